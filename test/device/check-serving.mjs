@@ -4,9 +4,9 @@
 // the energy of a LoadGen window against an integration by hand. Needs Node, the built dist/, node_modules/koffi and PyTorch;
 // LoadGen where `mlperf_loadgen` can be imported.
 //
-//   node test/device/check-serving.mjs OUT_DIR [--source nvidia:] [--seconds 32] [--mixed 230] [--dry]
+//   node test/device/check-serving.mjs OUT_DIR [--source nvidia:] [--seconds 32] [--mixed 320] [--dry]
 //
-// Writes check-serving.json, check-serving.md and log.txt. About 9 minutes on one H200. With --dry nothing touches a GPU
+// Writes check-serving.json, check-serving.md and programs.txt. About 10 minutes on one H200. With --dry nothing touches a GPU
 // (--source 'sim:1?model=H200'): it only tries this program.
 
 import { spawn } from "node:child_process";
@@ -26,8 +26,8 @@ const { values: options, positionals } = parseArgs({
     source: { type: "string", default: "nvidia:" },
     /** Of each batch size; the hub's window is 30 s. */
     seconds: { type: "string", default: "32" },
-    /** Of the mixed work the split is found from: at least 20 intervals of 10 s. */
-    mixed: { type: "string", default: "230" },
+    /** Of the mixed work the split is found from: at least 20 intervals of 15 s, three readings of the energy counter each. */
+    mixed: { type: "string", default: "320" },
     python: { type: "string", default: "python3" },
     dry: { type: "boolean", default: false },
   },
@@ -35,7 +35,7 @@ const { values: options, positionals } = parseArgs({
 const out = path.resolve(positionals[0] ?? "check-serving");
 mkdirSync(out, { recursive: true });
 const folder = mkdtempSync(path.join(tmpdir(), "gpulse-check-serving-"));
-const log = createWriteStream(path.join(out, "log.txt"));
+const log = createWriteStream(path.join(out, "programs.txt"));
 const gpulse = [process.execPath, path.join(options.dist, "gpulse", "main.js")];
 const seconds = Number(options.seconds);
 const script = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.meta.url));
@@ -108,7 +108,8 @@ const decoder = start([
   ...(options.dry ? ["--dry"] : []),
 ]);
 while (!decoder.text().includes("ready")) {
-  if (decoder.child.exitCode !== null) throw new Error("decoder.py did not start: see log.txt");
+  if (decoder.child.exitCode !== null)
+    throw new Error("decoder.py did not start: see programs.txt");
   await sleep(100);
 }
 
@@ -166,7 +167,7 @@ async function startHub(name) {
     );
     if (ready) break;
     if (turn > 300 || hub.child.exitCode !== null)
-      throw new Error(`the hub did not start: see log.txt\n${hub.text()}`);
+      throw new Error(`the hub did not start: see programs.txt\n${hub.text()}`);
     await sleep(100);
   }
   const serving = async () => {
@@ -193,13 +194,14 @@ const between = (from, to) => ({
   joules: (to.joules ?? Number.NaN) - (from.joules ?? Number.NaN),
 });
 
-// Joules per token at five batch sizes, in a steady state.
+// Joules per token at five batch sizes, in a steady state. Short waves: the hub's window and ours begin and end in the middle of
+// one, and each end is worth up to a wave.
 const batches = await startHub("batches");
 await wave(1, 128, 8);
 for (const batch of [1, 4, 16, 32, 64]) {
   const over = new AbortController();
   const load = (async () => {
-    while (!over.signal.aborted) await wave(batch, 256, 64);
+    while (!over.signal.aborted) await wave(batch, 64, 16);
   })();
   await sleep(2_000);
   const from = await stats();
