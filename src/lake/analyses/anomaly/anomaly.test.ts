@@ -80,6 +80,58 @@ test("a jump of temperature at steady power is reported within a minute, and its
   expect((reported?.seen ?? 0) - (reported?.expected ?? 0)).toBeGreaterThan(12);
 });
 
+/** Two hours of loads from idle to full, then bad cooling under full load for 20 minutes, then `load` watts with `extra` degrees. */
+function coolingAfter(load: number, extra: number): string[] {
+  const random = new Random(4, "made-up");
+  const loads = [120, 250, 350, 450, 600];
+  const badFrom = 120 * minute;
+  const badTo = badFrom + 20 * minute;
+  const frames = makeFrames(badTo + 30 * minute, (second) => {
+    const usual = loads[Math.floor(second / (5 * minute)) % loads.length] ?? 0;
+    const isBad = second >= badFrom && second < badTo;
+    const watts = isBad ? 600 : second >= badTo ? load : usual;
+    const more = isBad ? 14 : second >= badTo ? extra : 0;
+    return {
+      watts: watts + random.between(-5, 5),
+      utilization: watts > 200 ? 0.95 : 0,
+      celsius: 30 + 0.05 * watts + more + random.between(-1, 1),
+    };
+  });
+  return watchAll(frames).changes.map(({ change, anomaly }) => `${change} ${anomaly.kind}`);
+}
+
+test.each([
+  ["half the load without a degree too much ends it", 330, 0, ["began", "ended"]],
+  ["half the load with half the degrees does not", 330, 7.5, ["began"]],
+  ["an idle card decides nothing", 120, 0, ["began"]],
+] as const)("bad cooling that showed under full load: %s", (_what, load, extra, changes) => {
+  const heat = coolingAfter(load, extra).filter((line) => line.includes("cooling_degraded"));
+  expect(heat).toEqual(changes.map((change) => `${change} cooling_degraded`));
+});
+
+test("a GPU that does less of little work is a straggler where memory and power agree", () => {
+  const random = new Random(6, "made-up");
+  const slowFrom = 60 * minute;
+  const watch = (hasTraffic: boolean) =>
+    watchAll(
+      makeFrames(slowFrom + 20 * minute, (second) => {
+        // Requests come and go within seconds: busy for a moment, idle for another, a fifth of the time in all.
+        const utilization = random.between(0, 0.4);
+        const done = second < slowFrom ? 1 : 0.6;
+        return {
+          watts: 100 + 1_000 * utilization * done,
+          utilization,
+          celsius: 45,
+          clockHertz: 1_980e6,
+          job: "inference-1",
+          ...(hasTraffic ? { memoryUtilization: 0.25 * utilization * done } : {}),
+        };
+      }),
+    ).began;
+  expect(summary(watch(true))).toEqual(["0 straggler"]);
+  expect(summary(watch(false))).toEqual([]);
+});
+
 test("power that jumps while the load does not is reported at once", () => {
   const from = 128 * minute + 120;
   const { began } = watchOrdinary(140, (second, usual) => ({

@@ -14,6 +14,7 @@ import {
   type Detector,
   type DetectorContext,
   digits,
+  normalDetection,
   selector,
   undecidedDetection,
 } from "./detector.ts";
@@ -31,6 +32,12 @@ const youngBlocks = 60;
 /** Part of a new block in the running mean: about 40 s. */
 const meanShare = 0.25;
 const sigmasOff = 5;
+/** What showed under load would be this many sigmas at less load: enough to see that it is gone. */
+const sigmasGone = 3;
+/** Less than this much of it left is none of it. */
+const goneShare = 0.3;
+/** Below this much of the load at which it showed, nothing is concluded: fans stand still, and heat per watt is not constant. */
+const leastLoadShare = 0.35;
 
 export class CoolingDetector implements Detector {
   readonly kind = "cooling_degraded";
@@ -40,8 +47,9 @@ export class CoolingDetector implements Detector {
   readonly #inputs = new Float64Array(inputCount);
   /** Blocks learned by tenth of the power scale: a straight line is not to be trusted where the card has hardly been. */
   readonly #known = new Uint32Array(powerSteps);
-  /** Load at which it showed: at less it may not show, and decides nothing. */
+  /** Load at which it showed first, and the most degrees it showed there: at less load it is less. */
   #shownAtWatts = 0;
+  #shownKelvin = 0;
   #mean = 0;
   #joined = "";
   #believes = false;
@@ -80,15 +88,20 @@ export class CoolingDetector implements Detector {
     }
     if (!ready) return undecidedDetection;
     if (bad) {
-      if (!suspected) this.#shownAtWatts = block.powerWatts;
       const mean = this.#mean;
+      if (!suspected) {
+        this.#shownAtWatts = block.powerWatts;
+        this.#shownKelvin = 0;
+      }
+      if (block.powerWatts >= 0.9 * this.#shownAtWatts)
+        this.#shownKelvin = Math.max(this.#shownKelvin, mean);
       return {
         verdict: true,
         evidence: () => this.#evidence(block, around, celsius, mean, sigma),
       };
     }
-    // While it idles, bad paste does not show: no proof that it is fixed.
-    if (suspected && block.powerWatts < 0.7 * this.#shownAtWatts) return undecidedDetection;
+    if (suspected && block.powerWatts < 0.7 * this.#shownAtWatts)
+      return this.#isGone(block.powerWatts, sigma) ? normalDetection : undecidedDetection;
     return { verdict: suspected && this.#mean > 0.5 * limit ? undefined : false };
   }
 
@@ -103,6 +116,20 @@ export class CoolingDetector implements Detector {
 
   restart(): void {
     this.#mean = 0;
+  }
+
+  /**
+   * Whether it would show at this load, and does not. Bad paste adds degrees per watt: what is 12 K at full load is 5 K at half of
+   * it. While a card idles it does not show, which is no proof that it is fixed.
+   */
+  #isGone(watts: number, sigma: number): boolean {
+    const share = watts / this.#shownAtWatts;
+    const wouldShow = this.#shownKelvin * share;
+    return (
+      share >= leastLoadShare &&
+      wouldShow >= sigmasGone * sigma &&
+      this.#mean < goneShare * wouldShow
+    );
   }
 
   #join(around: DetectorContext): void {

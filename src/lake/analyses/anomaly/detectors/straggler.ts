@@ -20,6 +20,8 @@ import {
 /** Two minutes: utilisation is a sample of an instant, so means over less are noise. */
 const windowBlocks = 12;
 const leastUtilization = 0.25;
+/** With both measures: where there is little work, one alone may depart by chance. */
+const leastUtilizationOfBoth = 0.15;
 /** Below this much above idle, power does not measure work. */
 const leastLoad = 0.08;
 const leastShare = 0.06;
@@ -112,7 +114,8 @@ export class StragglerDetector implements Detector {
     if (owner !== this.#owner) this.#begin(owner, around);
     if (owner === undefined || utilization === undefined || !block.steadyOwner)
       return undecidedDetection;
-    if (utilization < leastUtilization || busyHertz === undefined || block.heldByHeat)
+    const least = block.memoryUtilization === undefined ? leastUtilization : leastUtilizationOfBoth;
+    if (utilization < least || busyHertz === undefined || block.heldByHeat)
       return undecidedDetection;
     const group = groupOf(owner, around);
     this.#measure(block, around, group, utilization);
