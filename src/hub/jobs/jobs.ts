@@ -18,6 +18,7 @@ import type { JobDirectory } from "../../runs/jobs/directory.ts";
 import { parseEntry } from "../../runs/jobs/entry.ts";
 import { FrameTicks } from "../../runs/jobs/frame-ticks.ts";
 import { Ledger, type LedgerEntry } from "../../runs/jobs/ledger.ts";
+import { TickCodec } from "../../runs/jobs/tick-codec.ts";
 import type { LedgerOptions } from "../../runs/jobs/ledger-options.ts";
 import { dayMs, dayOf, type LedgerOutput } from "../../runs/jobs/record.ts";
 import { DayFiles } from "./day-files.ts";
@@ -52,6 +53,7 @@ export class HubJobs {
   readonly #options: HubJobsOptions;
   readonly #ticks: FrameTicks;
   readonly #journal: StateLog;
+  readonly #codec = new TickCodec();
   readonly #ends: (() => void)[] = [];
   /** Finished books that do not close, by GPU: the day of the last. */
   readonly #unclosed = new Map<string, string>();
@@ -73,7 +75,7 @@ export class HubJobs {
       {
         reset: () => {},
         record: (payload) => {
-          const entry = parseEntry(payload);
+          const entry = this.#parse(payload);
           if (entry !== undefined) addOutput(closed, this.ledger.apply(entry));
           return entry !== undefined;
         },
@@ -159,6 +161,7 @@ export class HubJobs {
   /** Replaces the journal by a snapshot. */
   checkpoint(): void {
     this.#journal.rewrite(this.ledger.snapshot());
+    this.#codec.reset();
     this.#snapshotBytes = this.#journal.sizeBytes;
   }
 
@@ -176,7 +179,7 @@ export class HubJobs {
   /** Into the journal, then into the ledger. Never throws. */
   enter(entry: LedgerEntry): void {
     try {
-      this.#journal.append(entry);
+      this.#append(entry);
       this.#isFailing = false;
     } catch (thrown) {
       // Applied all the same: the meters make up for it if the disk recovers before a crash.
@@ -189,6 +192,25 @@ export class HubJobs {
     } catch (thrown) {
       this.#fail("the job ledger could not be written", thrown);
     }
+  }
+
+  #append(entry: LedgerEntry): void {
+    if (entry[0] !== "ticks") return this.#journal.append(entry);
+    const { bytes, payloadBytes } = this.#codec.encode(entry[1]);
+    try {
+      this.#journal.appendBytes(bytes, payloadBytes);
+    } catch (thrown) {
+      // Shapes that it held are in no journal.
+      this.#codec.reset();
+      throw thrown;
+    }
+  }
+
+  /** Undefined for what this version does not understand. Earlier versions wrote ticks as JSON. */
+  #parse(payload: unknown): LedgerEntry | undefined {
+    if (!(payload instanceof Uint8Array)) return parseEntry(payload);
+    const ticks = this.#codec.decode(payload);
+    return ticks && ["ticks", ticks];
   }
 
   /**

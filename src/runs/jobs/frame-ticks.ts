@@ -4,13 +4,17 @@
  * tier. Holds only the newest readings, so a restart loses nothing that the meters do not make up for.
  */
 import { type Device, deviceKey } from "../../model/device.ts";
-import { gpu as metrics, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
-import { type LabelSet, labelValue } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
-import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
+import {
+  place,
+  placeCount,
+  planLayout,
+  type PlannedGpu,
+  type PlannedOwner,
+} from "./layout-plan.ts";
 import type { GpuTick, TickOwner } from "./tick.ts";
 
 /** A source without a slow tier makes a tick this often. */
@@ -18,62 +22,23 @@ const fastTickMs = 15_000;
 /** A GPU that has not reported for this long is forgotten. */
 const forgetMs = 3_600_000;
 
-/** Metrics of the slow tier that gpulse derives and sends in frames of their own. */
-const derived = /^gpu_(health|check|anomaly|temperature_at_load)/;
-
-const plainMetrics: ReadonlyMap<MetricEntry, keyof NewestReadings> = new Map<
-  MetricEntry,
-  keyof NewestReadings
->([
-  [metrics.energy, "hardwareJoules"],
-  [metrics.energyIntegrated, "integratedJoules"],
-  [metrics.smActivity, "smRatio"],
-  [metrics.tensorActivity, "tensorRatio"],
-  [metrics.dramActivity, "dramRatio"],
-  [metrics.memoryUsed, "memoryBytes"],
-]);
-
-interface NewestReadings {
-  hardwareJoules?: number | undefined;
-  integratedJoules?: number | undefined;
-  smRatio?: number | undefined;
-  tensorRatio?: number | undefined;
-  dramRatio?: number | undefined;
-  memoryBytes?: number | undefined;
-}
-
-interface PlannedOwner {
-  readonly labels: OwnerLabels;
-  infoSlot: number;
-  memorySlot: number;
-  utilizationSlot: number;
-}
-
-interface PlannedGpu {
-  readonly uuid: string;
-  readonly host: string;
-  readonly gpu: number;
-  readonly key: string;
-  readonly plain: { readonly slot: number; readonly field: keyof NewestReadings }[];
-  readonly throttle: { readonly slot: number; readonly reason: string }[];
-  readonly xids: { readonly slot: number; readonly xid: string }[];
-  readonly owners: Map<string, PlannedOwner>;
-  utilization: number;
-  processes: number;
-  /** Has readings of the slow tier, so that its owners are those in this frame. */
-  isSlow: boolean;
-}
-
-interface TrackedReadings extends NewestReadings {
+interface TrackedReadings {
   device: Device | undefined;
+  /** The newest, by `plainMetrics`; NaN where there is none. */
+  readonly values: Float64Array;
   timeMs: number;
   tickMs: number;
   utilizationSum: number;
   utilizationCount: number;
   throttleSeconds: Record<string, number> | undefined;
   xids: Record<string, number>;
+  /** Both without zeros, as the last tick had them; undefined once they have changed. */
+  throttleInTick: Readonly<Record<string, number>> | undefined;
+  xidsInTick: Readonly<Record<string, number>> | undefined;
   /** The hardware's counter is used wherever it was seen once. */
   hasHardwareMeter: boolean;
+  /** Of the last layout that had any. */
+  owners: readonly PlannedOwner[];
   /** Owners of its parts (MIG instances), by part. */
   partOwners: Map<string, readonly TickOwner[]>;
   /** Where its fast readings are. */
@@ -117,10 +82,12 @@ export class FrameTicks {
       return noTicks;
     }
     plan.unread = undefined;
+    const { gpus, tracked } = plan;
     const ticks: GpuTick[] = [];
     let dueMs = Number.POSITIVE_INFINITY;
-    plan.gpus.forEach((planned, at) => {
-      const known = plan.tracked[at] ?? emptyReadings(frame.timeMs);
+    for (let at = 0; at < gpus.length; at++) {
+      const [planned, known] = [gpus[at], tracked[at]];
+      if (planned === undefined || known === undefined) continue;
       // It was forgotten while it was silent.
       if (frame.timeMs - known.timeMs > forgetMs) this.#gpus.set(planned.key, known);
       if (isFast) known.fast = { plan, at };
@@ -129,7 +96,7 @@ export class FrameTicks {
       const tick = this.#takeGpu(frame, planned, known, devices, isFast);
       if (tick !== undefined) ticks.push(tick);
       dueMs = Math.min(dueMs, known.tickMs + fastTickMs);
-    });
+    }
     plan.dueMs = dueMs;
     this.#sweep(frame.timeMs);
     return ticks;
@@ -137,9 +104,10 @@ export class FrameTicks {
 
   #plan(frame: Frame): LayoutPlan {
     const gpus = planLayout(frame.layout);
-    const tracked = gpus.map(({ key }) => {
-      let known = this.#gpus.get(key);
-      if (known === undefined) this.#gpus.set(key, (known = emptyReadings(frame.timeMs)));
+    const tracked = gpus.map((planned) => {
+      let known = this.#gpus.get(planned.key);
+      if (known === undefined) this.#gpus.set(planned.key, (known = emptyReadings(frame.timeMs)));
+      reuseLabels(planned, known);
       return known;
     });
     return {
@@ -161,13 +129,11 @@ export class FrameTicks {
     isFast: boolean,
   ): GpuTick | undefined {
     const isSlow = planned.isSlow && !isFast;
-    known.device ??= devices.find(({ uuid }) => uuid === planned.uuid);
+    if (known.device === undefined)
+      known.device = devices.find(({ uuid }) => uuid === planned.uuid);
     known.timeMs = Math.max(known.timeMs, frame.timeMs);
-    const { values, presence: states } = frame;
     readPlain(frame, planned, known);
-    if (isSlow) known.xids = {};
-    for (const { slot, xid } of planned.xids)
-      if (states[slot] === presence.present) known.xids[xid] = values[slot] ?? 0;
+    readXids(frame, planned, known, isSlow);
     const parent = known.device?.parent;
     if (parent !== undefined) {
       const whole = this.#gpus.get(deviceKey(planned.host, parent));
@@ -184,8 +150,9 @@ export class FrameTicks {
     known: TrackedReadings,
     isSlow: boolean,
   ): GpuTick | undefined {
-    const joules = known.hasHardwareMeter ? known.hardwareJoules : known.integratedJoules;
-    if (joules === undefined) return undefined;
+    const { values } = known;
+    const joules = values[known.hasHardwareMeter ? place.hardwareJoules : place.integratedJoules];
+    if (joules === undefined || Number.isNaN(joules)) return undefined;
     const isSimulated = known.device?.simulated === true;
     const own = ownersIn(frame, planned) ?? (isSlow && isSimulated ? [] : undefined);
     const owners =
@@ -194,7 +161,8 @@ export class FrameTicks {
         : [...(own ?? []), ...[...known.partOwners.values()].flat()];
     const { utilizationSum, utilizationCount } = known;
     const activityRatio =
-      known.smRatio ?? (utilizationCount === 0 ? undefined : utilizationSum / utilizationCount);
+      orAbsent(values[place.smRatio]) ??
+      (utilizationCount === 0 ? undefined : utilizationSum / utilizationCount);
     const anomalies = this.#anomaliesOf(planned.key);
     // One shape for all ticks: what reads them is compiled for it.
     const tick: GpuTick = {
@@ -207,11 +175,12 @@ export class FrameTicks {
       joules,
       meter: known.hasHardwareMeter ? "hardware" : "integrated",
       activityRatio,
-      tensorRatio: known.tensorRatio,
-      dramRatio: known.dramRatio,
-      memoryBytes: known.memoryBytes,
-      throttleSeconds: known.throttleSeconds && withoutZeros(known.throttleSeconds),
-      xids: withoutZeros(known.xids),
+      tensorRatio: orAbsent(values[place.tensorRatio]),
+      dramRatio: orAbsent(values[place.dramRatio]),
+      memoryBytes: orAbsent(values[place.memoryBytes]),
+      throttleSeconds: (known.throttleInTick ??=
+        known.throttleSeconds && withoutZeros(known.throttleSeconds)),
+      xids: (known.xidsInTick ??= withoutZeros(known.xids)),
       anomalies: anomalies.length === 0 ? undefined : anomalies,
       owners,
     };
@@ -229,6 +198,14 @@ export class FrameTicks {
 }
 
 const noTicks: GpuTick[] = [];
+
+/** An owner that stays has the same labels, not only equal ones, in every layout: the ledger tells by it that nothing changed. */
+function reuseLabels({ owners }: PlannedGpu, known: TrackedReadings): void {
+  if (owners.length === 0) return;
+  for (const owner of owners)
+    owner.labels = known.owners.find(({ key }) => key === owner.key)?.labels ?? owner.labels;
+  known.owners = owners;
+}
 
 /** For every fast frame of every GPU: nothing is looked up or made here. */
 function addUtilization({ slots, sums, counts }: LayoutPlan, { values, presence: states }: Frame) {
@@ -256,15 +233,45 @@ function readLatest({ plan, at }: { readonly plan: LayoutPlan; readonly at: numb
   readPlain(plan.unread, planned, known);
 }
 
-function readPlain(frame: Frame, planned: PlannedGpu, known: TrackedReadings): void {
-  const { values, presence: states } = frame;
-  for (const { slot, field } of planned.plain)
-    known[field] = states[slot] === presence.present ? values[slot] : undefined;
-  known.hasHardwareMeter ||= known.hardwareJoules !== undefined;
-  for (const { slot, reason } of planned.throttle)
-    if (states[slot] === presence.present)
-      (known.throttleSeconds ??= {})[reason] = values[slot] ?? 0;
+function readPlain(
+  { values, presence: states }: Frame,
+  { plainSlots, plainPlaces, throttleSlots, throttleReasons }: PlannedGpu,
+  known: TrackedReadings,
+): void {
+  for (let at = 0; at < plainSlots.length; at++) {
+    const [slot = 0, to = 0] = [plainSlots[at], plainPlaces[at]];
+    known.values[to] =
+      states[slot] === presence.present ? (values[slot] ?? Number.NaN) : Number.NaN;
+  }
+  if (!known.hasHardwareMeter)
+    known.hasHardwareMeter = !Number.isNaN(known.values[place.hardwareJoules]);
+  for (let at = 0; at < throttleSlots.length; at++) {
+    const [slot = 0, reason = ""] = [throttleSlots[at], throttleReasons[at]];
+    if (states[slot] !== presence.present) continue;
+    const seconds = values[slot] ?? 0;
+    const counts = (known.throttleSeconds ??= {});
+    if (counts[reason] === seconds) continue;
+    counts[reason] = seconds;
+    known.throttleInTick = undefined;
+  }
 }
+
+function readXids(
+  { values, presence: states }: Frame,
+  { xids }: PlannedGpu,
+  known: TrackedReadings,
+  isSlow: boolean,
+): void {
+  // Nearly always there were none and are none.
+  if (xids.length === 0 && (!isSlow || known.xidsInTick === noCounts)) return;
+  if (isSlow) known.xids = {};
+  for (const { slot, xid } of xids)
+    if (states[slot] === presence.present) known.xids[xid] = values[slot] ?? 0;
+  known.xidsInTick = undefined;
+}
+
+const orAbsent = (value: number | undefined): number | undefined =>
+  value === undefined || Number.isNaN(value) ? undefined : value;
 
 const noCounts: Readonly<Record<string, number>> = {};
 
@@ -277,106 +284,33 @@ function withoutZeros(counts: Readonly<Record<string, number>>): Readonly<Record
 
 /** Undefined where the frame does not say who uses the GPU. */
 function ownersIn(frame: Frame, { owners, processes }: PlannedGpu): TickOwner[] | undefined {
-  const isPresent = (slot: number): boolean =>
-    slot >= 0 && frame.presence[slot] === presence.present;
-  if (owners.size === 0) return isPresent(processes) ? [] : undefined;
-  const value = (slot: number): number | undefined =>
-    isPresent(slot) ? frame.values[slot] : undefined;
+  if (owners.length === 0) return valueAt(frame, processes) === undefined ? undefined : [];
   const found: TickOwner[] = [];
-  for (const { labels, infoSlot, memorySlot, utilizationSlot } of owners.values()) {
-    if (!isPresent(infoSlot)) continue;
-    const memoryBytes = value(memorySlot);
-    const utilizationRatio = value(utilizationSlot);
+  for (const { labels, infoSlot, memorySlot, utilizationSlot } of owners) {
+    if (valueAt(frame, infoSlot) === undefined) continue;
+    const memoryBytes = valueAt(frame, memorySlot);
+    const utilizationRatio = valueAt(frame, utilizationSlot);
     found.push({ labels, memoryBytes, utilizationRatio });
   }
   return found;
 }
 
-const ownerNames = ["namespace", "pod", "container", "workload", "user"] as const;
-
-function ownerLabelsOf(labels: LabelSet): OwnerLabels {
-  const found: Partial<Record<(typeof ownerNames)[number], string>> = {};
-  for (const name of ownerNames) {
-    const value = labelValue(labels, name);
-    if (value !== undefined) found[name] = value;
-  }
-  return found;
-}
-
-function planLayout(layout: Layout): readonly PlannedGpu[] {
-  const gpus = new Map<string, PlannedGpu>();
-  layout.series.forEach(({ metric, labels }, slot) => {
-    const uuid = metric.subject === "device" ? labelValue(labels, "uuid") : undefined;
-    if (uuid === undefined) return;
-    const host = labelValue(labels, "host") ?? "";
-    const key = deviceKey(host, uuid);
-    let planned = gpus.get(key);
-    if (planned === undefined) {
-      const index = Number(labelValue(labels, "gpu") ?? 0);
-      gpus.set(key, (planned = emptyPlan(uuid, host, Number.isInteger(index) ? index : 0, key)));
-    }
-    planGpu(planned, metric, labels, slot);
-  });
-  return [...gpus.values()].filter(isOfUse);
-}
-
-/** Frames of verdicts and other derived values name GPUs too, and say nothing here. */
-const isOfUse = ({ isSlow, plain, throttle, utilization, owners }: PlannedGpu): boolean =>
-  isSlow || plain.length > 0 || throttle.length > 0 || utilization >= 0 || owners.size > 0;
-
-function planGpu(planned: PlannedGpu, metric: MetricEntry, labels: LabelSet, slot: number): void {
-  if (metric.tier === "slow" && !derived.test(metric.name)) planned.isSlow = true;
-  const field = plainMetrics.get(metric);
-  if (field !== undefined) planned.plain.push({ slot, field });
-  else if (metric === metrics.utilization) planned.utilization = slot;
-  else if (metric === metrics.processes) planned.processes = slot;
-  else if (metric === metrics.throttleSeconds)
-    planned.throttle.push({ slot, reason: labelValue(labels, "reason") ?? "" });
-  else if (metric === metrics.xidErrors)
-    planned.xids.push({ slot, xid: labelValue(labels, "xid") ?? "" });
-  else if (
-    metric === metrics.ownerInfo ||
-    metric === metrics.ownerMemory ||
-    metric === metrics.ownerUtilization
-  ) {
-    const owner = ownerLabelsOf(labels);
-    const key = JSON.stringify(owner);
-    const found = planned.owners.get(key) ?? {
-      labels: owner,
-      infoSlot: -1,
-      memorySlot: -1,
-      utilizationSlot: -1,
-    };
-    planned.owners.set(key, found);
-    if (metric === metrics.ownerInfo) found.infoSlot = slot;
-    else if (metric === metrics.ownerMemory) found.memorySlot = slot;
-    else found.utilizationSlot = slot;
-  }
-}
-
-const emptyPlan = (uuid: string, host: string, gpu: number, key: string): PlannedGpu => ({
-  uuid,
-  host,
-  gpu,
-  key,
-  plain: [],
-  throttle: [],
-  xids: [],
-  owners: new Map(),
-  utilization: -1,
-  processes: -1,
-  isSlow: false,
-});
+const valueAt = ({ values, presence: states }: Frame, slot: number): number | undefined =>
+  slot >= 0 && states[slot] === presence.present ? values[slot] : undefined;
 
 const emptyReadings = (timeMs: number): TrackedReadings => ({
   device: undefined,
+  values: new Float64Array(placeCount).fill(Number.NaN),
   timeMs,
   tickMs: timeMs,
   utilizationSum: 0,
   utilizationCount: 0,
   throttleSeconds: undefined,
   xids: {},
+  throttleInTick: undefined,
+  xidsInTick: undefined,
   hasHardwareMeter: false,
+  owners: [],
   partOwners: new Map(),
   fast: undefined,
 });

@@ -48,6 +48,8 @@ export class Ledger {
   readonly #options: LedgerOptions;
   readonly #gpus = new Map<string, TrackedGpu>();
   readonly #gpusByHost = new Map<string, TrackedGpu[]>();
+  /** The last that reported under a UUID: a key has to be made for every tick, a UUID is at hand. */
+  readonly #gpusByUuid = new Map<string, TrackedGpu>();
   readonly #open = new Map<string, OpenJob>();
   readonly #openByKey = new Map<string, string>();
   readonly #books = new DayBooks();
@@ -146,6 +148,7 @@ export class Ledger {
     const books = this.#books.of(key);
     const gpu: TrackedGpu = { ...state, key, books, jobs: new Set(), held: undefined };
     this.#gpus.set(key, gpu);
+    this.#gpusByUuid.set(state.last.uuid, gpu);
     const host = shortHost(state.last.host);
     this.#gpusByHost.set(host, [...(this.#gpusByHost.get(host) ?? []), gpu]);
     return gpu;
@@ -159,10 +162,9 @@ export class Ledger {
   }
 
   #tick(tick: GpuTick): void {
-    const key = tickKey(tick);
-    const known = this.#gpus.get(key);
+    const known = this.#find(tick);
     if (known === undefined) {
-      this.#books.read(this.#books.of(key), tick, undefined);
+      this.#books.read(this.#books.of(tickKey(tick)), tick, undefined);
       this.#track({ last: tick, pending: [], settledMs: tick.timeMs });
       return;
     }
@@ -174,10 +176,23 @@ export class Ledger {
     const isOtherMeter = tick.meter !== last.meter;
     const before = isOtherMeter ? { timeMs: tick.timeMs, joules: tick.joules } : last;
     this.#books.read(known.books, tick, before);
-    if (!isBack && !isOtherMeter && this.#goesOn(known, last, tick)) return this.#finish(known);
+    if (!isBack && !isOtherMeter && this.#goesOn(known, last, tick)) {
+      // One job, which has just been seen: there is nothing to close.
+      if (known.jobs.size > 1 || known.books.size > 1 || known.held === undefined)
+        this.#finish(known);
+      return;
+    }
     known.pending.push(this.#interval(last, tick, isOtherMeter));
     if (isBack) known.settledMs = tick.timeMs;
     this.#settle(known);
+  }
+
+  #find(tick: GpuTick): TrackedGpu | undefined {
+    const last = this.#gpusByUuid.get(tick.uuid);
+    if (last?.last.host === tick.host) return last;
+    const found = this.#gpus.get(tickKey(tick));
+    if (found !== undefined) this.#gpusByUuid.set(tick.uuid, found);
+    return found;
   }
 
   /**
@@ -202,6 +217,7 @@ export class Ledger {
     const [seconds, joules] = [(toMs - fromMs) / 1_000, tick.joules - last.joules];
     if (owner === undefined) {
       gpu.settledMs = toMs;
+      gpu.held = undefined;
       this.#books.assign(gpu.books, tick, fromMs, seconds, joules, "idle");
       return true;
     }
@@ -233,7 +249,7 @@ export class Ledger {
       gpu.jobs.add(job.record.id);
       gpu.held = { labels: owner.labels, job, stretch: job.add(gpu.key, tick, piece) };
     } else job.addTo(known.stretch, piece);
-    for (const part of job.takeParts(false)) this.#output.parts.push(part);
+    if (job.hasOldHours) this.#output.parts.push(...job.takeParts(false));
     return true;
   }
 

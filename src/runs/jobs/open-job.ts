@@ -171,6 +171,11 @@ export class OpenJob {
     this.record.unplacedGpuSeconds = unplacedSeconds;
   }
 
+  /** Has more hours than are to be held in memory. */
+  get hasOldHours(): boolean {
+    return this.#hours.size > mostHours;
+  }
+
   /** Whole days that are too many to hold, or all of them; they are dropped here. */
   takeParts(all: boolean): readonly { readonly day: string; readonly part: JobDayPart }[] {
     if (!all && this.#hours.size <= mostHours) return noParts;
