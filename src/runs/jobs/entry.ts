@@ -24,6 +24,7 @@ const ownerSchema = v.object({
     user: v.exactOptional(v.string()),
   }),
   memoryBytes: optional(count),
+  peakMemoryBytes: optional(count),
   utilizationRatio: optional(count),
 });
 
@@ -42,6 +43,7 @@ const tickFields = {
   tensorRatio: optional(count),
   dramRatio: optional(count),
   memoryBytes: optional(count),
+  peakMemoryBytes: optional(count),
   throttleSeconds: optional(counts),
   xids: optional(counts),
   anomalies: optional(v.array(v.string())),

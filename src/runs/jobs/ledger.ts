@@ -29,12 +29,21 @@ import {
   type JobRecord,
   type LedgerOutput,
 } from "./record.ts";
-import { type GpuTick, tickKey } from "./tick.ts";
+import { type GpuTick, tickKey, type TickOwner } from "./tick.ts";
 import { heldBy, type TrackedGpu } from "./tracked-gpu.ts";
 
 /** A process is seen this much before the scheduler's start of its job at most: clocks differ. */
 const adoptMs = 60_000;
 const nobody: readonly string[] = [];
+
+/** Of the owner where it is known, else of the GPU where the owner has it alone. */
+function memoryOf(owner: TickOwner | undefined, gpu: Interval["after"] | undefined) {
+  const { memoryBytes, peakMemoryBytes } =
+    owner?.memoryBytes === undefined ? (gpu ?? noMemory) : owner;
+  return { memoryBytes, peakMemoryBytes };
+}
+
+const noMemory = { memoryBytes: undefined, peakMemoryBytes: undefined };
 
 export type LedgerEntry =
   | readonly ["ticks", readonly GpuTick[]]
@@ -76,6 +85,11 @@ export class Ledger {
   /** True while jobs are not recorded because too many are open. */
   get isFull(): boolean {
     return this.#isFull;
+  }
+
+  /** Whether a scheduler has reported the end of a job on this machine that is not closed yet. */
+  hasEndedJobs(host: string): boolean {
+    return this.#attempts.hasEnded(host);
   }
 
   apply(entry: LedgerEntry): LedgerOutput {
@@ -237,6 +251,8 @@ export class Ledger {
       isUnobserved: false,
       isUseful: activityRatio === undefined ? undefined : activityRatio > this.#options.floorRatio,
       memoryBytes: owner.memoryBytes ?? tick.memoryBytes,
+      peakMemoryBytes:
+        owner.memoryBytes === undefined ? tick.peakMemoryBytes : owner.peakMemoryBytes,
       tensorRatio: tick.tensorRatio,
       dramRatio: tick.dramRatio,
       activityRatio,
@@ -349,8 +365,7 @@ export class Ledger {
         rule,
         isUnobserved: isGap,
         isUseful: isGap ? undefined : this.#isUseful(interval, holder, jobs.length),
-        memoryBytes:
-          holder.owner?.memoryBytes ?? (jobs.length === 1 ? after.memoryBytes : undefined),
+        ...memoryOf(holder.owner, jobs.length === 1 ? after : undefined),
         tensorRatio: isGap ? undefined : after.tensorRatio,
         dramRatio: isGap ? undefined : after.dramRatio,
         activityRatio: isGap ? undefined : after.activityRatio,

@@ -40,6 +40,8 @@ export interface HeldPiece {
   readonly isUseful: boolean | undefined;
   readonly isUnobserved: boolean;
   readonly memoryBytes: number | undefined;
+  /** Absent where it is `memoryBytes`. */
+  readonly peakMemoryBytes: number | undefined;
   readonly tensorRatio: number | undefined;
   readonly dramRatio: number | undefined;
   readonly activityRatio: number | undefined;
@@ -208,8 +210,9 @@ function addToStretch({ stretch, sums }: OpenStretch, piece: HeldPiece): void {
   if (piece.isUnobserved) stretch.unobservedSeconds += seconds;
   stretch.joules += piece.joules;
   stretch.joulesByRule[piece.rule] = (stretch.joulesByRule[piece.rule] ?? 0) + piece.joules;
-  if (piece.memoryBytes !== undefined)
-    stretch.peakMemoryBytes = Math.max(stretch.peakMemoryBytes ?? 0, piece.memoryBytes);
+  const peakBytes = piece.peakMemoryBytes ?? piece.memoryBytes;
+  if (peakBytes !== undefined)
+    stretch.peakMemoryBytes = Math.max(stretch.peakMemoryBytes ?? 0, peakBytes);
   stretch.meanMemoryBytes = mean(sums.memory, piece.memoryBytes, seconds);
   stretch.meanTensorRatio = mean(sums.tensor, piece.tensorRatio, seconds);
   stretch.meanDramRatio = mean(sums.dram, piece.dramRatio, seconds);

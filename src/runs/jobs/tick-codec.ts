@@ -4,8 +4,9 @@
  *
  *   u8 1
  *   shape:  u8 2, u32 id, u32 bytes, JSON {uuid, host, gpu, model, simulated, meter, owners, throttle, xids, anomalies}
- *   tick:   u8 3, u32 shape's id, f64 timeMs, joules, activity, tensor, DRAM, memory,
- *           for each owner f64 memory, utilisation; for each reason f64 seconds; for each Xid f64 count
+ *   tick:   u8 3, u32 shape's id, f64 timeMs, joules, activity, tensor, DRAM, memory, peak of memory,
+ *           for each owner f64 memory, peak, utilisation; for each reason f64 seconds; for each Xid f64 count
+ *   same:   u8 4, f64 timeMs, u32 count, for each f64 joules, u32 shape's id: all else is as in the last tick of that shape
  *
  * Little-endian; an absent reading is NaN. Ids count up through the life of a codec, which reads a journal before it writes to
  * it, so a shape that is lost with a damaged record is unknown and never another one.
@@ -15,10 +16,11 @@ import { frameBytes } from "../../base/state/record.ts";
 import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
 import type { GpuTick, TickOwner } from "./tick.ts";
 
-const [ticksMark, shapeMark, tickMark] = [1, 2, 3];
-const plainNumbers = 6;
+const [ticksMark, shapeMark, tickMark, sameMark] = [1, 2, 3, 4];
+const [plainNumbers, ownerNumbers] = [7, 3];
 const shapeHeadBytes = 9;
 const tickHeadBytes = 5;
+const [sameHeadBytes, sameGpuBytes] = [13, 12];
 const firstBytes = 4_096;
 
 const labelsSchema = v.object({
@@ -52,10 +54,17 @@ interface WrittenShape {
   readonly owners: readonly OwnerLabels[];
 }
 
+/** GPUs about which nothing has changed but the meter. */
+export interface UnchangedGpus {
+  readonly timeMs: number;
+  readonly uuids: readonly string[];
+  readonly joules: readonly number[];
+}
+
 export class TickCodec {
   /** By UUID: what the journal says of it now. */
   readonly #written = new Map<string, WrittenShape>();
-  readonly #read = new Map<number, TickShape>();
+  readonly #read = new Map<number, { readonly shape: TickShape; last: GpuTick | undefined }>();
   #nextId = 0;
   #bytes = Buffer.allocUnsafe(firstBytes);
   #end = 0;
@@ -67,11 +76,15 @@ export class TickCodec {
   }
 
   /** Encodes at `frameBytes` of the returned buffer, which the next call uses again. */
-  encode(ticks: readonly GpuTick[]): { readonly bytes: Buffer; readonly payloadBytes: number } {
+  encode(
+    ticks: readonly GpuTick[],
+    unchanged?: UnchangedGpus,
+  ): { readonly bytes: Buffer; readonly payloadBytes: number } {
     this.#end = frameBytes;
     this.#reserve(1);
     this.#bytes[this.#end++] = ticksMark;
     for (const tick of ticks) this.#encodeTick(tick);
+    if (unchanged !== undefined) this.#encodeUnchanged(unchanged);
     // The frame is padded behind the payload.
     this.#reserve(8);
     return { bytes: this.#bytes, payloadBytes: this.#end - frameBytes };
@@ -89,19 +102,12 @@ export class TickCodec {
         at += length;
         continue;
       }
-      if (bytes[at] !== tickMark || at + tickHeadBytes > bytes.length) return undefined;
-      const shape = this.#read.get(bytes.readUInt32LE(at + 1));
-      if (shape === undefined) return undefined;
-      const numbers = numbersOf(shape);
-      at += tickHeadBytes;
-      if (at + 8 * numbers > bytes.length) return undefined;
-      const values = Array.from({ length: numbers }, (_, index) =>
-        bytes.readDoubleLE(at + 8 * index),
-      );
-      at += 8 * numbers;
-      const tick = tickOf(shape, values);
-      if (tick === undefined) return undefined;
-      ticks.push(tick);
+      const length =
+        bytes[at] === sameMark
+          ? this.#decodeUnchanged(bytes, at, ticks)
+          : this.#decodeTick(bytes, at, ticks);
+      if (length === undefined) return undefined;
+      at += length;
     }
     return ticks;
   }
@@ -121,13 +127,63 @@ export class TickCodec {
     this.#put(tick.tensorRatio);
     this.#put(tick.dramRatio);
     this.#put(tick.memoryBytes);
+    this.#put(tick.peakMemoryBytes);
     if (tick.owners !== undefined)
       for (const owner of tick.owners) {
         this.#put(owner.memoryBytes);
+        this.#put(owner.peakMemoryBytes);
         this.#put(owner.utilizationRatio);
       }
     for (const name in tick.throttleSeconds) this.#put(tick.throttleSeconds[name]);
     for (const name in tick.xids) this.#put(tick.xids[name]);
+  }
+
+  #encodeUnchanged({ timeMs, uuids, joules }: UnchangedGpus): void {
+    this.#reserve(sameHeadBytes + sameGpuBytes * uuids.length);
+    const headAt = this.#end;
+    this.#bytes[headAt] = sameMark;
+    this.#bytes.writeDoubleLE(timeMs, headAt + 1);
+    this.#end += sameHeadBytes;
+    let count = 0;
+    for (let at = 0; at < uuids.length; at++) {
+      const written = this.#written.get(uuids[at] ?? "");
+      if (written === undefined) continue;
+      this.#put(joules[at]);
+      this.#bytes.writeUInt32LE(written.id, this.#end);
+      this.#end += 4;
+      count++;
+    }
+    this.#bytes.writeUInt32LE(count, headAt + 9);
+  }
+
+  /** Adds to `ticks` and returns the bytes read; undefined where they are no tick of a known shape. */
+  #decodeTick(bytes: Buffer, at: number, ticks: GpuTick[]): number | undefined {
+    if (bytes[at] !== tickMark || at + tickHeadBytes > bytes.length) return undefined;
+    const known = this.#read.get(bytes.readUInt32LE(at + 1));
+    if (known === undefined) return undefined;
+    const length = tickHeadBytes + 8 * numbersOf(known.shape);
+    if (at + length > bytes.length) return undefined;
+    const values: number[] = [];
+    for (let from = at + tickHeadBytes; from < at + length; from += 8)
+      values.push(bytes.readDoubleLE(from));
+    known.last = tickOf(known.shape, values);
+    if (known.last === undefined) return undefined;
+    ticks.push(known.last);
+    return length;
+  }
+
+  #decodeUnchanged(bytes: Buffer, at: number, ticks: GpuTick[]): number | undefined {
+    if (at + sameHeadBytes > bytes.length) return undefined;
+    const timeMs = bytes.readDoubleLE(at + 1);
+    const length = sameHeadBytes + sameGpuBytes * bytes.readUInt32LE(at + 9);
+    if (at + length > bytes.length || !Number.isFinite(timeMs)) return undefined;
+    for (let from = at + sameHeadBytes; from < at + length; from += sameGpuBytes) {
+      const last = this.#read.get(bytes.readUInt32LE(from + 8))?.last;
+      const joules = bytes.readDoubleLE(from);
+      if (last === undefined || !Number.isFinite(joules)) return undefined;
+      ticks.push({ ...last, timeMs, joules });
+    }
+    return length;
   }
 
   #encodeShape(tick: GpuTick): WrittenShape {
@@ -161,7 +217,7 @@ export class TickCodec {
     if (at + length > bytes.length) return undefined;
     const shape = v.safeParse(shapeSchema, parseJson(bytes, at + shapeHeadBytes, at + length));
     if (!shape.success) return undefined;
-    this.#read.set(id, shape.output);
+    this.#read.set(id, { shape: shape.output, last: undefined });
     this.#nextId = Math.max(this.#nextId, id + 1);
     return length;
   }
@@ -180,7 +236,10 @@ export class TickCodec {
 }
 
 const numbersOf = ({ owners, throttle, xids }: TickShape): number =>
-  plainNumbers + 2 * (owners?.length ?? 0) + (throttle?.length ?? 0) + (xids?.length ?? 0);
+  plainNumbers +
+  ownerNumbers * (owners?.length ?? 0) +
+  (throttle?.length ?? 0) +
+  (xids?.length ?? 0);
 
 function hasShape(tick: GpuTick, { shape, owners }: WrittenShape): boolean {
   if (
@@ -230,9 +289,10 @@ function tickOf(shape: TickShape, values: readonly number[]): GpuTick | undefine
   if (timeMs === undefined || joules === undefined) return undefined;
   let at = plainNumbers;
   const held = owners?.map((labels): TickOwner => {
-    const owner = { labels, memoryBytes: optional(at), utilizationRatio: optional(at + 1) };
-    at += 2;
-    return owner;
+    const [memoryBytes, peakMemoryBytes] = [optional(at), optional(at + 1)];
+    const utilizationRatio = optional(at + 2);
+    at += ownerNumbers;
+    return { labels, memoryBytes, peakMemoryBytes, utilizationRatio };
   });
   const counts = (of: readonly string[] | undefined) =>
     of && Object.fromEntries(of.map((name) => [name, optional(at++) ?? 0]));
@@ -245,6 +305,7 @@ function tickOf(shape: TickShape, values: readonly number[]): GpuTick | undefine
     tensorRatio: optional(3),
     dramRatio: optional(4),
     memoryBytes: optional(5),
+    peakMemoryBytes: optional(6),
     throttleSeconds,
     xids: counts(xids),
     owners: held,
