@@ -272,7 +272,9 @@ int nvmlDeviceGetProcessUtilization(uint64_t h, unsigned char *out, unsigned *co
     if (found < *count) {
       memset(out + found * 32, 0, 32);
       uint64_t time = 1000000;
-      unsigned percent = (unsigned)value(gpu, "process_share", 60);
+      char name[32];
+      snprintf(name, sizeof name, "process_share_%u", pid);
+      unsigned percent = (unsigned)value(gpu, name, value(gpu, "process_share", 60));
       memcpy(out + found * 32, &pid, 4);
       memcpy(out + found * 32 + 8, &time, 8);
       memcpy(out + found * 32 + 16, &percent, 4);

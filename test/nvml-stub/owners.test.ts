@@ -1,5 +1,6 @@
 // Pods that hold a GPU and run nothing on it, as NVIDIA's plugin and DRA driver name their devices to the kubelet.
 
+import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -12,6 +13,7 @@ import {
   replyWith,
   startKubelet,
 } from "../fixtures/machine/owners-kubelet.ts";
+import { waitUntil } from "../../engines/wait.ts";
 import { read, useStub } from "./harness.ts";
 
 const harness = useStub();
@@ -66,4 +68,34 @@ test.each([
 test("without the right to read placements a claimed MIG instance has no owner rather than a wrong one", async () => {
   harness.stub.script("gpus 1", "mig 0 3", "0.gpu_instance.rc 4");
   expect(await ownersOf("claim gpu.nvidia.com", "gpu-0-mig-1g18gb-19-2")).toEqual([]);
+});
+
+test("owners that share a GPU have their memory and their share of its time; one alone is not asked for it", async () => {
+  const other = spawn("sleep", ["60"]);
+  try {
+    const source = harness.open(false);
+    const [own, second] = [process.pid, other.pid ?? 0];
+    harness.stub.script("gpus 1", `process 0 ${own} 2e9 C`);
+    const shares = (values: ReadonlyMap<string, number | string>, metric: string) =>
+      [...values].flatMap(([name, value]) =>
+        name.includes(metric) ? [[/command:\w+/.exec(name)?.[0] ?? name, value]] : [],
+      );
+    expect(shares(await read(source, "slow"), "gpu_owner_utilization_ratio")).toEqual([]);
+    harness.stub.script(
+      "gpus 1",
+      `process 0 ${own} 2e9 C`,
+      `process 0 ${second} 1e9 C`,
+      `0.process_share_${own} 15`,
+      `0.process_share_${second} 60`,
+    );
+    const values = await waitUntil({ what: "two shares", timeoutMs: 9_000 }, async () => {
+      const found = await read(source, "slow");
+      return shares(found, "gpu_owner_utilization_ratio").length === 2 ? found : undefined;
+    });
+    expect(shares(values, "gpu_owner_memory_bytes")).toContainEqual(["command:sleep", 1e9]);
+    expect(shares(values, "gpu_owner_utilization_ratio")).toContainEqual(["command:sleep", 0.6]);
+    expect(shares(values, "gpu_owner_utilization_ratio").map(([, share]) => share)).toContain(0.15);
+  } finally {
+    other.kill();
+  }
 });

@@ -135,6 +135,13 @@ test("a service of systemd is the job of its processes, unless they name another
   expect(await resolver().resolve(13)).toMatchObject({ workload: { value: "job:nightly" } });
 });
 
+test("the command names the job where nothing else does, and not in a container", async () => {
+  await process(14, "0::/user.slice/user-1000.slice/session-3.scope\n", "", "python3");
+  expect(await resolver().resolve(14)).toMatchObject({ workload: { value: "command:python3" } });
+  await process(15, `0::/system.slice/docker-${"a".repeat(64)}.scope\n`);
+  expect(await resolver().resolve(15)).toMatchObject({ workload: { known: false } });
+});
+
 test("a process that has ended is gone, not empty", async () => {
   await mkdir(join(folder, "proc"));
   const owner = await resolver().resolve(99);

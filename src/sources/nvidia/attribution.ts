@@ -1,4 +1,4 @@
-/** Owners of each GPU, as series beside the planned ones: `gpu_owner_info`, and the processes themselves where configured. */
+/** Owners of each GPU with their shares, as series beside the planned ones, and the processes themselves where configured. */
 import { type Owner, valueOf } from "../../machine/owners/attribution.ts";
 import type { OwnerResolver } from "../../machine/owners/resolver.ts";
 import type { Device } from "../../model/device.ts";
@@ -30,29 +30,69 @@ export async function ownerExtras(
 ): Promise<ExtraSeries[]> {
   const owners = await ownersOf(processes, resolver);
   await resolver.refresh();
-  const extras = new Map<string, ExtraSeries>();
-  const add = (at: number, who: Readonly<Record<string, string | undefined>>): void => {
+  const shares = new Map<string, { readonly of: LabelSet; readonly own: ProcessReading[] }>();
+  const add = (
+    at: number,
+    who: Readonly<Record<string, string | undefined>>,
+    process?: ProcessReading,
+  ): void => {
     if (Object.values(who).every((value) => value === undefined)) return;
     const of = labels(at, who);
-    extras.set(labelKey(of), { metric: "ownerInfo", labels: of, value: 1 });
+    const key = labelKey(of);
+    const share = shares.get(key) ?? { of, own: [] };
+    shares.set(key, share);
+    if (process !== undefined) share.own.push(process);
   };
   devices.forEach((device, at) => {
     const held = resolver.podOfDevice(device);
     // A pod may hold a GPU and not use it yet: it owns it all the same.
     const holders = held.known ? held.value : [];
     for (const { namespace, pod, container } of holders) add(at, { namespace, pod, container });
-    const isHeld = (owner: Owner): boolean =>
-      holders.some(
+    const holderOf = (owner: Owner) => {
+      const name = valueOf(owner.containerName);
+      const own = holders.filter(
         ({ namespace, pod }) =>
           namespace === valueOf(owner.namespace) && pod === valueOf(owner.pod),
       );
-    for (const { pid } of processes.filter((process) => process.device === at)) {
-      const owner = owners.get(pid);
-      if (owner !== undefined && !isHeld(owner))
-        add(at, { ...placeOf(owner), user: valueOf(owner.user) });
+      return own.find(({ container }) => container === name) ?? own[0];
+    };
+    for (const process of processes.filter(({ device: on }) => on === at)) {
+      const owner = owners.get(process.pid);
+      if (owner === undefined) continue;
+      const holder = holderOf(owner);
+      if (holder === undefined) add(at, { ...placeOf(owner), user: valueOf(owner.user) }, process);
+      else {
+        const { namespace, pod, container } = holder;
+        add(at, { namespace, pod, container }, process);
+      }
     }
   });
-  return [...extras.values()];
+  return [...shares.values()].flatMap(({ of, own }) => shareSeries(of, own));
+}
+
+/** Sums over an owner's processes; absent where one of them reports none: a partial sum would look complete. */
+function shareSeries(of: LabelSet, own: readonly ProcessReading[]): ExtraSeries[] {
+  const sum = (values: readonly (number | undefined)[]): number | undefined =>
+    values.length === 0 || values.some((value) => value === undefined || Number.isNaN(value))
+      ? undefined
+      : values.reduce<number>((total, value) => total + (value ?? 0), 0);
+  const memoryBytes = sum(own.map((process) => process.memoryBytes));
+  const utilizationRatio = sum(own.map((process) => process.utilizationRatio));
+  return [
+    { metric: "ownerInfo", labels: of, value: 1 },
+    ...(memoryBytes === undefined
+      ? []
+      : [{ metric: "ownerMemory", labels: of, value: memoryBytes } as const]),
+    ...(utilizationRatio === undefined
+      ? []
+      : [
+          {
+            metric: "ownerUtilization",
+            labels: of,
+            value: Math.min(1, utilizationRatio),
+          } as const,
+        ]),
+  ];
 }
 
 /** The largest by memory, each with what is known of its owner. */

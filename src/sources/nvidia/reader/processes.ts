@@ -1,4 +1,4 @@
-/** Processes on a GPU: the compute and graphics lists as one, and each process's share of time where configured. */
+/** Processes on a GPU: the compute and graphics lists as one, and each process's share of time where several are on it. */
 import { code, isUnsupported } from "../nvml/codes.ts";
 import type { Nvml, NvmlFunction } from "../nvml/library.ts";
 import {
@@ -17,9 +17,7 @@ const mostProcesses = 16_384;
 
 export function processTasks(bench: CardBuilder): Task[] {
   const shares: Shares = { byPid: undefined };
-  const tasks = [listTask(bench, shares)];
-  if (bench.settings.processes) tasks.unshift(shareTask(bench, shares));
-  return tasks;
+  return [shareTask(bench, shares), listTask(bench, shares)];
 }
 
 /** Undefined while the driver does not report them. */
@@ -120,7 +118,10 @@ function merge(
   return [...byPid.values()];
 }
 
-/** Each process's newest sample since the last look; one without a sample was not on the GPU in between. 2 ms a call. */
+/**
+ * Each process's newest sample since the last look; one without a sample was not on the GPU in between. 2 ms a call: asked for
+ * where processes are configured, and where several share the GPU, so that its energy can be divided.
+ */
 function shareTask({ nvml, card, settings }: CardBuilder, shares: Shares): Task {
   let buffer = Buffer.alloc(128 * processSampleBytes);
   const count = Buffer.alloc(4);
@@ -131,6 +132,10 @@ function shareTask({ nvml, card, settings }: CardBuilder, shares: Shares): Task 
     dueMs: 0,
     costMs: 0,
     run: () => {
+      if (!settings.processes && card.processes.length < 2) {
+        shares.byPid = undefined;
+        return code.success;
+      }
       const { handle } = card.instance?.parent ?? card;
       let got: number = code.insufficientSize;
       for (let tries = 0; tries < 3 && got === code.insufficientSize; tries++) {
