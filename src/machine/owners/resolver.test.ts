@@ -81,7 +81,7 @@ test("a process outside any container has a user, a name, and known nothings", a
     podUid: none,
     pod: none,
     namespace: none,
-    workload: none,
+    workload: { known: true, value: "command:python3 (x) y" },
   });
 });
 
