@@ -17,7 +17,7 @@ import { isClosed } from "../../runs/jobs/day-books.ts";
 import type { JobDirectory } from "../../runs/jobs/directory.ts";
 import { parseEntry } from "../../runs/jobs/entry.ts";
 import { FrameTicks } from "../../runs/jobs/frame-ticks.ts";
-import { Ledger, type LedgerEntry } from "../../runs/jobs/ledger.ts";
+import { Ledger, type LedgerEntry, type PodController } from "../../runs/jobs/ledger.ts";
 import { TickCodec, type UnchangedGpus } from "../../runs/jobs/tick-codec.ts";
 import type { LedgerOptions } from "../../runs/jobs/ledger-options.ts";
 import type { OpenJob } from "../../runs/jobs/open-job.ts";
@@ -59,6 +59,8 @@ export class HubJobs {
   /** Finished books that do not close, by GPU: the day of the last. */
   readonly #unclosed = new Map<string, string>();
   #pseudonyms: Pseudonyms | undefined;
+  /** What `describePods` said last. */
+  #controllers: ReadonlyMap<string, string> = new Map();
   #snapshotBytes = 0;
   #isFailing = false;
   #failures = 0;
@@ -130,6 +132,19 @@ export class HubJobs {
     } catch (thrown) {
       this.#fail("a frame could not be booked", thrown);
     }
+  };
+
+  /** Called with the pods that were read from Kubernetes; those about which nothing is new cost nothing. */
+  readonly describePods = (pods: readonly PodController[]): void => {
+    const news = pods.filter(
+      ({ namespace, pod, controller }) =>
+        this.#controllers.get(`${namespace}/${pod}`) !== controller,
+    );
+    if (news.length === 0) return;
+    this.enter(["pods", news]);
+    this.#controllers = new Map(
+      pods.map(({ namespace, pod, controller }) => [`${namespace}/${pod}`, controller]),
+    );
   };
 
   /** Ends jobs whose GPUs have been silent for long, and deletes what is past its retention. */

@@ -49,9 +49,21 @@ export type LedgerEntry =
   | readonly ["ticks", readonly GpuTick[]]
   | readonly ["report", SchedulerReport]
   | readonly ["clock", number]
+  | readonly ["pods", readonly PodController[]]
   | readonly ["gpu", GpuState]
   | readonly ["job", OpenJobState]
   | readonly ["book", GpuDayBook];
+
+/** What Kubernetes says about a pod that holds a GPU. */
+export interface PodController {
+  readonly namespace: string;
+  readonly pod: string;
+  /** Kind and name, such as `Job/train`. */
+  readonly controller: string;
+}
+
+/** Pods whose controllers are remembered until their jobs start. */
+const mostControllers = 20_000;
 
 export class Ledger {
   readonly #options: LedgerOptions;
@@ -63,6 +75,8 @@ export class Ledger {
   readonly #openByKey = new Map<string, string>();
   readonly #books = new DayBooks();
   readonly #attempts = new Attempts();
+  /** By the key of the pod's job. */
+  readonly #controllers = new Map<string, PodController>();
   #output: LedgerOutput = { jobs: [], parts: [], books: [] };
   #isFull = false;
 
@@ -100,6 +114,9 @@ export class Ledger {
       case "report":
         this.#report(entry[1]);
         break;
+      case "pods":
+        for (const pod of entry[1]) this.#control(pod);
+        break;
       case "clock":
         this.#expire(entry[1]);
         break;
@@ -124,6 +141,7 @@ export class Ledger {
     for (const open of this.#open.values()) yield ["job", open.state()];
     for (const book of this.#books.all()) yield ["book", book];
     for (const report of this.schedulerReports()) yield ["report", report];
+    if (this.#controllers.size > 0) yield ["pods", [...this.#controllers.values()]];
   }
 
   /** What schedulers have reported about jobs that are not closed, one report for each cluster. */
@@ -435,7 +453,20 @@ export class Ledger {
     return open;
   }
 
+  #control(pod: PodController): void {
+    const key = `pod:${pod.namespace}/${pod.pod}`;
+    const open = this.#open.get(this.#openByKey.get(key) ?? "");
+    if (open !== undefined) open.record.controller = pod.controller;
+    this.#controllers.delete(key);
+    this.#controllers.set(key, pod);
+    const [oldest] = this.#controllers.keys();
+    if (this.#controllers.size > mostControllers && oldest !== undefined)
+      this.#controllers.delete(oldest);
+  }
+
   #start(record: JobRecord): OpenJob {
+    const controller = this.#controllers.get(record.key)?.controller;
+    if (controller !== undefined) record.controller = controller;
     const open = new OpenJob(record);
     this.#open.set(record.id, open);
     return open;
@@ -521,6 +552,7 @@ export class Ledger {
     this.#open.delete(record.id);
     if (this.#openByKey.get(record.key) === record.id) this.#openByKey.delete(record.key);
     this.#attempts.forget(record.id);
+    this.#controllers.delete(record.key);
     for (const key of open.stretches.keys()) this.#gpus.get(key)?.jobs.delete(record.id);
     this.#isFull = false;
   }

@@ -194,8 +194,8 @@ export class OpenJob {
   }
 
   part(hours: readonly JobHour[]): JobDayPart {
-    const { id, name, kind, user, account, namespace } = this.record;
-    return { id, name, kind, ...defined({ user, account, namespace }), hours };
+    const { id, name, kind, user, account, namespace, controller } = this.record;
+    return { id, name, kind, ...defined({ user, account, namespace, controller }), hours };
   }
 }
 
