@@ -192,8 +192,15 @@ export class TickCodec {
     const throttle = tick.throttleSeconds && Object.keys(tick.throttleSeconds);
     const xids = tick.xids && Object.keys(tick.xids);
     const shape: TickShape = {
-      ...{ uuid, host, gpu, model, simulated, meter },
-      ...{ owners: owners?.map((labels) => ({ ...labels })), throttle, xids },
+      uuid,
+      host,
+      gpu,
+      model,
+      simulated,
+      meter,
+      owners: owners?.map((labels) => ({ ...labels })),
+      throttle,
+      xids,
       anomalies: anomalies && [...anomalies],
     };
     const written = { id: this.#nextId++, shape, owners: owners ?? [] };

@@ -65,22 +65,22 @@ export class TickSums {
     this.#sums.fill(0);
   }
 
-  #add(place: number, value: number | undefined): void {
+  #add(from: number, value: number | undefined): void {
     if (value === undefined || Number.isNaN(value)) return;
-    this.#sums[place] = (this.#sums[place] ?? 0) + value;
-    this.#sums[place + 1] = (this.#sums[place + 1] ?? 0) + 1;
+    this.#sums[from] = (this.#sums[from] ?? 0) + value;
+    this.#sums[from + 1] = (this.#sums[from + 1] ?? 0) + 1;
   }
 
-  #grow(place: number, value: number | undefined): void {
-    if (value !== undefined && value > (this.#sums[place] ?? 0)) this.#sums[place] = value;
+  #grow(from: number, value: number | undefined): void {
+    if (value !== undefined && value > (this.#sums[from] ?? 0)) this.#sums[from] = value;
   }
 
-  #mean(place: number): number | undefined {
-    const count = this.#sums[place + 1] ?? 0;
-    return count === 0 ? undefined : (this.#sums[place] ?? 0) / count;
+  #mean(from: number): number | undefined {
+    const count = this.#sums[from + 1] ?? 0;
+    return count === 0 ? undefined : (this.#sums[from] ?? 0) / count;
   }
 
-  #peak(place: number, peak: number): number | undefined {
-    return (this.#sums[place + 1] ?? 0) <= 1 ? undefined : this.#sums[peak];
+  #peak(from: number, peak: number): number | undefined {
+    return (this.#sums[from + 1] ?? 0) <= 1 ? undefined : this.#sums[peak];
   }
 }

@@ -99,7 +99,8 @@ export class SlurmRest implements SlurmClient {
       });
       const parts: Uint8Array[] = [];
       let bytes = 0;
-      for await (const part of response.body ?? []) {
+      const body: AsyncIterable<Uint8Array> | readonly Uint8Array[] = response.body ?? [];
+      for await (const part of body) {
         bytes += part.length;
         if (bytes > maxBytes) throw new Error(`more than ${maxBytes / 2 ** 20} MiB`);
         parts.push(part);
