@@ -14,6 +14,7 @@ import { HubJobs } from "../../src/hub/jobs/jobs.ts";
 import { isClosed } from "../../src/runs/jobs/day-books.ts";
 import { FrameTicks } from "../../src/runs/jobs/frame-ticks.ts";
 import { Ledger } from "../../src/runs/jobs/ledger.ts";
+import type { GpuTick } from "../../src/runs/jobs/tick.ts";
 import type { JobRecord } from "../../src/runs/jobs/record.ts";
 import { openHubSink } from "../../src/sinks/hub/open.ts";
 import { deliveriesOf, deliveryAt } from "./deliveries.ts";
@@ -151,10 +152,11 @@ function runAndKill(args: string[], untilAt: number): Promise<number | "done"> {
 function compare(dataDir: string, jobs: number): Omit<KillResult, "kills"> {
   const expected = new Map<string, string>();
   const [ledger, ticks] = [new Ledger(), new FrameTicks()];
-  for (let at = 0; at < deliveriesOf(jobs); at++) {
-    const { jobs: closed } = ledger.apply(["ticks", ticks.take(deliveryAt(at, jobs))]);
-    for (const job of closed) expected.set(job.id, figuresOf(job));
-  }
+  const apply = (made: readonly GpuTick[]): void => {
+    for (const job of ledger.apply(["ticks", made]).jobs) expected.set(job.id, figuresOf(job));
+  };
+  for (let at = 0; at < deliveriesOf(jobs); at++) apply(ticks.take(deliveryAt(at, jobs)).ticks);
+  apply(ticks.flush());
   const hub = new HubJobs({
     dataDir,
     retentionMs: 1e15,

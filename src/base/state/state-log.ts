@@ -4,7 +4,7 @@
  * `strict` file, where a lost record would restore a revoked right, is refused as a whole instead.
  *
  *   record 0:  {"gpulse":"state","version":1,"generation":0}
- *   record n:  any JSON value
+ *   record n:  any JSON value, or bytes of the caller's own format, of which the first is 1 to 8: no JSON text starts so
  *
  * Two processes may share a file (`shared`): each write holds the folder's lock for its moment and first reads what the
  * other wrote; a process that only reads calls `refresh`. A rewritten file has another inode, and is then read from its start; so is
@@ -107,12 +107,28 @@ export class StateLog {
 
   /** Writes one record; `reader` is not called for it. Throws, with nothing stored, where the disk refuses it. */
   append(payload: unknown): void {
-    const bytes = framed(payload, 0);
+    const bytes = unsealed(payload);
+    this.#append(bytes, bytes.readUInt32LE(4));
+  }
+
+  /**
+   * Writes one record of bytes, which readers get as a `Uint8Array`. The payload stands at `frameBytes` of a buffer that has 8
+   * bytes to spare behind it and may be used again: for records that are too many for JSON.
+   */
+  appendBytes(bytes: Buffer, payloadBytes: number): void {
+    if (!isBinary(bytes[frameBytes]))
+      throw new TypeError("BUG: a record of bytes starts with 1 to 8.");
+    this.#append(bytes, payloadBytes);
+  }
+
+  #append(bytes: Buffer, payloadBytes: number): void {
+    const length = framedBytes(payloadBytes);
     this.#exclusively(() => {
-      if (this.#end + bytes.length > this.#maxBytes) throw this.#full();
+      if (this.#end + length > this.#maxBytes) throw this.#full();
       this.#mendTail();
-      resequence(bytes, this.#sequence);
-      this.#write(bytes);
+      // The checksum covers the number, which is known only once the lock is held.
+      sealFrame(bytes, 0, payloadBytes, this.#sequence);
+      this.#write(bytes, length);
     });
   }
 
@@ -219,7 +235,7 @@ export class StateLog {
     this.#start();
     this.#read();
     if (this.#options.strict === true) this.#checkComplete(mark, size);
-    if (this.#end === 0 && size === 0) this.#write(framed(header(this.#generation), 0));
+    if (this.#end === 0 && size === 0) this.#writeHeader();
   }
 
   #checkComplete(mark: StateFileMark | "damaged" | undefined, size: number): void {
@@ -275,7 +291,7 @@ export class StateLog {
         throw this.#refusal(`record ${this.#sequence} cannot be read`);
       this.#sequence = (sequence + 1) >>> 0;
       if (sequence > 0 && this.#reader === undefined) return;
-      const value: unknown = JSON.parse(payload.toString("utf8"));
+      const value: unknown = isBinary(payload[0]) ? payload : JSON.parse(payload.toString("utf8"));
       if (sequence === 0) this.#readHeader(value);
       else if (this.#reader?.record(value) !== true) this.#skip(sequence);
     });
@@ -308,10 +324,14 @@ export class StateLog {
     this.#open();
   }
 
-  #write(bytes: Buffer): void {
+  #writeHeader(): void {
+    const bytes = framed(header(this.#generation), 0);
+    this.#write(bytes, bytes.length);
+  }
+
+  #write(bytes: Buffer, length: number): void {
     try {
-      for (let done = 0; done < bytes.length;)
-        done += writeSync(this.#fd, bytes, done, bytes.length - done);
+      for (let done = 0; done < length;) done += writeSync(this.#fd, bytes, done, length - done);
       if (this.#options.sync === true) fdatasyncSync(this.#fd);
       this.#writeMark(this.#sequence + 1);
     } catch (thrown) {
@@ -320,7 +340,7 @@ export class StateLog {
       ftruncateSync(this.#fd, this.#end);
       throw thrown;
     }
-    this.#end += bytes.length;
+    this.#end += length;
     // Where it is not read again, nobody asks when it was changed.
     if (!this.#isTailClean) this.#modifiedMs = fstatSync(this.#fd).mtimeMs;
     this.#sequence = (this.#sequence + 1) >>> 0;
@@ -370,18 +390,23 @@ export class StateLog {
   }
 }
 
+const isBinary = (first: number | undefined): boolean =>
+  first !== undefined && first >= 1 && first <= 8;
+
 function framed(payload: unknown, sequence: number): Buffer {
+  const bytes = unsealed(payload);
+  sealFrame(bytes, 0, bytes.readUInt32LE(4), sequence);
+  return bytes;
+}
+
+/** A frame with its length and payload, and no checksum yet. */
+function unsealed(payload: unknown): Buffer {
   const text = JSON.stringify(payload);
   if (text === undefined) throw new TypeError("BUG: a state record must be a JSON value.");
   const payloadBytes = Buffer.byteLength(text);
   // Every byte of it is written: the frame, the text, and zeros behind it.
   const bytes = Buffer.allocUnsafe(framedBytes(payloadBytes));
+  bytes.writeUInt32LE(payloadBytes, 4);
   bytes.write(text, frameBytes);
-  sealFrame(bytes, 0, payloadBytes, sequence);
   return bytes;
-}
-
-/** The checksum covers the number too, and the number is known only once the lock is held. */
-function resequence(bytes: Buffer, sequence: number): void {
-  sealFrame(bytes, 0, bytes.readUInt32LE(4), sequence);
 }

@@ -12,8 +12,10 @@ export type JobsFlags = FlagsOf<typeof jobsSettingTable>;
 export interface JobsSettings {
   /** 0: no ledger is kept. */
   readonly retentionMs: number;
-  /** How Slurm's controller is read; `off`: not at all. */
-  readonly slurm: "off" | "commands";
+  /** How Slurm's controller is read: `off` (not at all), `commands`, or the address of slurmrestd. */
+  readonly slurm: string;
+  readonly slurmUser: string | undefined;
+  readonly slurmTokenFile: string | undefined;
   readonly slurmIntervalMs: number;
   /** Of a kilowatt-hour; undefined where none is set. */
   readonly price: Tariff | undefined;
@@ -34,6 +36,8 @@ const tariffText = () =>
   );
 const zoneTakes = "a time zone such as Europe/Berlin";
 
+const slurmTakes = "commands, off, or the address of slurmrestd such as http://controller:6820";
+
 const jobsSettingTable = {
   jobs_retention: {
     schema: durationMs(0, 1_000 * 365 * 86_400_000),
@@ -46,11 +50,26 @@ const jobsSettingTable = {
       "How long to retain the records of ended jobs and the energy books of the GPUs, apart from the history: see [jobs](../guides/jobs.md). 0 keeps no job ledger.",
   },
   slurm: {
-    schema: v.picklist(["off", "commands"], "commands or off"),
-    flag: ["--slurm <how>", "read jobs from Slurm: commands (squeue and sacct), or off"],
+    schema: v.pipe(
+      text(slurmTakes),
+      v.regex(/^(?:off|commands|https?:\/\/[^\s/]+\/?)$/, slurmTakes),
+    ),
+    flag: [
+      "--slurm <how>",
+      "read jobs from Slurm: commands (squeue and sacct), the address of slurmrestd, or off",
+    ],
     fallback: "off",
     description:
-      "How the job ledger reads Slurm's controller: `commands` runs `squeue --json` and `sacct --json` on the hub's machine, `off` does not. See [Slurm](../guides/slurm.md).",
+      "How the job ledger reads Slurm's controller: `commands` runs `squeue --json` and `sacct --json` on the hub's machine, an address such as `http://controller:6820` asks slurmrestd, `off` does not. See [Slurm](../guides/slurm.md).",
+  },
+  slurm_user: {
+    schema: text("a user of Slurm"),
+    description: "The user in whose name slurmrestd is asked.",
+  },
+  slurm_token_file: {
+    schema: text("a file"),
+    description:
+      "File with the JSON Web Token for slurmrestd (`scontrol token username=gpulse lifespan=…`). It is read at every question: replace it before the token expires.",
   },
   slurm_interval: {
     schema: durationMs(1_000, 600_000),
@@ -108,6 +127,11 @@ export function jobsSettings(
   return {
     retentionMs: readSetting(jobsSettingTable, "jobs_retention", flags, {}, file),
     slurm: readSetting(jobsSettingTable, "slurm", flags, {}, file),
+    slurmUser: file?.slurm_user,
+    slurmTokenFile:
+      file?.slurm_token_file === undefined
+        ? undefined
+        : resolveBesideFile(configFile, file.slurm_token_file),
     slurmIntervalMs: readSetting(jobsSettingTable, "slurm_interval", flags, {}, file),
     price: tariff(file?.jobs_price),
     currency: file?.jobs_currency,

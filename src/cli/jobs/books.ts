@@ -36,13 +36,13 @@ export async function streamBooks(url: string, io: CommandIo): Promise<GpuDayBoo
         freshForMs: 60_000,
         devices: source.devices(),
       } as const;
-      const made = ticks.take(derive(delivery));
+      const { ticks: made } = ticks.take(derive(delivery));
       if (made.length > 0) books.push(...ledger.apply(["ticks", made]).books);
     }, stopping.signal);
   } finally {
     await source.close();
   }
-  books.push(...ledger.openBooks());
+  books.push(...ledger.apply(["ticks", ticks.flush()]).books, ...ledger.openBooks());
   return books;
 }
 

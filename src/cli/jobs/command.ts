@@ -44,7 +44,7 @@ Examples:
   addClientFlags(
     jobs
       .command("bill")
-      .summary("sum up a period by user, account, project, day, job or kind")
+      .summary("sum up a period by user, account, project, controller, day, job or kind")
       .description("GPU-hours, useful and idle hours, energy and, with tariffs, cost and CO2.")
       .addOption(choice("--by <group>", "what to sum up by", billGroups, "user"))
       .option(...fromOption)

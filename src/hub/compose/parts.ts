@@ -23,6 +23,7 @@ import type { NodeTaints } from "../node-taints/node-taints.ts";
 import type { PodInfo } from "../pod-info/pod-info.ts";
 import { HubHealth } from "../health/health.ts";
 import { openHeldIdle } from "../jobs/held-idle/open.ts";
+import type { HubJobs } from "../jobs/jobs.ts";
 import { openHubJobs } from "../jobs/open.ts";
 import { createHub } from "../hub.ts";
 import type { HubListener } from "../listener.ts";
@@ -201,7 +202,8 @@ export async function openParts(
   const nodeTaints = await openNodeTaints(settings, { health, audit, env: io.env, log });
   if (nodeTaints !== undefined) parts.push(nodeTaints);
   const { latest } = collector;
-  const podInfo = await openPodInfo(settings, { latest, writer, env: io.env, log });
+  const describe = jobs?.describePods;
+  const podInfo = await openPodInfo(settings, { latest, writer, describe, env: io.env, log });
   if (podInfo !== undefined) parts.push(podInfo);
   const alerting = await openAlerting(settings, { history, writer }, timeline, io, log);
   parts.push(alerting);
@@ -361,6 +363,7 @@ async function openNodeTaints(
 interface PodInfoContext {
   readonly latest: Collector["latest"];
   readonly writer: SampleWriter;
+  readonly describe: HubJobs["describePods"] | undefined;
   readonly env: CommandIo["env"];
   readonly log: Log;
 }
@@ -368,7 +371,7 @@ interface PodInfoContext {
 /** Loaded only where it is switched on. */
 async function openPodInfo(
   { podInfo, nodeTaints }: Settings,
-  { latest, writer, env, log }: PodInfoContext,
+  { latest, writer, describe, env, log }: PodInfoContext,
 ): Promise<PodInfo | undefined> {
   if (!podInfo.isOn) return undefined;
   const [{ PodInfo: Opened }, { ApiServer }] = await Promise.all([
@@ -382,7 +385,7 @@ async function openPodInfo(
       `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}`,
     );
   const { labels } = podInfo;
-  const info = new Opened({ latest, readPod, labels, writer, log, nowMs: Date.now });
+  const info = new Opened({ latest, readPod, labels, writer, describe, log, nowMs: Date.now });
   info.start();
   return info;
 }

@@ -163,6 +163,7 @@ test.each([
 test("after a kill at any frame, with or without checkpoints, nothing is lost or counted twice", async () => {
   const whole = open(makeFolder());
   for (const delivery of story) whole.take(delivery);
+  whole.flush();
   const expected = [...whole.ledger.snapshot()];
   const closed = [...whole.files.read("2026-11-18").jobs.values()];
   whole.close();
@@ -175,6 +176,7 @@ test("after a kill at any frame, with or without checkpoints, nothing is lost or
     jobs = open(dir, { checkpointBytes: 4_000 });
     for (const again of story.slice(Math.max(0, at - 3), at + 1)) jobs.take(again);
   });
+  jobs.flush();
   expect([...jobs.ledger.snapshot()]).toEqual(expected);
   expect([...jobs.files.read("2026-11-18").jobs.values()]).toEqual(closed);
   jobs.close();
@@ -206,7 +208,7 @@ test("a torn journal loses the torn entry at most, and the meter makes up for it
   const second = open(dir);
   ends.push(() => second.close());
   for (const delivery of story.slice(5, 11)) second.take(delivery);
-  const [book] = second.ledger.openBooks();
+  const [book] = second.openBooks();
   expect(book).toMatchObject({ meterJoules: 10_000, jobJoules: 10_000 });
 });
 

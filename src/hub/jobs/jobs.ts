@@ -17,9 +17,11 @@ import { isClosed } from "../../runs/jobs/day-books.ts";
 import type { JobDirectory } from "../../runs/jobs/directory.ts";
 import { parseEntry } from "../../runs/jobs/entry.ts";
 import { FrameTicks } from "../../runs/jobs/frame-ticks.ts";
-import { Ledger, type LedgerEntry } from "../../runs/jobs/ledger.ts";
+import { Ledger, type LedgerEntry, type PodController } from "../../runs/jobs/ledger.ts";
+import { TickCodec, type UnchangedGpus } from "../../runs/jobs/tick-codec.ts";
 import type { LedgerOptions } from "../../runs/jobs/ledger-options.ts";
-import { dayMs, dayOf, type LedgerOutput } from "../../runs/jobs/record.ts";
+import type { OpenJob } from "../../runs/jobs/open-job.ts";
+import { dayMs, dayOf, type GpuDayBook, type LedgerOutput } from "../../runs/jobs/record.ts";
 import { DayFiles } from "./day-files.ts";
 import { readKey } from "./key-file.ts";
 import { Pseudonyms } from "./privacy.ts";
@@ -52,10 +54,13 @@ export class HubJobs {
   readonly #options: HubJobsOptions;
   readonly #ticks: FrameTicks;
   readonly #journal: StateLog;
+  readonly #codec = new TickCodec();
   readonly #ends: (() => void)[] = [];
   /** Finished books that do not close, by GPU: the day of the last. */
   readonly #unclosed = new Map<string, string>();
   #pseudonyms: Pseudonyms | undefined;
+  /** What `describePods` said last. */
+  #controllers: ReadonlyMap<string, string> = new Map();
   #snapshotBytes = 0;
   #isFailing = false;
   #failures = 0;
@@ -65,7 +70,11 @@ export class HubJobs {
     const { dataDir, log, directories = [] } = options;
     this.ledger = new Ledger(options.ledger);
     this.files = new DayFiles(path.join(dataDir, "jobs", "days"), log);
-    this.#ticks = new FrameTicks(options.anomaliesOf);
+    this.#ticks = new FrameTicks({
+      anomaliesOf: options.anomaliesOf,
+      floorRatio: this.ledger.floorRatio,
+      isUrgent: (host) => this.ledger.hasEndedJobs(host),
+    });
     const closed: LedgerOutput = { jobs: [], parts: [], books: [] };
     this.#journal = new StateLog(
       path.join(dataDir, "jobs", "journal"),
@@ -73,7 +82,7 @@ export class HubJobs {
       {
         reset: () => {},
         record: (payload) => {
-          const entry = parseEntry(payload);
+          const entry = this.#parse(payload);
           if (entry !== undefined) addOutput(closed, this.ledger.apply(entry));
           return entry !== undefined;
         },
@@ -118,11 +127,24 @@ export class HubJobs {
     // Another program's past comes one metric at a time, after its present.
     if (delivery.isExposed === false && delivery.tier === "stream") return;
     try {
-      const ticks = this.#ticks.take(delivery);
-      if (ticks.length > 0) this.enter(["ticks", ticks]);
+      const { ticks, unchanged } = this.#ticks.take(delivery);
+      if (ticks.length > 0 || unchanged !== undefined) this.#enter(["ticks", ticks], unchanged);
     } catch (thrown) {
       this.#fail("a frame could not be booked", thrown);
     }
+  };
+
+  /** Called with the pods that were read from Kubernetes; those about which nothing is new cost nothing. */
+  readonly describePods = (pods: readonly PodController[]): void => {
+    const news = pods.filter(
+      ({ namespace, pod, controller }) =>
+        this.#controllers.get(`${namespace}/${pod}`) !== controller,
+    );
+    if (news.length === 0) return;
+    this.enter(["pods", news]);
+    this.#controllers = new Map(
+      pods.map(({ namespace, pod, controller }) => [`${namespace}/${pod}`, controller]),
+    );
   };
 
   /** Ends jobs whose GPUs have been silent for long, and deletes what is past its retention. */
@@ -156,9 +178,29 @@ export class HubJobs {
     return gpus.size;
   }
 
+  /** Books what frames have brought and what has waited because nothing changed. Never throws. */
+  flush(): void {
+    const ticks = this.#ticks.flush();
+    if (ticks.length > 0) this.enter(["ticks", ticks]);
+  }
+
+  /** Jobs that run, up to the last reading of their GPUs. */
+  openJobs(): IterableIterator<OpenJob> {
+    this.flush();
+    return this.ledger.openJobs();
+  }
+
+  openBooks(): IterableIterator<GpuDayBook> {
+    this.flush();
+    return this.ledger.openBooks();
+  }
+
   /** Replaces the journal by a snapshot. */
   checkpoint(): void {
+    this.#write(this.ledger.apply(["ticks", this.#ticks.flush()]));
     this.#journal.rewrite(this.ledger.snapshot());
+    this.#codec.reset();
+    this.#ticks.restart();
     this.#snapshotBytes = this.#journal.sizeBytes;
   }
 
@@ -175,20 +217,44 @@ export class HubJobs {
 
   /** Into the journal, then into the ledger. Never throws. */
   enter(entry: LedgerEntry): void {
+    this.#enter(entry);
+  }
+
+  #enter(entry: LedgerEntry, unchanged?: UnchangedGpus): void {
     try {
-      this.#journal.append(entry);
+      this.#append(entry, unchanged);
       this.#isFailing = false;
     } catch (thrown) {
       // Applied all the same: the meters make up for it if the disk recovers before a crash.
       this.#fail("the job ledger could not be written", thrown);
     }
     try {
-      this.#write(this.ledger.apply(entry));
+      if (entry[0] !== "ticks" || entry[1].length > 0) this.#write(this.ledger.apply(entry));
       const { checkpointBytes = defaultCheckpointBytes } = this.#options;
       if (this.#journal.sizeBytes > checkpointBytes + 2 * this.#snapshotBytes) this.checkpoint();
     } catch (thrown) {
       this.#fail("the job ledger could not be written", thrown);
     }
+  }
+
+  #append(entry: LedgerEntry, unchanged: UnchangedGpus | undefined): void {
+    if (entry[0] !== "ticks") return this.#journal.append(entry);
+    const { bytes, payloadBytes } = this.#codec.encode(entry[1], unchanged);
+    try {
+      this.#journal.appendBytes(bytes, payloadBytes);
+    } catch (thrown) {
+      // Shapes that it held are in no journal.
+      this.#codec.reset();
+      this.#ticks.restart();
+      throw thrown;
+    }
+  }
+
+  /** Undefined for what this version does not understand. Earlier versions wrote ticks as JSON. */
+  #parse(payload: unknown): LedgerEntry | undefined {
+    if (!(payload instanceof Uint8Array)) return parseEntry(payload);
+    const ticks = this.#codec.decode(payload);
+    return ticks && ["ticks", ticks];
   }
 
   /**

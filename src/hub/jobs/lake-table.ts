@@ -105,7 +105,7 @@ export class JobLakeTable {
 
   #runningParts(): Map<string, JobDayPart[]> {
     const days = new Map<string, JobDayPart[]>();
-    for (const open of this.#options.jobs.ledger.openJobs()) {
+    for (const open of this.#options.jobs.openJobs()) {
       const hours = new Map<string, JobHour[]>();
       for (const hour of open.hours()) {
         const day = dayOf(hour[0] * hourMs);

@@ -5,6 +5,7 @@ import type { Anomaly } from "../../lake/analyses/anomaly/anomaly.ts";
 import { deviceKey } from "../../model/device.ts";
 import type { JobDirectory } from "../../runs/jobs/directory.ts";
 import { SlurmCommands } from "../../runs/jobs/slurm/commands.ts";
+import { SlurmRest } from "../../runs/jobs/slurm/rest.ts";
 import { SlurmDirectory } from "../../runs/jobs/slurm/directory.ts";
 import { HubJobs } from "./jobs.ts";
 
@@ -33,10 +34,13 @@ export function openHubJobs(settings: Settings, context: OpenJobsContext): HubJo
 }
 
 function directoriesOf(
-  { jobs: { slurm, slurmIntervalMs } }: Settings,
+  { jobs: { slurm, slurmUser, slurmTokenFile, slurmIntervalMs } }: Settings,
   { log, nowMs }: OpenJobsContext,
 ): readonly JobDirectory[] {
   if (slurm === "off") return [];
-  const client = new SlurmCommands();
+  const client =
+    slurm === "commands"
+      ? new SlurmCommands()
+      : new SlurmRest({ url: slurm, user: slurmUser, tokenFile: slurmTokenFile });
   return [new SlurmDirectory({ client, intervalMs: slurmIntervalMs, log, nowMs })];
 }

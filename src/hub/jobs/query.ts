@@ -47,7 +47,7 @@ export class JobQueries {
     const { limit, offset, state } = selection;
     const found: JobRecord[] = [];
     if (state !== "ended")
-      for (const { record } of this.#jobs.ledger.openJobs())
+      for (const { record } of this.#jobs.openJobs())
         if (isSelected(record, selection)) found.push(record);
     found.sort((left, right) => right.startMs - left.startMs);
     if (state !== "running")
@@ -71,7 +71,7 @@ export class JobQueries {
     const fits = ({ id: own, key, name, scheduler }: JobRecord): boolean =>
       own === id || key === id || scheduler?.id === id || (scheduler === undefined && name === id);
     let newest: JobRecord | undefined;
-    for (const { record } of this.#jobs.ledger.openJobs())
+    for (const { record } of this.#jobs.openJobs())
       if (fits(record) && record.startMs >= (newest?.startMs ?? 0)) newest = record;
     if (newest !== undefined) return newest;
     const nowMs = this.#nowMs();
@@ -93,7 +93,7 @@ export class JobQueries {
     const hours: JobHour[] = [];
     for await (const day of this.#dayNames(job.startMs, job.endMs, "oldest"))
       hours.push(...(this.#jobs.files.readParts(day).get(job.id)?.hours ?? []));
-    for (const open of this.#jobs.ledger.openJobs())
+    for (const open of this.#jobs.openJobs())
       if (open.record.id === job.id) hours.push(...open.hours());
     return hours;
   }
@@ -108,7 +108,7 @@ export class JobQueries {
     const bill = new Bill(options);
     for await (const day of this.#dayNames(options.fromMs, options.toMs, "oldest"))
       for (const part of this.#jobs.files.readParts(day).values()) bill.add(part);
-    for (const open of this.#jobs.ledger.openJobs()) bill.add(open.part(open.hours()));
+    for (const open of this.#jobs.openJobs()) bill.add(open.part(open.hours()));
     return bill.lines();
   }
 
@@ -116,7 +116,7 @@ export class JobQueries {
     const books: GpuDayBook[] = [];
     for await (const day of this.#days(fromMs, toMs, "oldest")) books.push(...day.books.values());
     const [from, to] = [dayOf(fromMs), dayOf(toMs)];
-    for (const book of this.#jobs.ledger.openBooks())
+    for (const book of this.#jobs.openBooks())
       if (book.day >= from && book.day <= to) books.push(book);
     return books;
   }

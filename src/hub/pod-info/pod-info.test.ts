@@ -44,6 +44,7 @@ test("pods that hold GPUs are read once, described in series, and forgotten with
   const latest = new LatestFrames();
   const asked: string[] = [];
   const written: Frame[] = [];
+  const described: unknown[] = [];
   const objects: Record<string, unknown> = {
     "lab/train-0": pod(
       { team: "vision" },
@@ -67,6 +68,7 @@ test("pods that hold GPUs are read once, described in series, and forgotten with
         return { stored: 0 } as never;
       },
     },
+    describe: (pods) => described.push(pods),
     log: silentLog,
     nowMs: () => nowMs,
   });
@@ -95,6 +97,9 @@ test("pods that hold GPUs are read once, described in series, and forgotten with
   await info.round();
   await info.round();
   expect(asked.sort()).toEqual(["lab/ended-1", "lab/train-0"]);
+  // The job ledger gets the controllers.
+  const train = { namespace: "lab", pod: "train-0", controller: "StatefulSet/train" };
+  expect(described.at(-1)).toEqual([train]);
   expect(lastSeries()).toEqual([
     "gpu_owner_pod_info gpu=0 host=box label_team=vision namespace=lab owner_kind=StatefulSet owner_name=train pod=train-0 uuid=GPU-a",
   ]);

@@ -21,6 +21,8 @@ export interface PodInfoOptions {
   /** Keys of the pods' labels to carry over. */
   readonly labels: readonly string[];
   readonly writer: Pick<SampleWriter, "writeFrame">;
+  /** Gets every pod whose controller is known, after each round. */
+  readonly describe?: ((pods: readonly ControlledPod[]) => void) | undefined;
   readonly log: Log;
   readonly nowMs: () => number;
 }
@@ -31,6 +33,13 @@ const rereadMs = 300_000;
 /** Reads in one round: a hub that starts in a full cluster asks for its pods over some rounds. */
 const maxReads = 200;
 const parallelReads = 8;
+
+interface ControlledPod {
+  readonly namespace: string;
+  readonly pod: string;
+  /** Kind and name, such as `Job/train`. */
+  readonly controller: string;
+}
 
 interface KnownPod {
   readonly readMs: number;
@@ -85,6 +94,7 @@ export class PodInfo {
       } catch (thrown) {
         problem = formatError(thrown);
       }
+      this.#options.describe?.(this.#controlled(owners));
       // What is known of the other pods is written all the same.
       await this.#write(owners);
       if (problem !== undefined && problem !== this.#problem)
@@ -118,6 +128,17 @@ export class PodInfo {
         owners.set(labelKey(labelSet({ ...device, namespace, pod })), owner);
       });
     return [...owners.values()];
+  }
+
+  #controlled(owners: readonly PodOwner[]): ControlledPod[] {
+    const pods = new Map<string, ControlledPod>();
+    for (const owner of owners) {
+      const { owner_kind: kind, owner_name: name } = this.#pods.get(keyOf(owner))?.labels ?? {};
+      const { namespace, pod } = owner;
+      if (kind !== undefined && name !== undefined)
+        pods.set(keyOf(owner), { namespace, pod, controller: `${kind}/${name}` });
+    }
+    return [...pods.values()];
   }
 
   async #read(owners: readonly PodOwner[]): Promise<void> {

@@ -43,6 +43,9 @@ export interface Owner {
   readonly podUid: Attribution;
   readonly pod: Attribution;
   readonly namespace: Attribution;
-  /** Slurm job, or `job:`, `wandb:` or `mlflow:` and the name in the environment, or `unit:` and systemd's service. */
+  /**
+   * Slurm job, or `job:`, `wandb:` or `mlflow:` and the name in the environment, or `unit:` and systemd's service, or `command:`
+   * and the name of the program outside containers.
+   */
   readonly workload: Attribution;
 }

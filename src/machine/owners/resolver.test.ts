@@ -81,7 +81,7 @@ test("a process outside any container has a user, a name, and known nothings", a
     podUid: none,
     pod: none,
     namespace: none,
-    workload: none,
+    workload: { known: true, value: "command:python3 (x) y" },
   });
 });
 
@@ -133,6 +133,13 @@ test("a service of systemd is the job of its processes, unless they name another
   expect(await resolver().resolve(12)).toMatchObject({ workload: { value: "unit:ollama" } });
   await process(13, "0::/system.slice/ollama.service\n", "GPULSE_JOB=nightly\0");
   expect(await resolver().resolve(13)).toMatchObject({ workload: { value: "job:nightly" } });
+});
+
+test("the command names the job where nothing else does, and not in a container", async () => {
+  await process(14, "0::/user.slice/user-1000.slice/session-3.scope\n", "", "python3");
+  expect(await resolver().resolve(14)).toMatchObject({ workload: { value: "command:python3" } });
+  await process(15, `0::/system.slice/docker-${"a".repeat(64)}.scope\n`);
+  expect(await resolver().resolve(15)).toMatchObject({ workload: { known: false } });
 });
 
 test("a process that has ended is gone, not empty", async () => {

@@ -118,6 +118,10 @@ export function createOwnerResolver(options: OwnerResolverOptions): OwnerResolve
         factOf(cgroup, "slurmJob"),
         job !== undefined ? known(job) : unknown(environ.ok ? "none" : reasonOf(environ.reason)),
         prefixed("unit:", factOf(cgroup, "unit")),
+        // A container names the job by itself; what an unreadable environment would say is not known.
+        environ.ok && !containerId.known
+          ? known(`command:${process}`)
+          : unknown(environ.ok ? "none" : reasonOf(environ.reason)),
       ),
     };
   };

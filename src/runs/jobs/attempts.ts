@@ -94,6 +94,15 @@ export class Attempts {
     }
   }
 
+  hasEnded(host: string): boolean {
+    if (this.#byId.size === 0) return false;
+    for (const id of this.onHost(host)) {
+      const job = this.#byId.get(id)?.job;
+      if (job !== undefined && endedMs(job) !== undefined) return true;
+    }
+    return false;
+  }
+
   onHost(host: string): IterableIterator<string> {
     return (this.#byHost.get(shortHost(host)) ?? new Set<string>()).values();
   }

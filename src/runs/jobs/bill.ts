@@ -1,8 +1,16 @@
-/** Sums over what jobs used in the hours of a period, by user, account, project, day or job. Pure. */
+/** Sums over what jobs used in the hours of a period, by user, account, project, controller, day or job. Pure. */
 import { dayOf, hourMs, type JobDayPart, type JobHour } from "./record.ts";
 import { TariffMeter, type Tariff } from "./tariff.ts";
 
-export const billGroups = ["user", "account", "project", "day", "job", "kind"] as const;
+export const billGroups = [
+  "user",
+  "account",
+  "project",
+  "controller",
+  "day",
+  "job",
+  "kind",
+] as const;
 export type BillGroup = (typeof billGroups)[number];
 
 export interface BillLine {
@@ -79,6 +87,9 @@ function groupOf(part: JobDayPart, by: BillGroup, atMs: number): string {
   if (by === "day") return dayOf(atMs);
   if (by === "job") return part.id;
   if (by === "kind") return part.kind;
+  // Two namespaces may each have a Job of the name.
+  if (by === "controller")
+    return part.controller === undefined ? "unknown" : `${part.namespace ?? ""}/${part.controller}`;
   const name =
     by === "user" ? part.user : by === "account" ? part.account : (part.namespace ?? part.account);
   return name ?? "unknown";

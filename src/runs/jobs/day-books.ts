@@ -71,17 +71,17 @@ export class DayBooks {
       book.meterJoules = book.resetJoules;
       return;
     }
+    if (Math.floor(before.timeMs / dayMs) === Math.floor((timeMs - 1) / dayMs)) {
+      moveMeter(books, tick, before.timeMs, before.joules, joules);
+      return;
+    }
     const perMs = (joules - before.joules) / (timeMs - before.timeMs);
     let fromMs = before.timeMs;
     while (fromMs < timeMs) {
       const toMs = Math.min(timeMs, Math.floor(fromMs / dayMs) * dayMs + dayMs);
       const at = (ms: number): number =>
         ms === timeMs ? joules : before.joules + (ms - before.timeMs) * perMs;
-      const isNew = !books.has(dayOf(fromMs));
-      const book = bookOf(books, tick, fromMs);
-      if (isNew) book.firstJoules = at(fromMs);
-      book.lastJoules = at(toMs);
-      book.meterJoules = book.resetJoules + book.lastJoules - book.firstJoules;
+      moveMeter(books, tick, fromMs, at(fromMs), at(toMs));
       fromMs = toMs;
     }
   }
@@ -122,6 +122,22 @@ export class DayBooks {
     }
     return finished;
   }
+}
+
+/** Moves the meter of the day in which `fromMs` lies. */
+function moveMeter(
+  books: GpuBooks,
+  tick: GpuTick,
+  fromMs: number,
+  fromJoules: number,
+  toJoules: number,
+): void {
+  const known = books.get(dayOf(fromMs));
+  const book = known ?? bookOf(books, tick, fromMs);
+  book.meter = tick.meter;
+  if (known === undefined) book.firstJoules = fromJoules;
+  book.lastJoules = toJoules;
+  book.meterJoules = book.resetJoules + book.lastJoules - book.firstJoules;
 }
 
 function bookOf(

@@ -24,6 +24,7 @@ const ownerSchema = v.object({
     user: v.exactOptional(v.string()),
   }),
   memoryBytes: optional(count),
+  peakMemoryBytes: optional(count),
   utilizationRatio: optional(count),
 });
 
@@ -42,6 +43,7 @@ const tickFields = {
   tensorRatio: optional(count),
   dramRatio: optional(count),
   memoryBytes: optional(count),
+  peakMemoryBytes: optional(count),
   throttleSeconds: optional(counts),
   xids: optional(counts),
   anomalies: optional(v.array(v.string())),
@@ -143,6 +145,7 @@ export const jobSchema = v.object({
   account: optional(v.string()),
   namespace: optional(v.string()),
   container: optional(v.string()),
+  controller: optional(v.string()),
   scheduler: optional(schedulerJobSchema),
   startMs: count,
   endMs: count,
@@ -165,6 +168,7 @@ export function isPart(value: unknown): value is JobDayPart {
     isText(part.user) &&
     isText(part.account) &&
     isText(part.namespace) &&
+    isText(part.controller) &&
     Array.isArray(part.hours) &&
     part.hours.every(isHour)
   );
@@ -207,6 +211,10 @@ const sumsSchema = v.object({ memory: pair, tensor: pair, dram: pair, activity: 
 const entrySchema = v.union([
   v.tuple([v.literal("report"), reportSchema]),
   v.tuple([v.literal("clock"), count]),
+  v.tuple([
+    v.literal("pods"),
+    v.array(v.object({ namespace: v.string(), pod: v.string(), controller: v.string() })),
+  ]),
   v.tuple([
     v.literal("gpu"),
     v.object({ last: tickSchema, pending: v.array(intervalSchema), settledMs: count }),

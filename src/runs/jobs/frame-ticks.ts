@@ -1,83 +1,81 @@
 /**
  * From frames to ticks. A fast frame is only remembered, and its utilisation added up; its other readings are looked at when a
- * tick is made: when a frame of the slow tier comes, which has the owners, or every `fastTickMs` where a source has no such
- * tier. Holds only the newest readings, so a restart loses nothing that the meters do not make up for.
+ * frame of the slow tier comes, which has the owners, or every `fastReadMs` where a source has no such tier. Such a reading
+ * becomes a tick where something has changed: another owner, used or idle, a meter that restarted, another hour. Else readings
+ * are added up, for `mostUnchangedMs` at most, and are one tick with their means: it gives the same seconds and joules as a
+ * tick for each would, at a tenth of the cost. What waits is in the journal by `unchanged`.
  */
 import { type Device, deviceKey } from "../../model/device.ts";
-import { gpu as metrics, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
-import { type LabelSet, labelValue } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
-import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
+import {
+  place,
+  placeCount,
+  planLayout,
+  type PlannedGpu,
+  type PlannedOwner,
+} from "./layout-plan.ts";
+import { defaultLedgerOptions } from "./ledger-options.ts";
+import { hourMs } from "./record.ts";
+import type { UnchangedGpus } from "./tick-codec.ts";
 import type { GpuTick, TickOwner } from "./tick.ts";
+import { TickSums } from "./tick-sums.ts";
 
-/** A source without a slow tier makes a tick this often. */
-const fastTickMs = 15_000;
+/** A source without a slow tier is read this often. */
+const fastReadMs = 15_000;
 /** A GPU that has not reported for this long is forgotten. */
 const forgetMs = 3_600_000;
+/** Readings of a longer time are no longer one tick. */
+const mostUnchangedMs = 60_000;
+/** Readings that are further apart are ticks of their own; less than the gap of the ledger. */
+const mostApartMs = 30_000;
 
-/** Metrics of the slow tier that gpulse derives and sends in frames of their own. */
-const derived = /^gpu_(health|check|anomaly|temperature_at_load)/;
-
-const plainMetrics: ReadonlyMap<MetricEntry, keyof NewestReadings> = new Map<
-  MetricEntry,
-  keyof NewestReadings
->([
-  [metrics.energy, "hardwareJoules"],
-  [metrics.energyIntegrated, "integratedJoules"],
-  [metrics.smActivity, "smRatio"],
-  [metrics.tensorActivity, "tensorRatio"],
-  [metrics.dramActivity, "dramRatio"],
-  [metrics.memoryUsed, "memoryBytes"],
-]);
-
-interface NewestReadings {
-  hardwareJoules?: number | undefined;
-  integratedJoules?: number | undefined;
-  smRatio?: number | undefined;
-  tensorRatio?: number | undefined;
-  dramRatio?: number | undefined;
-  memoryBytes?: number | undefined;
-}
-
-interface PlannedOwner {
-  readonly labels: OwnerLabels;
-  infoSlot: number;
-  memorySlot: number;
-  utilizationSlot: number;
-}
-
-interface PlannedGpu {
+interface TrackedReadings {
   readonly uuid: string;
   readonly host: string;
   readonly gpu: number;
   readonly key: string;
-  readonly plain: { readonly slot: number; readonly field: keyof NewestReadings }[];
-  readonly throttle: { readonly slot: number; readonly reason: string }[];
-  readonly xids: { readonly slot: number; readonly xid: string }[];
-  readonly owners: Map<string, PlannedOwner>;
-  utilization: number;
-  processes: number;
-  /** Has readings of the slow tier, so that its owners are those in this frame. */
-  isSlow: boolean;
-}
-
-interface TrackedReadings extends NewestReadings {
   device: Device | undefined;
+  /** The newest, by `place`; NaN where there is none. */
+  readonly values: Float64Array;
   timeMs: number;
-  tickMs: number;
   utilizationSum: number;
   utilizationCount: number;
   throttleSeconds: Record<string, number> | undefined;
   xids: Record<string, number>;
+  /** Both without zeros, as they were last read; undefined once they have changed. */
+  throttleRead: Readonly<Record<string, number>> | undefined;
+  xidsRead: Readonly<Record<string, number>> | undefined;
   /** The hardware's counter is used wherever it was seen once. */
   hasHardwareMeter: boolean;
+  /** Of the last layout that had any. */
+  owners: readonly PlannedOwner[];
   /** Owners of its parts (MIG instances), by part. */
   partOwners: Map<string, readonly TickOwner[]>;
   /** Where its fast readings are. */
   fast: { readonly plan: LayoutPlan; readonly at: number } | undefined;
+  /** The last reading, which is the end of the last tick or waits with those since. */
+  read: GpuReading | undefined;
+  /** When the last tick was. */
+  tickMs: number;
+  /** Of the readings since the last tick, without those of which there is no more to say. */
+  readonly sums: TickSums;
+  /** Which journal the last tick is in. */
+  generation: number;
+}
+
+/** What one look at a GPU found; replaced in place while nothing changes. */
+interface GpuReading {
+  timeMs: number;
+  joules: number;
+  readonly meter: GpuTick["meter"];
+  /** Undefined where activity is not reported. */
+  readonly isUsed: boolean | undefined;
+  owners: readonly TickOwner[] | undefined;
+  throttleSeconds: GpuTick["throttleSeconds"];
+  xids: GpuTick["xids"];
 }
 
 /** What the frames of one layout say about its GPUs. */
@@ -90,56 +88,101 @@ interface LayoutPlan {
   readonly counts: Uint32Array;
   /** A fast frame whose other readings have not been looked at. */
   unread: Frame | undefined;
-  /** No GPU is due for a tick by fast frames before. */
+  /** No GPU is to be read by fast frames before. */
   dueMs: number;
 }
 
 export type TickDelivery = Pick<Delivery, "frame" | "devices" | "tier" | "isExposed">;
 
+export interface FrameTicksOptions {
+  readonly anomaliesOf?: ((key: string) => readonly string[]) | undefined;
+  /** Activity from which a GPU is used. */
+  readonly floorRatio?: number | undefined;
+  /** Machines on which a job waits to be closed: their readings do not wait. */
+  readonly isUrgent?: ((host: string) => boolean) | undefined;
+}
+
+/** What a frame changed. */
+export interface FrameChanges {
+  readonly ticks: readonly GpuTick[];
+  /** For the journal alone. */
+  readonly unchanged: UnchangedGpus | undefined;
+}
+
+const noChanges: FrameChanges = { ticks: [], unchanged: undefined };
+
 export class FrameTicks {
   readonly #plans = new WeakMap<Layout, LayoutPlan>();
   readonly #gpus = new Map<string, TrackedReadings>();
   readonly #anomaliesOf: (key: string) => readonly string[];
+  readonly #floorRatio: number;
+  readonly #isUrgent: (host: string) => boolean;
   #sweptMs = 0;
+  #generation = 0;
 
-  constructor(anomaliesOf: (key: string) => readonly string[] = () => []) {
-    this.#anomaliesOf = anomaliesOf;
+  constructor(options: FrameTicksOptions = {}) {
+    this.#anomaliesOf = options.anomaliesOf ?? (() => []);
+    this.#floorRatio = options.floorRatio ?? defaultLedgerOptions.floorRatio;
+    this.#isUrgent = options.isUrgent ?? (() => false);
   }
 
-  take({ frame, devices, tier, isExposed }: TickDelivery): GpuTick[] {
+  take({ frame, devices, tier, isExposed }: TickDelivery): FrameChanges {
     let plan = this.#plans.get(frame.layout);
     if (plan === undefined) this.#plans.set(frame.layout, (plan = this.#plan(frame)));
     // Some sources report a slow metric with the fast ones; what was scraped has all of them in one.
     const isFast = tier === "fast" && isExposed !== false;
     addUtilization(plan, frame);
-    if (isFast && frame.timeMs < plan.dueMs) {
-      plan.unread = frame;
-      return noTicks;
-    }
-    plan.unread = undefined;
+    plan.unread = isFast ? frame : undefined;
+    if (isFast && frame.timeMs < plan.dueMs) return noChanges;
+    const { gpus, tracked } = plan;
     const ticks: GpuTick[] = [];
+    const uuids: string[] = [];
+    const joules: number[] = [];
     let dueMs = Number.POSITIVE_INFINITY;
-    plan.gpus.forEach((planned, at) => {
-      const known = plan.tracked[at] ?? emptyReadings(frame.timeMs);
+    for (let at = 0; at < gpus.length; at++) {
+      const [planned, known] = [gpus[at], tracked[at]];
+      if (planned === undefined || known === undefined) continue;
       // It was forgotten while it was silent.
       if (frame.timeMs - known.timeMs > forgetMs) this.#gpus.set(planned.key, known);
-      if (isFast) known.fast = { plan, at };
-      else if (known.fast !== undefined) readLatest(known.fast);
-      moveUtilization(plan, at, known);
-      const tick = this.#takeGpu(frame, planned, known, devices, isFast);
-      if (tick !== undefined) ticks.push(tick);
-      dueMs = Math.min(dueMs, known.tickMs + fastTickMs);
-    });
+      if (isFast && known.fast?.plan !== plan) known.fast = { plan, at };
+      const isSlow = planned.isSlow && !isFast;
+      if (!isFast || frame.timeMs - readMsOf(known) >= fastReadMs) {
+        if (!isFast && known.fast !== undefined) readLatest(known.fast);
+        moveUtilization(plan, at, known);
+        if (known.device === undefined)
+          known.device = devices.find(({ uuid }) => uuid === planned.uuid);
+        if (this.#readGpu(frame, planned, known, isSlow, ticks)) {
+          uuids.push(known.uuid);
+          joules.push(known.read?.joules ?? 0);
+        }
+      }
+      dueMs = Math.min(dueMs, readMsOf(known) + fastReadMs);
+    }
     plan.dueMs = dueMs;
     this.#sweep(frame.timeMs);
+    const unchanged = uuids.length === 0 ? undefined : { timeMs: frame.timeMs, uuids, joules };
+    return ticks.length === 0 && unchanged === undefined ? noChanges : { ticks, unchanged };
+  }
+
+  /** Ticks of what waits, such as before somebody looks. */
+  flush(): GpuTick[] {
+    const ticks: GpuTick[] = [];
+    for (const known of this.#gpus.values()) this.#flushGpu(known, ticks);
     return ticks;
+  }
+
+  /** The journal was replaced: the next reading of every GPU is a whole tick. */
+  restart(): void {
+    this.#generation++;
   }
 
   #plan(frame: Frame): LayoutPlan {
     const gpus = planLayout(frame.layout);
-    const tracked = gpus.map(({ key }) => {
-      let known = this.#gpus.get(key);
-      if (known === undefined) this.#gpus.set(key, (known = emptyReadings(frame.timeMs)));
+    const tracked = gpus.map((planned) => {
+      let known = this.#gpus.get(planned.key);
+      if (known === undefined)
+        this.#gpus.set(planned.key, (known = emptyReadings(planned, frame.timeMs)));
+      reuseLabels(planned, known);
       return known;
     });
     return {
@@ -153,70 +196,122 @@ export class FrameTicks {
     };
   }
 
-  #takeGpu(
-    frame: Frame,
-    planned: PlannedGpu,
-    known: TrackedReadings,
-    devices: readonly Device[],
-    isFast: boolean,
-  ): GpuTick | undefined {
-    const isSlow = planned.isSlow && !isFast;
-    known.device ??= devices.find(({ uuid }) => uuid === planned.uuid);
-    known.timeMs = Math.max(known.timeMs, frame.timeMs);
-    const { values, presence: states } = frame;
-    readPlain(frame, planned, known);
-    if (isSlow) known.xids = {};
-    for (const { slot, xid } of planned.xids)
-      if (states[slot] === presence.present) known.xids[xid] = values[slot] ?? 0;
-    const parent = known.device?.parent;
-    if (parent !== undefined) {
-      const whole = this.#gpus.get(deviceKey(planned.host, parent));
-      if (isSlow) whole?.partOwners.set(planned.uuid, ownersIn(frame, planned) ?? []);
-      return undefined;
-    }
-    const isDue = isSlow || frame.timeMs - known.tickMs >= fastTickMs;
-    return isDue ? this.#tick(frame, planned, known, isSlow) : undefined;
-  }
-
-  #tick(
+  /** True where nothing has changed but the meter. */
+  #readGpu(
     frame: Frame,
     planned: PlannedGpu,
     known: TrackedReadings,
     isSlow: boolean,
-  ): GpuTick | undefined {
-    const joules = known.hasHardwareMeter ? known.hardwareJoules : known.integratedJoules;
-    if (joules === undefined) return undefined;
+    ticks: GpuTick[],
+  ): boolean {
+    known.timeMs = Math.max(known.timeMs, frame.timeMs);
+    readPlain(frame, planned, known);
+    readXids(frame, planned, known, isSlow);
+    const parent = known.device?.parent;
+    if (parent !== undefined) {
+      const whole = this.#gpus.get(deviceKey(planned.host, parent));
+      if (isSlow) whole?.partOwners.set(planned.uuid, ownersIn(frame, planned) ?? []);
+      return false;
+    }
+    if (!isSlow && frame.timeMs - readMsOf(known) < fastReadMs) return false;
+    const { values } = known;
+    const joules = values[known.hasHardwareMeter ? place.hardwareJoules : place.integratedJoules];
+    if (joules === undefined || Number.isNaN(joules)) return false;
+    return this.#takeReading(frame, planned, known, joules, isSlow, ticks);
+  }
+
+  #takeReading(
+    frame: Frame,
+    planned: PlannedGpu,
+    known: TrackedReadings,
+    joules: number,
+    isSlow: boolean,
+    ticks: GpuTick[],
+  ): boolean {
+    const { values, read, utilizationSum, utilizationCount } = known;
+    const { timeMs } = frame;
     const isSimulated = known.device?.simulated === true;
-    const own = ownersIn(frame, planned) ?? (isSlow && isSimulated ? [] : undefined);
+    const own = ownersIn(frame, planned) ?? (isSlow && isSimulated ? nobody : undefined);
     const owners =
       known.partOwners.size === 0
         ? own
         : [...(own ?? []), ...[...known.partOwners.values()].flat()];
-    const { utilizationSum, utilizationCount } = known;
     const activityRatio =
-      known.smRatio ?? (utilizationCount === 0 ? undefined : utilizationSum / utilizationCount);
-    const anomalies = this.#anomaliesOf(planned.key);
+      orAbsent(values[place.smRatio]) ??
+      (utilizationCount === 0 ? undefined : utilizationSum / utilizationCount);
+    known.utilizationSum = known.utilizationCount = 0;
+    const isUsed = activityRatio === undefined ? undefined : activityRatio > this.#floorRatio;
+    const meter = known.hasHardwareMeter ? "hardware" : "integrated";
+    known.throttleRead ??= known.throttleSeconds && withoutZeros(known.throttleSeconds);
+    const xids = (known.xidsRead ??= withoutZeros(known.xids));
+    const goesOn =
+      read !== undefined &&
+      read.isUsed === isUsed &&
+      read.meter === meter &&
+      joules >= read.joules &&
+      timeMs > read.timeMs &&
+      timeMs - read.timeMs <= mostApartMs &&
+      Math.floor(read.timeMs / hourMs) === Math.floor(timeMs / hourMs) &&
+      isSameOwner(read.owners, owners);
+    if (!goesOn) this.#flushGpu(known, ticks);
+    known.sums.add(activityRatio, values, owners);
+    if (
+      goesOn &&
+      timeMs - known.tickMs < mostUnchangedMs &&
+      read.xids === xids &&
+      known.generation === this.#generation &&
+      !this.#isUrgent(known.host)
+    ) {
+      read.timeMs = timeMs;
+      read.joules = joules;
+      read.owners = owners;
+      read.throttleSeconds = known.throttleRead;
+      return true;
+    }
+    known.read = {
+      timeMs,
+      joules,
+      meter,
+      isUsed,
+      owners,
+      throttleSeconds: known.throttleRead,
+      xids,
+    };
+    ticks.push(this.#tick(known, known.read));
+    return false;
+  }
+
+  #flushGpu(known: TrackedReadings, ticks: GpuTick[]): void {
+    if (known.read !== undefined && known.read.timeMs !== known.tickMs)
+      ticks.push(this.#tick(known, known.read));
+  }
+
+  #tick(known: TrackedReadings, read: GpuReading): GpuTick {
+    const { sums } = known;
+    const anomalies = this.#anomaliesOf(known.key);
     // One shape for all ticks: what reads them is compiled for it.
     const tick: GpuTick = {
-      uuid: planned.uuid,
-      host: planned.host,
-      gpu: planned.gpu,
+      uuid: known.uuid,
+      host: known.host,
+      gpu: known.gpu,
       model: known.device?.model ?? "unknown",
-      simulated: isSimulated,
-      timeMs: frame.timeMs,
-      joules,
-      meter: known.hasHardwareMeter ? "hardware" : "integrated",
-      activityRatio,
-      tensorRatio: known.tensorRatio,
-      dramRatio: known.dramRatio,
-      memoryBytes: known.memoryBytes,
-      throttleSeconds: known.throttleSeconds && withoutZeros(known.throttleSeconds),
-      xids: withoutZeros(known.xids),
+      simulated: known.device?.simulated === true,
+      timeMs: read.timeMs,
+      joules: read.joules,
+      meter: read.meter,
+      activityRatio: sums.activityRatio,
+      tensorRatio: sums.tensorRatio,
+      dramRatio: sums.dramRatio,
+      memoryBytes: sums.memoryBytes,
+      peakMemoryBytes: sums.peakMemoryBytes,
+      throttleSeconds: read.throttleSeconds,
+      xids: read.xids,
       anomalies: anomalies.length === 0 ? undefined : anomalies,
-      owners,
+      owners: sums.ownersOf(read.owners),
     };
-    known.tickMs = frame.timeMs;
-    known.utilizationSum = known.utilizationCount = 0;
+    sums.clear();
+    known.tickMs = read.timeMs;
+    known.generation = this.#generation;
     return tick;
   }
 
@@ -228,7 +323,26 @@ export class FrameTicks {
   }
 }
 
-const noTicks: GpuTick[] = [];
+const nobody: readonly TickOwner[] = [];
+
+const readMsOf = ({ read, timeMs }: TrackedReadings): number => read?.timeMs ?? timeMs;
+
+/** The same one owner, or nobody: shares of several are booked as they are read. */
+function isSameOwner(
+  before: readonly TickOwner[] | undefined,
+  now: readonly TickOwner[] | undefined,
+): boolean {
+  if (before === undefined || now === undefined) return before === now;
+  return now.length <= 1 && before.length === now.length && before[0]?.labels === now[0]?.labels;
+}
+
+/** An owner that stays has the same labels, not only equal ones, in every layout: the ledger tells by it that nothing changed. */
+function reuseLabels({ owners }: PlannedGpu, known: TrackedReadings): void {
+  if (owners.length === 0) return;
+  for (const owner of owners)
+    owner.labels = known.owners.find(({ key }) => key === owner.key)?.labels ?? owner.labels;
+  known.owners = owners;
+}
 
 /** For every fast frame of every GPU: nothing is looked up or made here. */
 function addUtilization({ slots, sums, counts }: LayoutPlan, { values, presence: states }: Frame) {
@@ -256,15 +370,45 @@ function readLatest({ plan, at }: { readonly plan: LayoutPlan; readonly at: numb
   readPlain(plan.unread, planned, known);
 }
 
-function readPlain(frame: Frame, planned: PlannedGpu, known: TrackedReadings): void {
-  const { values, presence: states } = frame;
-  for (const { slot, field } of planned.plain)
-    known[field] = states[slot] === presence.present ? values[slot] : undefined;
-  known.hasHardwareMeter ||= known.hardwareJoules !== undefined;
-  for (const { slot, reason } of planned.throttle)
-    if (states[slot] === presence.present)
-      (known.throttleSeconds ??= {})[reason] = values[slot] ?? 0;
+function readPlain(
+  { values, presence: states }: Frame,
+  { plainSlots, plainPlaces, throttleSlots, throttleReasons }: PlannedGpu,
+  known: TrackedReadings,
+): void {
+  for (let at = 0; at < plainSlots.length; at++) {
+    const [slot = 0, to = 0] = [plainSlots[at], plainPlaces[at]];
+    known.values[to] =
+      states[slot] === presence.present ? (values[slot] ?? Number.NaN) : Number.NaN;
+  }
+  if (!known.hasHardwareMeter)
+    known.hasHardwareMeter = !Number.isNaN(known.values[place.hardwareJoules]);
+  for (let at = 0; at < throttleSlots.length; at++) {
+    const [slot = 0, reason = ""] = [throttleSlots[at], throttleReasons[at]];
+    if (states[slot] !== presence.present) continue;
+    const seconds = values[slot] ?? 0;
+    const counts = (known.throttleSeconds ??= {});
+    if (counts[reason] === seconds) continue;
+    counts[reason] = seconds;
+    known.throttleRead = undefined;
+  }
 }
+
+function readXids(
+  { values, presence: states }: Frame,
+  { xids }: PlannedGpu,
+  known: TrackedReadings,
+  isSlow: boolean,
+): void {
+  // Nearly always there were none and are none.
+  if (xids.length === 0 && (!isSlow || known.xidsRead === noCounts)) return;
+  if (isSlow) known.xids = {};
+  for (const { slot, xid } of xids)
+    if (states[slot] === presence.present) known.xids[xid] = values[slot] ?? 0;
+  known.xidsRead = undefined;
+}
+
+const orAbsent = (value: number | undefined): number | undefined =>
+  value === undefined || Number.isNaN(value) ? undefined : value;
 
 const noCounts: Readonly<Record<string, number>> = {};
 
@@ -277,106 +421,40 @@ function withoutZeros(counts: Readonly<Record<string, number>>): Readonly<Record
 
 /** Undefined where the frame does not say who uses the GPU. */
 function ownersIn(frame: Frame, { owners, processes }: PlannedGpu): TickOwner[] | undefined {
-  const isPresent = (slot: number): boolean =>
-    slot >= 0 && frame.presence[slot] === presence.present;
-  if (owners.size === 0) return isPresent(processes) ? [] : undefined;
-  const value = (slot: number): number | undefined =>
-    isPresent(slot) ? frame.values[slot] : undefined;
+  if (owners.length === 0) return valueAt(frame, processes) === undefined ? undefined : [];
   const found: TickOwner[] = [];
-  for (const { labels, infoSlot, memorySlot, utilizationSlot } of owners.values()) {
-    if (!isPresent(infoSlot)) continue;
-    const memoryBytes = value(memorySlot);
-    const utilizationRatio = value(utilizationSlot);
+  for (const { labels, infoSlot, memorySlot, utilizationSlot } of owners) {
+    if (valueAt(frame, infoSlot) === undefined) continue;
+    const memoryBytes = valueAt(frame, memorySlot);
+    const utilizationRatio = valueAt(frame, utilizationSlot);
     found.push({ labels, memoryBytes, utilizationRatio });
   }
   return found;
 }
 
-const ownerNames = ["namespace", "pod", "container", "workload", "user"] as const;
+const valueAt = ({ values, presence: states }: Frame, slot: number): number | undefined =>
+  slot >= 0 && states[slot] === presence.present ? values[slot] : undefined;
 
-function ownerLabelsOf(labels: LabelSet): OwnerLabels {
-  const found: Partial<Record<(typeof ownerNames)[number], string>> = {};
-  for (const name of ownerNames) {
-    const value = labelValue(labels, name);
-    if (value !== undefined) found[name] = value;
-  }
-  return found;
-}
-
-function planLayout(layout: Layout): readonly PlannedGpu[] {
-  const gpus = new Map<string, PlannedGpu>();
-  layout.series.forEach(({ metric, labels }, slot) => {
-    const uuid = metric.subject === "device" ? labelValue(labels, "uuid") : undefined;
-    if (uuid === undefined) return;
-    const host = labelValue(labels, "host") ?? "";
-    const key = deviceKey(host, uuid);
-    let planned = gpus.get(key);
-    if (planned === undefined) {
-      const index = Number(labelValue(labels, "gpu") ?? 0);
-      gpus.set(key, (planned = emptyPlan(uuid, host, Number.isInteger(index) ? index : 0, key)));
-    }
-    planGpu(planned, metric, labels, slot);
-  });
-  return [...gpus.values()].filter(isOfUse);
-}
-
-/** Frames of verdicts and other derived values name GPUs too, and say nothing here. */
-const isOfUse = ({ isSlow, plain, throttle, utilization, owners }: PlannedGpu): boolean =>
-  isSlow || plain.length > 0 || throttle.length > 0 || utilization >= 0 || owners.size > 0;
-
-function planGpu(planned: PlannedGpu, metric: MetricEntry, labels: LabelSet, slot: number): void {
-  if (metric.tier === "slow" && !derived.test(metric.name)) planned.isSlow = true;
-  const field = plainMetrics.get(metric);
-  if (field !== undefined) planned.plain.push({ slot, field });
-  else if (metric === metrics.utilization) planned.utilization = slot;
-  else if (metric === metrics.processes) planned.processes = slot;
-  else if (metric === metrics.throttleSeconds)
-    planned.throttle.push({ slot, reason: labelValue(labels, "reason") ?? "" });
-  else if (metric === metrics.xidErrors)
-    planned.xids.push({ slot, xid: labelValue(labels, "xid") ?? "" });
-  else if (
-    metric === metrics.ownerInfo ||
-    metric === metrics.ownerMemory ||
-    metric === metrics.ownerUtilization
-  ) {
-    const owner = ownerLabelsOf(labels);
-    const key = JSON.stringify(owner);
-    const found = planned.owners.get(key) ?? {
-      labels: owner,
-      infoSlot: -1,
-      memorySlot: -1,
-      utilizationSlot: -1,
-    };
-    planned.owners.set(key, found);
-    if (metric === metrics.ownerInfo) found.infoSlot = slot;
-    else if (metric === metrics.ownerMemory) found.memorySlot = slot;
-    else found.utilizationSlot = slot;
-  }
-}
-
-const emptyPlan = (uuid: string, host: string, gpu: number, key: string): PlannedGpu => ({
+const emptyReadings = ({ uuid, host, gpu, key }: PlannedGpu, timeMs: number): TrackedReadings => ({
   uuid,
   host,
   gpu,
   key,
-  plain: [],
-  throttle: [],
-  xids: [],
-  owners: new Map(),
-  utilization: -1,
-  processes: -1,
-  isSlow: false,
-});
-
-const emptyReadings = (timeMs: number): TrackedReadings => ({
   device: undefined,
+  values: new Float64Array(placeCount).fill(Number.NaN),
   timeMs,
-  tickMs: timeMs,
   utilizationSum: 0,
   utilizationCount: 0,
   throttleSeconds: undefined,
   xids: {},
+  throttleRead: undefined,
+  xidsRead: undefined,
   hasHardwareMeter: false,
+  owners: [],
   partOwners: new Map(),
   fast: undefined,
+  read: undefined,
+  tickMs: Number.NEGATIVE_INFINITY,
+  sums: new TickSums(),
+  generation: -1,
 });

@@ -148,6 +148,10 @@ function merge(left: TickOwner, right: TickOwner): TickOwner {
   return {
     labels: left.labels,
     memoryBytes: sum(left.memoryBytes, right.memoryBytes),
+    peakMemoryBytes: sum(
+      left.peakMemoryBytes ?? left.memoryBytes,
+      right.peakMemoryBytes ?? right.memoryBytes,
+    ),
     utilizationRatio: sum(left.utilizationRatio, right.utilizationRatio),
   };
 }

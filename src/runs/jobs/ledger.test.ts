@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { SchedulerJob } from "../../model/scheduler-job.ts";
+import { Bill } from "./bill.ts";
 import { bookedJoules, bookError } from "./day-books.ts";
 import { Ledger, type LedgerEntry } from "./ledger.ts";
 import { parseEntry } from "./entry.ts";
@@ -63,6 +64,29 @@ function ticks(
 
 const stretchOf = (job: JobRecord | undefined) => job?.stretches[0];
 const openOf = (ledger: Ledger): JobRecord[] => [...ledger.openJobs()].map(({ record }) => record);
+
+test("a pod has the controller that Kubernetes names, told before or after it is seen, also after a restart", () => {
+  const podTicks = (pod: string): GpuTick[] =>
+    ticks(0, 60, [{ labels: { namespace: "lab", pod, container: "main" } }], { uuid: pod });
+  const ledger = new Ledger();
+  ledger.apply(["pods", [{ namespace: "lab", pod: "a-1", controller: "PyTorchJob/a" }]]);
+  const restarted = new Ledger();
+  for (const entry of ledger.snapshot())
+    restarted.apply(parseEntry(JSON.parse(JSON.stringify(entry))) ?? expect.fail());
+  feed(restarted, podTicks("a-1"));
+  feed(restarted, podTicks("b-7"));
+  restarted.apply(["pods", [{ namespace: "lab", pod: "b-7", controller: "Job/b" }]]);
+  feed(restarted, podTicks("c"));
+  expect(openOf(restarted).map(({ name, controller }) => [name, controller])).toEqual([
+    ["a-1", "PyTorchJob/a"],
+    ["b-7", "Job/b"],
+    ["c", undefined],
+  ]);
+  const bill = new Bill({ by: "controller", fromMs: startMs, toMs: startMs + 3_600_000 });
+  for (const open of restarted.openJobs()) bill.add(open.part(open.hours()));
+  const names = bill.lines().map(({ name }) => name);
+  expect(names.sort()).toEqual(["lab/Job/b", "lab/PyTorchJob/a", "unknown"]);
+});
 
 test("a job holds its GPU from half a tick before it is seen to half a tick after", () => {
   const ledger = new Ledger();

@@ -29,29 +29,54 @@ import {
   type JobRecord,
   type LedgerOutput,
 } from "./record.ts";
-import { type GpuTick, tickKey } from "./tick.ts";
+import { type GpuTick, tickKey, type TickOwner } from "./tick.ts";
 import { heldBy, type TrackedGpu } from "./tracked-gpu.ts";
 
 /** A process is seen this much before the scheduler's start of its job at most: clocks differ. */
 const adoptMs = 60_000;
 const nobody: readonly string[] = [];
 
+/** Of the owner where it is known, else of the GPU where the owner has it alone. */
+function memoryOf(owner: TickOwner | undefined, gpu: Interval["after"] | undefined) {
+  const { memoryBytes, peakMemoryBytes } =
+    owner?.memoryBytes === undefined ? (gpu ?? noMemory) : owner;
+  return { memoryBytes, peakMemoryBytes };
+}
+
+const noMemory = { memoryBytes: undefined, peakMemoryBytes: undefined };
+
 export type LedgerEntry =
   | readonly ["ticks", readonly GpuTick[]]
   | readonly ["report", SchedulerReport]
   | readonly ["clock", number]
+  | readonly ["pods", readonly PodController[]]
   | readonly ["gpu", GpuState]
   | readonly ["job", OpenJobState]
   | readonly ["book", GpuDayBook];
+
+/** What Kubernetes says about a pod that holds a GPU. */
+export interface PodController {
+  readonly namespace: string;
+  readonly pod: string;
+  /** Kind and name, such as `Job/train`. */
+  readonly controller: string;
+}
+
+/** Pods whose controllers are remembered until their jobs start. */
+const mostControllers = 20_000;
 
 export class Ledger {
   readonly #options: LedgerOptions;
   readonly #gpus = new Map<string, TrackedGpu>();
   readonly #gpusByHost = new Map<string, TrackedGpu[]>();
+  /** The last that reported under a UUID: a key has to be made for every tick, a UUID is at hand. */
+  readonly #gpusByUuid = new Map<string, TrackedGpu>();
   readonly #open = new Map<string, OpenJob>();
   readonly #openByKey = new Map<string, string>();
   readonly #books = new DayBooks();
   readonly #attempts = new Attempts();
+  /** By the key of the pod's job. */
+  readonly #controllers = new Map<string, PodController>();
   #output: LedgerOutput = { jobs: [], parts: [], books: [] };
   #isFull = false;
 
@@ -76,6 +101,11 @@ export class Ledger {
     return this.#isFull;
   }
 
+  /** Whether a scheduler has reported the end of a job on this machine that is not closed yet. */
+  hasEndedJobs(host: string): boolean {
+    return this.#attempts.hasEnded(host);
+  }
+
   apply(entry: LedgerEntry): LedgerOutput {
     switch (entry[0]) {
       case "ticks":
@@ -83,6 +113,9 @@ export class Ledger {
         break;
       case "report":
         this.#report(entry[1]);
+        break;
+      case "pods":
+        for (const pod of entry[1]) this.#control(pod);
         break;
       case "clock":
         this.#expire(entry[1]);
@@ -108,6 +141,7 @@ export class Ledger {
     for (const open of this.#open.values()) yield ["job", open.state()];
     for (const book of this.#books.all()) yield ["book", book];
     for (const report of this.schedulerReports()) yield ["report", report];
+    if (this.#controllers.size > 0) yield ["pods", [...this.#controllers.values()]];
   }
 
   /** What schedulers have reported about jobs that are not closed, one report for each cluster. */
@@ -146,6 +180,7 @@ export class Ledger {
     const books = this.#books.of(key);
     const gpu: TrackedGpu = { ...state, key, books, jobs: new Set(), held: undefined };
     this.#gpus.set(key, gpu);
+    this.#gpusByUuid.set(state.last.uuid, gpu);
     const host = shortHost(state.last.host);
     this.#gpusByHost.set(host, [...(this.#gpusByHost.get(host) ?? []), gpu]);
     return gpu;
@@ -159,10 +194,9 @@ export class Ledger {
   }
 
   #tick(tick: GpuTick): void {
-    const key = tickKey(tick);
-    const known = this.#gpus.get(key);
+    const known = this.#find(tick);
     if (known === undefined) {
-      this.#books.read(this.#books.of(key), tick, undefined);
+      this.#books.read(this.#books.of(tickKey(tick)), tick, undefined);
       this.#track({ last: tick, pending: [], settledMs: tick.timeMs });
       return;
     }
@@ -174,10 +208,23 @@ export class Ledger {
     const isOtherMeter = tick.meter !== last.meter;
     const before = isOtherMeter ? { timeMs: tick.timeMs, joules: tick.joules } : last;
     this.#books.read(known.books, tick, before);
-    if (!isBack && !isOtherMeter && this.#goesOn(known, last, tick)) return this.#finish(known);
+    if (!isBack && !isOtherMeter && this.#goesOn(known, last, tick)) {
+      // One job, which has just been seen: there is nothing to close.
+      if (known.jobs.size > 1 || known.books.size > 1 || known.held === undefined)
+        this.#finish(known);
+      return;
+    }
     known.pending.push(this.#interval(last, tick, isOtherMeter));
     if (isBack) known.settledMs = tick.timeMs;
     this.#settle(known);
+  }
+
+  #find(tick: GpuTick): TrackedGpu | undefined {
+    const last = this.#gpusByUuid.get(tick.uuid);
+    if (last?.last.host === tick.host) return last;
+    const found = this.#gpus.get(tickKey(tick));
+    if (found !== undefined) this.#gpusByUuid.set(tick.uuid, found);
+    return found;
   }
 
   /**
@@ -202,6 +249,7 @@ export class Ledger {
     const [seconds, joules] = [(toMs - fromMs) / 1_000, tick.joules - last.joules];
     if (owner === undefined) {
       gpu.settledMs = toMs;
+      gpu.held = undefined;
       this.#books.assign(gpu.books, tick, fromMs, seconds, joules, "idle");
       return true;
     }
@@ -221,6 +269,8 @@ export class Ledger {
       isUnobserved: false,
       isUseful: activityRatio === undefined ? undefined : activityRatio > this.#options.floorRatio,
       memoryBytes: owner.memoryBytes ?? tick.memoryBytes,
+      peakMemoryBytes:
+        owner.memoryBytes === undefined ? tick.peakMemoryBytes : owner.peakMemoryBytes,
       tensorRatio: tick.tensorRatio,
       dramRatio: tick.dramRatio,
       activityRatio,
@@ -233,7 +283,7 @@ export class Ledger {
       gpu.jobs.add(job.record.id);
       gpu.held = { labels: owner.labels, job, stretch: job.add(gpu.key, tick, piece) };
     } else job.addTo(known.stretch, piece);
-    for (const part of job.takeParts(false)) this.#output.parts.push(part);
+    if (job.hasOldHours) this.#output.parts.push(...job.takeParts(false));
     return true;
   }
 
@@ -333,8 +383,7 @@ export class Ledger {
         rule,
         isUnobserved: isGap,
         isUseful: isGap ? undefined : this.#isUseful(interval, holder, jobs.length),
-        memoryBytes:
-          holder.owner?.memoryBytes ?? (jobs.length === 1 ? after.memoryBytes : undefined),
+        ...memoryOf(holder.owner, jobs.length === 1 ? after : undefined),
         tensorRatio: isGap ? undefined : after.tensorRatio,
         dramRatio: isGap ? undefined : after.dramRatio,
         activityRatio: isGap ? undefined : after.activityRatio,
@@ -404,7 +453,20 @@ export class Ledger {
     return open;
   }
 
+  #control(pod: PodController): void {
+    const key = `pod:${pod.namespace}/${pod.pod}`;
+    const open = this.#open.get(this.#openByKey.get(key) ?? "");
+    if (open !== undefined) open.record.controller = pod.controller;
+    this.#controllers.delete(key);
+    this.#controllers.set(key, pod);
+    const [oldest] = this.#controllers.keys();
+    if (this.#controllers.size > mostControllers && oldest !== undefined)
+      this.#controllers.delete(oldest);
+  }
+
   #start(record: JobRecord): OpenJob {
+    const controller = this.#controllers.get(record.key)?.controller;
+    if (controller !== undefined) record.controller = controller;
     const open = new OpenJob(record);
     this.#open.set(record.id, open);
     return open;
@@ -490,6 +552,7 @@ export class Ledger {
     this.#open.delete(record.id);
     if (this.#openByKey.get(record.key) === record.id) this.#openByKey.delete(record.key);
     this.#attempts.forget(record.id);
+    this.#controllers.delete(record.key);
     for (const key of open.stretches.keys()) this.#gpus.get(key)?.jobs.delete(record.id);
     this.#isFull = false;
   }

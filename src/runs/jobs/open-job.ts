@@ -40,6 +40,8 @@ export interface HeldPiece {
   readonly isUseful: boolean | undefined;
   readonly isUnobserved: boolean;
   readonly memoryBytes: number | undefined;
+  /** Absent where it is `memoryBytes`. */
+  readonly peakMemoryBytes: number | undefined;
   readonly tensorRatio: number | undefined;
   readonly dramRatio: number | undefined;
   readonly activityRatio: number | undefined;
@@ -171,6 +173,11 @@ export class OpenJob {
     this.record.unplacedGpuSeconds = unplacedSeconds;
   }
 
+  /** Has more hours than are to be held in memory. */
+  get hasOldHours(): boolean {
+    return this.#hours.size > mostHours;
+  }
+
   /** Whole days that are too many to hold, or all of them; they are dropped here. */
   takeParts(all: boolean): readonly { readonly day: string; readonly part: JobDayPart }[] {
     if (!all && this.#hours.size <= mostHours) return noParts;
@@ -187,8 +194,8 @@ export class OpenJob {
   }
 
   part(hours: readonly JobHour[]): JobDayPart {
-    const { id, name, kind, user, account, namespace } = this.record;
-    return { id, name, kind, ...defined({ user, account, namespace }), hours };
+    const { id, name, kind, user, account, namespace, controller } = this.record;
+    return { id, name, kind, ...defined({ user, account, namespace, controller }), hours };
   }
 }
 
@@ -203,8 +210,9 @@ function addToStretch({ stretch, sums }: OpenStretch, piece: HeldPiece): void {
   if (piece.isUnobserved) stretch.unobservedSeconds += seconds;
   stretch.joules += piece.joules;
   stretch.joulesByRule[piece.rule] = (stretch.joulesByRule[piece.rule] ?? 0) + piece.joules;
-  if (piece.memoryBytes !== undefined)
-    stretch.peakMemoryBytes = Math.max(stretch.peakMemoryBytes ?? 0, piece.memoryBytes);
+  const peakBytes = piece.peakMemoryBytes ?? piece.memoryBytes;
+  if (peakBytes !== undefined)
+    stretch.peakMemoryBytes = Math.max(stretch.peakMemoryBytes ?? 0, peakBytes);
   stretch.meanMemoryBytes = mean(sums.memory, piece.memoryBytes, seconds);
   stretch.meanTensorRatio = mean(sums.tensor, piece.tensorRatio, seconds);
   stretch.meanDramRatio = mean(sums.dram, piece.dramRatio, seconds);

@@ -77,6 +77,8 @@ export interface JobRecord {
   account?: string | undefined;
   namespace?: string | undefined;
   container?: string | undefined;
+  /** What controls the pod, such as `Job/train` or `PyTorchJob/llama`; absent where Kubernetes was not asked. */
+  controller?: string | undefined;
   /** What the scheduler reported last; absent without one. */
   scheduler?: SchedulerJob | undefined;
   startMs: number;
@@ -100,6 +102,7 @@ export interface JobDayPart {
   readonly user?: string | undefined;
   readonly account?: string | undefined;
   readonly namespace?: string | undefined;
+  readonly controller?: string | undefined;
   readonly hours: readonly JobHour[];
 }
 

@@ -5,11 +5,13 @@ import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
 export interface TickOwner {
   readonly labels: OwnerLabels;
   readonly memoryBytes?: number | undefined;
+  /** The largest since the last tick; absent where it is `memoryBytes`. */
+  readonly peakMemoryBytes?: number | undefined;
   /** Share of the GPU's processor time. */
   readonly utilizationRatio?: number | undefined;
 }
 
-/** A reading that the source did not make is absent. */
+/** A reading that the source did not make is absent. Activity and memory are means of the readings since the last tick. */
 export interface GpuTick {
   readonly uuid: string;
   readonly host: string;
@@ -20,11 +22,12 @@ export interface GpuTick {
   /** A counter that only grows, until it starts again from 0. */
   readonly joules: number;
   readonly meter: "hardware" | "integrated";
-  /** SM activity, else the mean utilisation since the last tick. */
+  /** SM activity, else utilisation. */
   readonly activityRatio?: number | undefined;
   readonly tensorRatio?: number | undefined;
   readonly dramRatio?: number | undefined;
   readonly memoryBytes?: number | undefined;
+  readonly peakMemoryBytes?: number | undefined;
   /** Counters since some start, by reason and by number. */
   readonly throttleSeconds?: Readonly<Record<string, number>> | undefined;
   readonly xids?: Readonly<Record<string, number>> | undefined;

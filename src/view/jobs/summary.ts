@@ -17,6 +17,7 @@ export const jobSummarySchema = v.object({
   name: v.string(),
   user: v.optional(v.string()),
   account: v.optional(v.string()),
+  controller: v.optional(v.string()),
   project: v.optional(v.string()),
   partition: v.optional(v.string()),
   state: v.picklist(jobStates),
@@ -81,7 +82,8 @@ export function summarizeHeld(
 }
 
 export function summarizeJob(job: JobRecord): JobSummary {
-  const { id, key, kind, name, user, account, namespace, scheduler, stretches, end } = job;
+  const { id, key, kind, name, user, account, namespace, controller, scheduler, stretches, end } =
+    job;
   const { unplacedGpuSeconds: unplaced = 0 } = job;
   const sum = (of: (stretch: JobRecord["stretches"][number]) => number): number =>
     stretches.reduce((total, stretch) => total + of(stretch), 0);
@@ -94,6 +96,7 @@ export function summarizeJob(job: JobRecord): JobSummary {
     kind,
     name,
     ...defined({ user, account, project: namespace ?? account, partition: scheduler?.partition }),
+    ...defined({ controller }),
     state: stateOf(job),
     startMs: job.startMs,
     ...(end === "open" ? {} : { endMs: job.endMs }),

@@ -23,6 +23,7 @@ export function jobFacts(job: JobRecord, price: JobPrice = {}): [string, string]
     ["Cluster", scheduler?.cluster],
     ["Name", job.name],
     ["User/Account", `${job.user ?? "not known"}/${job.account ?? "-"}`],
+    ["Controller", job.controller],
     [
       "State",
       `${scheduler?.stateText ?? summary.state}${summary.simulated ? " (simulated GPUs)" : ""}`,

@@ -134,7 +134,7 @@ export const billJobs = defineTool({
   name: "bill_jobs",
   title: "Bill of a period",
   description:
-    "GPU-hours, useful and held-idle hours, energy, cost and CO2 of all jobs in a period, summed by user, account, project, day, job or kind. Most energy first.",
+    "GPU-hours, useful and held-idle hours, energy, cost and CO2 of all jobs in a period, summed by user, account, project, controller, day, job or kind. Most energy first.",
   input: v.strictObject({
     by: oneOf("What to sum up by.", billGroups, "user"),
     ...period,

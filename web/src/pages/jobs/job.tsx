@@ -65,6 +65,7 @@ function Facts({ summary, job, cost, currency, co2Grams }: JobResponse) {
     ["State", formatState(summary.state)],
     ["User", summary.user],
     ["Account", summary.account],
+    ["Controller", summary.controller],
     ["Partition", summary.partition],
     [
       "Array task",

@@ -1,0 +1,148 @@
+/**
+ * Slurm through slurmrestd, for a hub on a machine without Slurm's commands and configuration. Its answers have the form of
+ * `squeue --json` and `sacct --json`. Only GET is used; nothing is ever changed in Slurm.
+ */
+import { readFileSync } from "node:fs";
+import { formatError } from "../../../base/error.ts";
+import { asList, asRecord, asText } from "../../../formats/slurm/value.ts";
+import { type SlurmClient, SlurmUnavailableError } from "./commands.ts";
+
+export interface SlurmRestOptions {
+  /** `http://controller:6820`. */
+  readonly url: string;
+  /** For `X-SLURM-USER-NAME`. */
+  readonly user?: string | undefined;
+  /** Holds the JSON Web Token (`scontrol token`) and is read at every question, since tokens expire. */
+  readonly tokenFile?: string | undefined;
+  readonly timeoutMs?: number;
+  readonly maxBytes?: number;
+}
+
+/** Of Slurm 22.05 to 25.05: a daemon serves the last two or three. */
+const versions = ["v0.0.43", "v0.0.42", "v0.0.41", "v0.0.40", "v0.0.39", "v0.0.38"];
+const parallelQuestions = 8;
+
+export class SlurmRest implements SlurmClient {
+  readonly #options: Required<Pick<SlurmRestOptions, "timeoutMs" | "maxBytes">> & SlurmRestOptions;
+  #version: string | undefined;
+
+  constructor(options: SlurmRestOptions) {
+    this.#options = { timeoutMs: 30_000, maxBytes: 256 * 2 ** 20, ...options };
+  }
+
+  /** Newer releases name it in every answer; else accounting lists the one cluster it has. */
+  async cluster(): Promise<string | undefined> {
+    const version = await this.#agree();
+    const ping = asRecord(parse(await this.#get(`/slurm/${version}/ping`)));
+    const named = asText(asRecord(asRecord(ping?.["meta"])?.["slurm"])?.["cluster"]);
+    if (named !== undefined && named !== "") return named;
+    const listed = await this.#ask(`/slurmdb/${version}/clusters`);
+    // Without accounting there is one cluster, and it has no name.
+    if (listed.status !== 200) return undefined;
+    const names = asList(asRecord(parse(listed.body))?.["clusters"]).map((cluster) =>
+      asText(asRecord(cluster)?.["name"]),
+    );
+    return names.length === 1 ? names[0] : undefined;
+  }
+
+  async queue(): Promise<string> {
+    return this.#get(`/slurm/${await this.#agree()}/jobs`);
+  }
+
+  async recordsOf(ids: readonly string[]): Promise<string> {
+    const version = await this.#agree();
+    const queue = [...ids];
+    const jobs: unknown[] = [];
+    const askNext = async (): Promise<void> => {
+      for (let id = queue.shift(); id !== undefined; id = queue.shift()) {
+        const text = await this.#get(`/slurmdb/${version}/job/${encodeURIComponent(id)}`);
+        jobs.push(...asList(asRecord(parse(text))?.["jobs"]));
+      }
+    };
+    await Promise.all(Array.from({ length: parallelQuestions }, askNext));
+    return JSON.stringify({ jobs });
+  }
+
+  async endedSince(timeMs: number): Promise<string> {
+    const since = `uts${Math.floor(timeMs / 1_000)}`;
+    return this.#get(`/slurmdb/${await this.#agree()}/jobs?start_time=${since}`);
+  }
+
+  /** The newest version that both know. */
+  async #agree(): Promise<string> {
+    if (this.#version !== undefined) return this.#version;
+    for (const version of versions) {
+      const { status } = await this.#ask(`/slurm/${version}/ping`);
+      if (status === 200) return (this.#version = version);
+      if (status === 401 || status === 403) throw this.#unavailable(refusal);
+    }
+    throw this.#unavailable(`serves none of ${versions.join(", ")}`);
+  }
+
+  async #get(path: string): Promise<string> {
+    const { status, body } = await this.#ask(path);
+    if (status === 200) return body;
+    // After an update of Slurm another version may be served.
+    if (status === 404) this.#version = undefined;
+    throw this.#unavailable(
+      status === 401 || status === 403 ? refusal : `answered ${path} with HTTP ${status}`,
+    );
+  }
+
+  async #ask(path: string): Promise<{ readonly status: number; readonly body: string }> {
+    const { url, timeoutMs, maxBytes } = this.#options;
+    try {
+      const response = await fetch(url.replace(/\/+$/, "") + path, {
+        headers: this.#headers(),
+        redirect: "error",
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      const parts: Uint8Array[] = [];
+      let bytes = 0;
+      const body: AsyncIterable<Uint8Array> | readonly Uint8Array[] = response.body ?? [];
+      for await (const part of body) {
+        bytes += part.length;
+        if (bytes > maxBytes) throw new Error(`more than ${maxBytes / 2 ** 20} MiB`);
+        parts.push(part);
+      }
+      return { status: response.status, body: Buffer.concat(parts).toString("utf8") };
+    } catch (thrown) {
+      if (thrown instanceof SlurmUnavailableError) throw thrown;
+      const isLate = thrown instanceof Error && thrown.name === "TimeoutError";
+      throw this.#unavailable(
+        isLate ? `did not answer within ${timeoutMs / 1_000} s` : `failed: ${formatError(thrown)}`,
+      );
+    }
+  }
+
+  #headers(): Record<string, string> {
+    const { user, tokenFile } = this.#options;
+    const headers: Record<string, string> = { accept: "application/json" };
+    if (user !== undefined) headers["X-SLURM-USER-NAME"] = user;
+    if (tokenFile === undefined) return headers;
+    try {
+      // `scontrol token` prints SLURM_JWT=TOKEN.
+      const token = readFileSync(tokenFile, "utf8")
+        .trim()
+        .replace(/^SLURM_JWT=/, "");
+      headers["X-SLURM-USER-TOKEN"] = token;
+    } catch (thrown) {
+      throw this.#unavailable(`has no token: ${formatError(thrown)}`);
+    }
+    return headers;
+  }
+
+  #unavailable(reason: string): SlurmUnavailableError {
+    return new SlurmUnavailableError(`slurmrestd at ${this.#options.url} ${reason}`);
+  }
+}
+
+const refusal = "refused the token: check slurm_user and slurm_token_file (scontrol token)";
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import { frameBytes } from "../../base/state/record.ts";
+import type { GpuTick } from "./tick.ts";
+import { TickCodec } from "./tick-codec.ts";
+
+const labels = { workload: "4711", user: "ada" };
+
+const tick = (timeMs: number, more: Partial<GpuTick> = {}): GpuTick => ({
+  uuid: "GPU-1",
+  host: "node7",
+  gpu: 3,
+  model: "H200",
+  simulated: false,
+  timeMs,
+  joules: timeMs / 10,
+  meter: "hardware",
+  activityRatio: 0.75,
+  tensorRatio: undefined,
+  dramRatio: 0,
+  memoryBytes: 5e9,
+  peakMemoryBytes: 6e9,
+  throttleSeconds: { power_cap: 3.5, thermal: 1 },
+  xids: { 79: 2 },
+  anomalies: undefined,
+  owners: [{ labels, memoryBytes: 4e9, peakMemoryBytes: undefined, utilizationRatio: 0.5 }],
+  ...more,
+});
+
+type Encoded = Parameters<TickCodec["encode"]>;
+
+function payload(codec: TickCodec, ...given: Encoded): Uint8Array {
+  const { bytes, payloadBytes } = codec.encode(...given);
+  return Uint8Array.from(bytes.subarray(frameBytes, frameBytes + payloadBytes));
+}
+
+test("ticks come back as they were: owners, counters, absent readings", () => {
+  const [writer, reader] = [new TickCodec(), new TickCodec()];
+  const batches = [
+    [tick(1_000), tick(1_000, { uuid: "GPU-2", owners: [], xids: {}, throttleSeconds: undefined })],
+    [tick(6_000), tick(6_000, { uuid: "GPU-2", owners: undefined, anomalies: ["straggler"] })],
+    [tick(11_000, { xids: { 79: 3, 94: 1 }, meter: "integrated", memoryBytes: undefined })],
+  ];
+  for (const batch of batches) expect(reader.decode(payload(writer, batch))).toEqual(batch);
+});
+
+test("a shape is written once, and again after the journal was replaced", () => {
+  const codec = new TickCodec();
+  const first = payload(codec, [tick(1_000)]).length;
+  const second = payload(codec, [tick(2_000)]).length;
+  expect(second).toBeLessThan(first / 2);
+  codec.reset();
+  expect(payload(codec, [tick(3_000)]).length).toBe(first);
+});
+
+test("an unchanged GPU is its last tick at another time", () => {
+  const [writer, reader] = [new TickCodec(), new TickCodec()];
+  reader.decode(payload(writer, [tick(1_000)]));
+  const same = { timeMs: 6_000, uuids: ["GPU-1", "GPU-not-there"], joules: [640, 1] };
+  expect(reader.decode(payload(writer, [], same))).toEqual([tick(6_000, { joules: 640 })]);
+});
+
+test("a lost shape is unknown, never another one, and damaged bytes are refused", () => {
+  const [writer, reader] = [new TickCodec(), new TickCodec()];
+  reader.decode(payload(writer, [tick(1_000)]));
+  // This record is lost.
+  payload(writer, [tick(2_000, { owners: [] })]);
+  expect(reader.decode(payload(writer, [tick(3_000, { owners: [] })]))).toBeUndefined();
+  // One that reads a journal counts on from its ids.
+  const next = payload(reader, [tick(4_000, { host: "other" })]);
+  expect(new TickCodec().decode(next)).toEqual([tick(4_000, { host: "other" })]);
+  const whole = payload(new TickCodec(), [tick(1_000)]);
+  for (let length = 2; length < whole.length; length++)
+    expect(new TickCodec().decode(whole.subarray(0, length)) ?? []).toEqual([]);
+});

@@ -1,0 +1,328 @@
+/**
+ * Ticks as bytes of the journal: 2,000 GPUs make 400 a second, and as JSON they cost more than all else that the ledger does.
+ * What seldom changes about a GPU is written once, as its shape; a tick is then a row of numbers.
+ *
+ *   u8 1
+ *   shape:  u8 2, u32 id, u32 bytes, JSON {uuid, host, gpu, model, simulated, meter, owners, throttle, xids, anomalies}
+ *   tick:   u8 3, u32 shape's id, f64 timeMs, joules, activity, tensor, DRAM, memory, peak of memory,
+ *           for each owner f64 memory, peak, utilisation; for each reason f64 seconds; for each Xid f64 count
+ *   same:   u8 4, f64 timeMs, u32 count, for each f64 joules, u32 shape's id: all else is as in the last tick of that shape
+ *
+ * Little-endian; an absent reading is NaN. Ids count up through the life of a codec, which reads a journal before it writes to
+ * it, so a shape that is lost with a damaged record is unknown and never another one.
+ */
+import * as v from "valibot";
+import { frameBytes } from "../../base/state/record.ts";
+import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
+import type { GpuTick, TickOwner } from "./tick.ts";
+
+const [ticksMark, shapeMark, tickMark, sameMark] = [1, 2, 3, 4];
+const [plainNumbers, ownerNumbers] = [7, 3];
+const shapeHeadBytes = 9;
+const tickHeadBytes = 5;
+const [sameHeadBytes, sameGpuBytes] = [13, 12];
+const firstBytes = 4_096;
+
+const labelsSchema = v.object({
+  namespace: v.exactOptional(v.string()),
+  pod: v.exactOptional(v.string()),
+  container: v.exactOptional(v.string()),
+  workload: v.exactOptional(v.string()),
+  user: v.exactOptional(v.string()),
+});
+
+const names = v.array(v.string());
+const shapeSchema = v.object({
+  uuid: v.string(),
+  host: v.string(),
+  gpu: v.number(),
+  model: v.string(),
+  simulated: v.boolean(),
+  meter: v.picklist(["hardware", "integrated"]),
+  owners: v.optional(v.array(labelsSchema)),
+  throttle: v.optional(names),
+  xids: v.optional(names),
+  anomalies: v.optional(names),
+});
+
+type TickShape = v.InferOutput<typeof shapeSchema>;
+
+interface WrittenShape {
+  readonly id: number;
+  readonly shape: TickShape;
+  /** The labels as they came: one object in every frame of a layout. */
+  readonly owners: readonly OwnerLabels[];
+}
+
+/** GPUs about which nothing has changed but the meter. */
+export interface UnchangedGpus {
+  readonly timeMs: number;
+  readonly uuids: readonly string[];
+  readonly joules: readonly number[];
+}
+
+export class TickCodec {
+  /** By UUID: what the journal says of it now. */
+  readonly #written = new Map<string, WrittenShape>();
+  readonly #read = new Map<number, { readonly shape: TickShape; last: GpuTick | undefined }>();
+  #nextId = 0;
+  #bytes = Buffer.allocUnsafe(firstBytes);
+  #end = 0;
+
+  /** The journal was replaced: shapes that it held are to be written again. */
+  reset(): void {
+    this.#written.clear();
+    this.#read.clear();
+  }
+
+  /** Encodes at `frameBytes` of the returned buffer, which the next call uses again. */
+  encode(
+    ticks: readonly GpuTick[],
+    unchanged?: UnchangedGpus,
+  ): { readonly bytes: Buffer; readonly payloadBytes: number } {
+    this.#end = frameBytes;
+    this.#reserve(1);
+    this.#bytes[this.#end++] = ticksMark;
+    for (const tick of ticks) this.#encodeTick(tick);
+    if (unchanged !== undefined) this.#encodeUnchanged(unchanged);
+    // The frame is padded behind the payload.
+    this.#reserve(8);
+    return { bytes: this.#bytes, payloadBytes: this.#end - frameBytes };
+  }
+
+  /** Undefined where a shape is unknown or the bytes are not what `encode` wrote. */
+  decode(payload: Uint8Array): GpuTick[] | undefined {
+    const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
+    if (bytes[0] !== ticksMark) return undefined;
+    const ticks: GpuTick[] = [];
+    for (let at = 1; at < bytes.length;) {
+      if (bytes[at] === shapeMark) {
+        const length = this.#decodeShape(bytes, at);
+        if (length === undefined) return undefined;
+        at += length;
+        continue;
+      }
+      const length =
+        bytes[at] === sameMark
+          ? this.#decodeUnchanged(bytes, at, ticks)
+          : this.#decodeTick(bytes, at, ticks);
+      if (length === undefined) return undefined;
+      at += length;
+    }
+    return ticks;
+  }
+
+  #encodeTick(tick: GpuTick): void {
+    let written = this.#written.get(tick.uuid);
+    if (written === undefined || !hasShape(tick, written)) written = this.#encodeShape(tick);
+    const { id, shape } = written;
+    this.#reserve(tickHeadBytes + 8 * numbersOf(shape));
+    const bytes = this.#bytes;
+    bytes[this.#end] = tickMark;
+    bytes.writeUInt32LE(id, this.#end + 1);
+    this.#end += tickHeadBytes;
+    this.#put(tick.timeMs);
+    this.#put(tick.joules);
+    this.#put(tick.activityRatio);
+    this.#put(tick.tensorRatio);
+    this.#put(tick.dramRatio);
+    this.#put(tick.memoryBytes);
+    this.#put(tick.peakMemoryBytes);
+    if (tick.owners !== undefined)
+      for (const owner of tick.owners) {
+        this.#put(owner.memoryBytes);
+        this.#put(owner.peakMemoryBytes);
+        this.#put(owner.utilizationRatio);
+      }
+    for (const name in tick.throttleSeconds) this.#put(tick.throttleSeconds[name]);
+    for (const name in tick.xids) this.#put(tick.xids[name]);
+  }
+
+  #encodeUnchanged({ timeMs, uuids, joules }: UnchangedGpus): void {
+    this.#reserve(sameHeadBytes + sameGpuBytes * uuids.length);
+    const headAt = this.#end;
+    this.#bytes[headAt] = sameMark;
+    this.#bytes.writeDoubleLE(timeMs, headAt + 1);
+    this.#end += sameHeadBytes;
+    let count = 0;
+    for (let at = 0; at < uuids.length; at++) {
+      const written = this.#written.get(uuids[at] ?? "");
+      if (written === undefined) continue;
+      this.#put(joules[at]);
+      this.#bytes.writeUInt32LE(written.id, this.#end);
+      this.#end += 4;
+      count++;
+    }
+    this.#bytes.writeUInt32LE(count, headAt + 9);
+  }
+
+  /** Adds to `ticks` and returns the bytes read; undefined where they are no tick of a known shape. */
+  #decodeTick(bytes: Buffer, at: number, ticks: GpuTick[]): number | undefined {
+    if (bytes[at] !== tickMark || at + tickHeadBytes > bytes.length) return undefined;
+    const known = this.#read.get(bytes.readUInt32LE(at + 1));
+    if (known === undefined) return undefined;
+    const length = tickHeadBytes + 8 * numbersOf(known.shape);
+    if (at + length > bytes.length) return undefined;
+    const values: number[] = [];
+    for (let from = at + tickHeadBytes; from < at + length; from += 8)
+      values.push(bytes.readDoubleLE(from));
+    known.last = tickOf(known.shape, values);
+    if (known.last === undefined) return undefined;
+    ticks.push(known.last);
+    return length;
+  }
+
+  #decodeUnchanged(bytes: Buffer, at: number, ticks: GpuTick[]): number | undefined {
+    if (at + sameHeadBytes > bytes.length) return undefined;
+    const timeMs = bytes.readDoubleLE(at + 1);
+    const length = sameHeadBytes + sameGpuBytes * bytes.readUInt32LE(at + 9);
+    if (at + length > bytes.length || !Number.isFinite(timeMs)) return undefined;
+    for (let from = at + sameHeadBytes; from < at + length; from += sameGpuBytes) {
+      const last = this.#read.get(bytes.readUInt32LE(from + 8))?.last;
+      const joules = bytes.readDoubleLE(from);
+      if (last === undefined || !Number.isFinite(joules)) return undefined;
+      ticks.push({ ...last, timeMs, joules });
+    }
+    return length;
+  }
+
+  #encodeShape(tick: GpuTick): WrittenShape {
+    const { uuid, host, gpu, model, simulated, meter, anomalies } = tick;
+    const owners = tick.owners?.map(({ labels }) => labels);
+    const throttle = tick.throttleSeconds && Object.keys(tick.throttleSeconds);
+    const xids = tick.xids && Object.keys(tick.xids);
+    const shape: TickShape = {
+      uuid,
+      host,
+      gpu,
+      model,
+      simulated,
+      meter,
+      owners: owners?.map((labels) => ({ ...labels })),
+      throttle,
+      xids,
+      anomalies: anomalies && [...anomalies],
+    };
+    const written = { id: this.#nextId++, shape, owners: owners ?? [] };
+    this.#written.set(uuid, written);
+    const text = JSON.stringify(shape);
+    const length = Buffer.byteLength(text);
+    this.#reserve(shapeHeadBytes + length);
+    this.#bytes[this.#end] = shapeMark;
+    this.#bytes.writeUInt32LE(written.id, this.#end + 1);
+    this.#bytes.writeUInt32LE(length, this.#end + 5);
+    this.#bytes.write(text, this.#end + shapeHeadBytes);
+    this.#end += shapeHeadBytes + length;
+    return written;
+  }
+
+  /** Returns its bytes; undefined where they are no shape. */
+  #decodeShape(bytes: Buffer, at: number): number | undefined {
+    if (at + shapeHeadBytes > bytes.length) return undefined;
+    const id = bytes.readUInt32LE(at + 1);
+    const length = shapeHeadBytes + bytes.readUInt32LE(at + 5);
+    if (at + length > bytes.length) return undefined;
+    const shape = v.safeParse(shapeSchema, parseJson(bytes, at + shapeHeadBytes, at + length));
+    if (!shape.success) return undefined;
+    this.#read.set(id, { shape: shape.output, last: undefined });
+    this.#nextId = Math.max(this.#nextId, id + 1);
+    return length;
+  }
+
+  #put(value: number | undefined): void {
+    this.#bytes.writeDoubleLE(value ?? Number.NaN, this.#end);
+    this.#end += 8;
+  }
+
+  #reserve(length: number): void {
+    if (this.#end + length <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafe(2 * (this.#end + length));
+    this.#bytes.copy(larger, 0, 0, this.#end);
+    this.#bytes = larger;
+  }
+}
+
+const numbersOf = ({ owners, throttle, xids }: TickShape): number =>
+  plainNumbers +
+  ownerNumbers * (owners?.length ?? 0) +
+  (throttle?.length ?? 0) +
+  (xids?.length ?? 0);
+
+function hasShape(tick: GpuTick, { shape, owners }: WrittenShape): boolean {
+  if (
+    tick.host !== shape.host ||
+    tick.model !== shape.model ||
+    tick.gpu !== shape.gpu ||
+    tick.meter !== shape.meter ||
+    tick.simulated !== shape.simulated ||
+    tick.owners?.length !== shape.owners?.length
+  )
+    return false;
+  for (let at = 0; at < owners.length; at++)
+    if (tick.owners?.[at]?.labels !== owners[at]) return false;
+  return (
+    hasNames(tick.throttleSeconds, shape.throttle) &&
+    hasNames(tick.xids, shape.xids) &&
+    isSameList(tick.anomalies, shape.anomalies)
+  );
+}
+
+/** The same names in the same order. */
+function hasNames(
+  counts: Readonly<Record<string, number>> | undefined,
+  known: readonly string[] | undefined,
+): boolean {
+  if (counts === undefined || known === undefined) return counts === known;
+  let at = 0;
+  for (const name in counts) if (name !== known[at++]) return false;
+  return at === known.length;
+}
+
+function isSameList(
+  list: readonly string[] | undefined,
+  known: readonly string[] | undefined,
+): boolean {
+  if (list === undefined || known === undefined) return list === known;
+  return list.length === known.length && list.every((one, at) => one === known[at]);
+}
+
+function tickOf(shape: TickShape, values: readonly number[]): GpuTick | undefined {
+  const { owners, throttle, xids, ...rest } = shape;
+  const optional = (at: number): number | undefined => {
+    const value = values[at];
+    return value === undefined || !Number.isFinite(value) ? undefined : value;
+  };
+  const [timeMs, joules] = [optional(0), optional(1)];
+  if (timeMs === undefined || joules === undefined) return undefined;
+  let at = plainNumbers;
+  const held = owners?.map((labels): TickOwner => {
+    const [memoryBytes, peakMemoryBytes] = [optional(at), optional(at + 1)];
+    const utilizationRatio = optional(at + 2);
+    at += ownerNumbers;
+    return { labels, memoryBytes, peakMemoryBytes, utilizationRatio };
+  });
+  const counts = (of: readonly string[] | undefined) =>
+    of && Object.fromEntries(of.map((name) => [name, optional(at++) ?? 0]));
+  const throttleSeconds = counts(throttle);
+  return {
+    ...rest,
+    timeMs,
+    joules,
+    activityRatio: optional(2),
+    tensorRatio: optional(3),
+    dramRatio: optional(4),
+    memoryBytes: optional(5),
+    peakMemoryBytes: optional(6),
+    throttleSeconds,
+    xids: counts(xids),
+    owners: held,
+  };
+}
+
+function parseJson(bytes: Buffer, from: number, to: number): unknown {
+  try {
+    return JSON.parse(bytes.toString("utf8", from, to)) as unknown;
+  } catch {
+    return undefined;
+  }
+}
