@@ -94,36 +94,24 @@ async function byJob(
   );
 }
 
-test("jobs that share a GPU have their own memory and share of its time, also without series per process", async () => {
+test("jobs that share a GPU have their own memory, and no call is made for their shares", async () => {
   const [large, small] = [startJob("large"), startJob("small")];
   harness.stub.script(
     "gpus 1",
     `process 0 ${large} 3000000 C`,
     `process 0 ${small} 1000000 C`,
-    `0.process_share_${large} 57`,
-    `0.process_share_${small} 14`,
+    "0.process_share 40",
   );
+  harness.stub.logCalls();
   const source = harness.open();
   await vi.waitFor(
     async () =>
-      expect(await byJob(source, "gpu_owner_utilization_ratio")).toEqual({
-        large: 0.57,
-        small: 0.14,
+      expect(await byJob(source, "gpu_owner_memory_bytes")).toEqual({
+        large: 3_000_000,
+        small: 1_000_000,
       }),
     { timeout: 20_000, interval: 500 },
   );
-  expect(await byJob(source, "gpu_owner_memory_bytes")).toEqual({
-    large: 3_000_000,
-    small: 1_000_000,
-  });
-});
-
-test("a job that has a GPU to itself costs no call for shares", async () => {
-  const only = startJob("only");
-  harness.stub.script("gpus 1", `process 0 ${only} 3000000 C`);
-  harness.stub.logCalls();
-  const source = harness.open();
-  for (let turn = 0; turn < 3; turn++) await read(source, "slow");
   expect(await byJob(source, "gpu_owner_utilization_ratio")).toEqual({});
   expect(harness.stub.calls().filter(({ key }) => key === "process_utilization")).toEqual([]);
 });

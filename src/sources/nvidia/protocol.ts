@@ -82,7 +82,7 @@ export interface ProcessUsage {
 }
 
 export interface StartSettings {
-  /** Read each process's share of the GPU also where it is alone, 2 ms a call. */
+  /** Also read each process's share of the GPU, 2 ms a call. */
   readonly processes: boolean;
   readonly slowEveryMs: number;
 }

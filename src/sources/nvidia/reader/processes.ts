@@ -1,4 +1,4 @@
-/** Processes on a GPU: the compute and graphics lists as one, and each process's share of time where configured or several share it. */
+/** Processes on a GPU: the compute and graphics lists as one, and each process's share of time where configured. */
 import { code, isUnsupported } from "../nvml/codes.ts";
 import type { Nvml, NvmlFunction } from "../nvml/library.ts";
 import {
@@ -17,7 +17,9 @@ const mostProcesses = 16_384;
 
 export function processTasks(bench: CardBuilder): Task[] {
   const shares: Shares = { byPid: undefined };
-  return [shareTask(bench, shares), listTask(bench, shares)];
+  const tasks = [listTask(bench, shares)];
+  if (bench.settings.processes) tasks.unshift(shareTask(bench, shares));
+  return tasks;
 }
 
 /** Undefined while the driver does not report them. */
@@ -118,10 +120,7 @@ function merge(
   return [...byPid.values()];
 }
 
-/**
- * Each process's newest sample since the last look; one without a sample was not on the GPU in between. 2 ms a call, so a GPU with
- * one process, which has all there is, is asked only where the processes themselves are reported.
- */
+/** Each process's newest sample since the last look; one without a sample was not on the GPU in between. 2 ms a call. */
 function shareTask({ nvml, card, settings }: CardBuilder, shares: Shares): Task {
   let buffer = Buffer.alloc(128 * processSampleBytes);
   const count = Buffer.alloc(4);
@@ -132,8 +131,6 @@ function shareTask({ nvml, card, settings }: CardBuilder, shares: Shares): Task 
     dueMs: 0,
     costMs: 0,
     run: () => {
-      shares.byPid = undefined;
-      if (!settings.processes && card.processes.length < 2) return code.success;
       const { handle } = card.instance?.parent ?? card;
       let got: number = code.insufficientSize;
       for (let tries = 0; tries < 3 && got === code.insufficientSize; tries++) {
@@ -142,6 +139,7 @@ function shareTask({ nvml, card, settings }: CardBuilder, shares: Shares): Task 
         const wanted = Math.min(mostProcesses, count.readUInt32LE(0));
         if (got === code.insufficientSize) buffer = Buffer.alloc((wanted + 8) * processSampleBytes);
       }
+      shares.byPid = undefined;
       if (isUnsupported(got)) return code.success;
       if (got !== code.success && got !== code.notFound) return got;
       const samples =
