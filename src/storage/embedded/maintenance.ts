@@ -24,6 +24,7 @@ import {
 } from "./retention.ts";
 import { seriesRef } from "./rollups/columns.ts";
 import { columnsOf, withOutdated } from "./rollups/outdated.ts";
+import { isRebuildable } from "./rollups/rebuild.ts";
 import { rollupMergeLimits } from "./rollups/retention.ts";
 import { RollupMaintenance } from "./rollups/maintenance.ts";
 import { rollupBlocks, rollupFile } from "./rollups/state.ts";
@@ -321,7 +322,9 @@ export class Maintenance {
     if (block === undefined)
       throw new Error(`BUG: ${file} was merged and is no block of the store`);
     const part = unreadablePage(block, page, why);
-    if (quarantine.add(part)) options.log.error(describeUnreadable(part));
+    if (!quarantine.add(part)) return;
+    if (blocks.includes(block) || !isRebuildable(this.#state, block))
+      options.log.error(describeUnreadable(part));
   }
 
   /** Reads again what could not be read before. */

@@ -20,6 +20,7 @@ import {
   type Manifest,
   newStoreId,
   readManifest,
+  type RollupRanges,
   writeManifest,
 } from "./files/manifest.ts";
 import { openSeriesLog, seriesLogStore } from "./files/read-series-log.ts";
@@ -42,6 +43,8 @@ import {
 } from "./rollups/columns.ts";
 import { loadRollups } from "./rollups/manifest.ts";
 import { withOutdated } from "./rollups/outdated.ts";
+import { isLostRebuildable, isRebuildable, lostRange } from "./rollups/rebuild.ts";
+import { hasRollups } from "./rollups/retention.ts";
 import {
   replaceTier,
   rollupBlocks,
@@ -98,11 +101,26 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
     cache: new PageCache(options.memoryBytes),
     onUnreadable: (block, page, _columns, why) => {
       const part = unreadablePage(block, page, why);
-      if (quarantine.add(part)) options.log.error(describeUnreadable(part));
+      if (!quarantine.add(part)) return;
+      // The next round makes it again from raw samples, which answer until then.
+      if (rollupBlocks(state.rollups).includes(block) && isRebuildable(state, block)) return;
+      options.log.error(describeUnreadable(part));
     },
   };
-  const { storeId, blockChecks: storedChecks = {} } = manifest;
-  const toOpen = { dir, context, quarantine, storedChecks, lost };
+  const { storeId, blockChecks: storedChecks = {}, rollupRanges: storedRanges = {} } = manifest;
+  const goneBeforeMs = manifest.goneBeforeMs ?? -Infinity;
+  const rules = loadRules(manifest.rules);
+  const toOpen: OpenBlockOptions = {
+    dir,
+    options,
+    context,
+    quarantine,
+    storedChecks,
+    storedRanges,
+    goneBeforeMs,
+    rules,
+    lost,
+  };
   const open = (id: number): Block[] => openBlock(id, toOpen);
   const blocks = manifest.blocks.flatMap(open);
   const index = new LabelIndex();
@@ -164,7 +182,7 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
       -Infinity,
     unlinkedBeforeMs: manifest.unlinkedBeforeMs ?? -Infinity,
     rollups,
-    rules: loadRules(manifest.rules),
+    rules,
     storedTrustedMs: manifest.trustedMs ?? -Infinity,
     tombstones: manifest.tombstones.map(loadTombstone),
     nextBlock: Math.max(
@@ -178,6 +196,7 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
     lostSamples: lostSamples + replay.lostSamples,
     unlabelled: replay.unlabelled,
     storedChecks,
+    storedRanges,
     pendingRewrite: series.isToBeRewritten ? { isDamaged: series.isDamaged } : undefined,
   };
   assignTombstones(state);
@@ -321,16 +340,20 @@ function sweep(dir: string, manifest: IdentifiedManifest, lost: string[]): void 
 
 interface OpenBlockOptions extends Pick<
   StoreState,
-  "context" | "quarantine" | "storedChecks" | "lost"
+  | "options"
+  | "context"
+  | "quarantine"
+  | "storedChecks"
+  | "storedRanges"
+  | "goneBeforeMs"
+  | "rules"
+  | "lost"
 > {
   readonly dir: string;
 }
 
-function openBlock(
-  id: number,
-  { dir, context, quarantine, storedChecks, lost }: OpenBlockOptions,
-  resolutionMs?: number,
-): Block[] {
+function openBlock(id: number, toOpen: OpenBlockOptions, resolutionMs?: number): Block[] {
+  const { dir, context, quarantine, storedChecks, lost } = toOpen;
   const file = resolutionMs === undefined ? blockFile(dir, id) : rollupFile(dir, id, resolutionMs);
   const [kind, content] = resolutionMs === undefined ? ["block", "samples"] : ["rollup", "entries"];
   const part = { block: undefined, id, file, page: undefined, what: "all", resolutionMs };
@@ -345,19 +368,35 @@ function openBlock(
     return [block];
   } catch (thrown) {
     const why = formatError(thrown);
-    if (systemCode(thrown) === "ENOENT") {
-      lost.push(`the ${kind} ${file} is missing: its ${content} are lost`);
-      quarantine.remove({ ...part, why });
-    } else if (thrown instanceof BlockDamagedError) {
-      renameSync(file, `${file}.damaged`);
-      lost.push(
-        `the ${kind} ${file} is lost: ${why}; it is set aside as ${path.basename(file)}.damaged`,
+    const isMissing = systemCode(thrown) === "ENOENT";
+    if (!isMissing && !(thrown instanceof BlockDamagedError)) {
+      quarantine.add({ ...part, why });
+      return [];
+    }
+    quarantine.remove({ ...part, why });
+    const setAside = `it is set aside as ${path.basename(file)}.damaged`;
+    if (!isMissing) renameSync(file, `${file}.damaged`);
+    if (resolutionMs !== undefined && isMadeAgain(id, toOpen))
+      toOpen.options.log.warn(
+        isMissing
+          ? "a rollup is missing and is made again from raw samples"
+          : `a rollup is damaged and is made again from raw samples; ${setAside}`,
+        { file, ...(!isMissing && { why }) },
       );
-      quarantine.remove({ ...part, why });
-    } else quarantine.add({ ...part, why });
+    else
+      lost.push(
+        isMissing
+          ? `the ${kind} ${file} is missing: its ${content} are lost`
+          : `the ${kind} ${file} is lost: ${why}; ${setAside}`,
+      );
     return [];
   }
 }
+
+const isMadeAgain = (id: number, toOpen: OpenBlockOptions): boolean => {
+  const { options, storedRanges, goneBeforeMs, rules } = toOpen;
+  return hasRollups(options) && isLostRebuildable(storedRanges[String(id)], goneBeforeMs, rules);
+};
 
 /** Opens the rollups of a manifest. One that is lost is made again from raw samples where they are there. */
 function openRollups(
@@ -366,12 +405,15 @@ function openRollups(
   toOpen: OpenBlockOptions,
   raw: readonly Block[],
 ): RollupState {
-  let isAnyLost = false;
+  const lostIds: number[] = [];
   const opened = loadRollups(stored, ({ resolutionMs, blocks, removed }) => {
     const open = (id: number): Block[] => openBlock(id, toOpen, resolutionMs);
     const found = blocks.flatMap(open);
-    const unopened = toOpen.quarantine.unopenedOf(resolutionMs).length;
-    if (found.length + unopened < blocks.length) isAnyLost = true;
+    const known = new Set([
+      ...found.map(({ id }) => id),
+      ...toOpen.quarantine.unopenedOf(resolutionMs),
+    ]);
+    lostIds.push(...blocks.filter((id) => !known.has(id)));
     return {
       blocks: found,
       removed: removed.flatMap(open).map((block) => ({ block, unlinkAtMs })),
@@ -384,9 +426,19 @@ function openRollups(
     const rolledToMs = Math.min(...ends, bucketEnd(Math.max(...newest), rollAlignMs));
     return { ...opened, rolledToMs };
   }
-  if (!isAnyLost || opened.rolledToMs === undefined) return opened;
-  const range = { fromMs: -Infinity, toMs: opened.rolledToMs, refs: undefined };
-  return { ...opened, outdated: [...opened.outdated, range] };
+  return withoutLost(opened, lostIds, toOpen.storedRanges);
+}
+
+/** Raw samples answer for what lost rollups spanned until it is rolled up again. */
+function withoutLost(
+  rollups: RollupState,
+  ids: readonly number[],
+  ranges: RollupRanges,
+): RollupState {
+  const { rolledToMs, outdated } = rollups;
+  if (rolledToMs === undefined) return rollups;
+  const lost = ids.map((id) => lostRange(ranges[String(id)], rolledToMs));
+  return { ...rollups, outdated: [...outdated, ...lost] };
 }
 
 /** Tries again to open a block that could not be opened at the start; its samples count from then on. */
@@ -405,7 +457,8 @@ export function reopenBlock(state: StoreState, { id, resolutionMs }: UnreadableP
     const tier = rollups.tiers.find((one) => one.resolutionMs === resolutionMs);
     const blocks = [...(tier?.blocks ?? []), ...opened];
     changeState(state, { rollups: replaceTier(rollups, resolutionMs, { blocks }) });
-  }
+  } else if (!state.quarantine.unopenedOf(resolutionMs).includes(id))
+    changeState(state, { rollups: withoutLost(rollups, [id], state.storedRanges) });
   for (const sentence of lost.slice(before)) options.log.error(sentence);
   return opened.length > 0;
 }
