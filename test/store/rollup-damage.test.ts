@@ -100,7 +100,7 @@ beforeAll(async () => {
   const store = await openAt(dir, recent);
   const { values, fromRollups } = await answersOf(store);
   // Histograms are answered by raw samples.
-  expect(fromRollups).toBe(queries.length - 1);
+  if (fromRollups !== queries.length - 1) throw new Error("rollups answered too few queries");
   await store.close();
   masterOf.set("raw", { dir, options: recent, answers: values });
   const old = masters.make();
@@ -112,7 +112,8 @@ beforeAll(async () => {
   await rounds(aged, 4);
   const floatsOnly = [...values].filter(([key]) => !key.startsWith("histogram"));
   const { values: left } = await answersOf(aged);
-  expect([...left]).toEqual(floatsOnly);
+  if (JSON.stringify([...left]) !== JSON.stringify(floatsOnly))
+    throw new Error("rollups alone answer otherwise");
   await aged.close();
   masterOf.set("gone", { dir: old, options: later, answers: left });
 }, 60_000);

@@ -49,7 +49,7 @@ async function scrape(page: Buffer | string, contentType: string): Promise<void>
   const cache = new ScrapeCache(labelSet({ job: "test", instance: "a" }));
   const { error } = cache.takePage(Buffer.from(page), contentType, nowMs, nowMs, scrapeConfig());
   expect(error).toBeUndefined();
-  await intake.store("scrape", cache.finish(), { principal: "hub", key: "hub" });
+  await intake.store("scrape", cache.finish(), { principal: "hub", address: "hub" });
   await intake.decoder.close();
 }
 
