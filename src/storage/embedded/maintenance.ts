@@ -30,7 +30,7 @@ import { RollupMaintenance } from "./rollups/maintenance.ts";
 import { rollupBlocks, rollupFile } from "./rollups/state.ts";
 import { RuleRetention } from "./rule-retention.ts";
 import { dropUnused, renewSeriesLog } from "./series-collection.ts";
-import { reopenBlock } from "./start.ts";
+import { reopenBlock } from "./open-blocks.ts";
 import { blockFile, changeState, type StoreState, writeState } from "./state.ts";
 import type { HeadEpoch } from "./head/head.ts";
 
