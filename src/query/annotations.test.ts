@@ -56,6 +56,12 @@ test.for<readonly [query: string, kind: "warning" | "info", text: string]>([
   ],
   ["quantile(1.5, temp)", "warning", "quantile value should be between 0 and 1, got 1.5 (1:10)"],
   [
+    "quantile(((1.5)), temp)",
+    "warning",
+    "quantile value should be between 0 and 1, got 1.5 (1:12)",
+  ],
+  ["stddev without (le) (((hist)))", "info", "ignored histogram in stddev aggregation (1:24)"],
+  [
     "1 +\n histogram_quantile(NaN, hist)",
     "warning",
     "quantile value should be between 0 and 1, got NaN (2:21)",

@@ -111,7 +111,7 @@ export function printOpenMetrics(value: number): string {
 
 /** `{count:3, sum:4.5, (1,2]:3}`: a native histogram as a label value, each bucket with the bounds that belong to it. */
 export function printHistogram(histogram: Histogram): string {
-  const buckets = allBuckets(histogram)
+  const buckets = allBuckets(histogram, histogram.zeroCount !== 0)
     .filter(({ count }) => count !== 0)
     .map((bucket) => {
       const { lower, upper } = inclusiveBounds(bucket, histogram);

@@ -248,6 +248,29 @@ test("raw samples answer while a rollup cannot be opened", async () => {
   await store.close();
 });
 
+test("a rollup that could not be opened and is then lost is made again, and nothing is wrong meanwhile", async () => {
+  const dir = folders.make();
+  let store = await openAt(dir, rollingUp);
+  await fillHours(store);
+  for (let round = 0; round < 8; round++) await store.maintain();
+  await store.close();
+  faults.rule = (operation, file) =>
+    operation === "open" && file.endsWith("-1h.block") ? "EIO" : undefined;
+  let monotonicMs = 0;
+  store = await openAt(dir, { ...rollingUp, monotonicMs: () => monotonicMs });
+  for (const file of readdirSync(path.join(dir, "rollups")))
+    if (file.endsWith("-1h.block")) rmSync(path.join(dir, "rollups", file));
+  faults.rule = undefined;
+  monotonicMs += minuteMs;
+  for (let round = 0; round < 4; round++) {
+    expect((await countHours(store)).counts).toEqual(allHours);
+    await store.maintain();
+  }
+  expect(await countHours(store)).toEqual({ counts: allHours, isRolledUp: true });
+  expect([store.stats().lost, store.problems()]).toEqual([[], []]);
+  await store.close();
+});
+
 test("samples deleted while their block cannot be opened stay deleted when it can be", async () => {
   const dir = folders.make();
   let store = await openAt(dir);

@@ -77,6 +77,34 @@ test("metadata is reported with its escapes resolved, untyped as unknown", () =>
   expect(open.metadata).toEqual(['help a b\\c\nd"e', "type a unknown", "unit a_s s"]);
 });
 
+test.each(["text", "openmetrics"] as const)(
+  "%s: bounds of histograms and quantiles of summaries have one form, others stay as they are",
+  (format) => {
+    const page =
+      '# TYPE h histogram\nh_bucket{le="1"} 1\nh_bucket{le="1e6"} 2\nh_bucket{le="2.50"} 2\n' +
+      'h_bucket{le="+Inf"} 3\nh_bucket{le="odd"} 4\nh_bucket{le="0.5",quantile="1"} 5\n' +
+      '# TYPE s summary\ns{quantile="1"} 1\ns{le="1"} 1\n# TYPE g gauge\ng{le="1"} 1\n' +
+      (format === "text" ? "" : "# EOF\n");
+    const memory = new SeriesMemory<LabelSet>();
+    const want = [
+      'h_bucket{le="1.0"} 1',
+      'h_bucket{le="1e+06"} 2',
+      'h_bucket{le="2.5"} 2',
+      'h_bucket{le="+Inf"} 3',
+      'h_bucket{le="odd"} 4',
+      'h_bucket{le="0.5", quantile="1"} 5',
+      's{quantile="1.0"} 1',
+      's{le="1"} 1',
+      'g{le="1"} 1',
+    ];
+    expect(read(page, format, memory).samples).toEqual(want);
+    memory.endPage(() => undefined);
+    // A series that is new on a page whose TYPE line is known.
+    const more = page.replace('h_bucket{le="+Inf"}', 'h_bucket{le="7"} 3\nh_bucket{le="+Inf"}');
+    expect(read(more, format, memory).samples[3]).toBe('h_bucket{le="7.0"} 3');
+  },
+);
+
 test("exemplars are counted", () => {
   expect(read('a 1 # {x="y"} 1\nb 1 # {} 2 3\n# EOF\n', "openmetrics").counts).toEqual({
     samples: 2,

@@ -3,7 +3,8 @@
  * reads it. Keeps nothing of the page but what the memory holds, and never reads beyond it.
  */
 import { type MetadataKind, readMetadata } from "./metadata.ts";
-import { readFloat } from "./number.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { openMetricsFloat, readFloat } from "./number.ts";
 import {
   type ExpositionFormat,
   type PageCounts,
@@ -53,6 +54,8 @@ class PageReader<Handle> {
   readonly #series: SeriesText;
   readonly #number: number;
   #last: MemoryLine<Handle>;
+  /** Of the last TYPE line. */
+  #type = "";
 
   constructor(
     body: Buffer,
@@ -103,6 +106,7 @@ class PageReader<Handle> {
 
   #see(line: MemoryLine<Handle>): void {
     line.page = this.#number;
+    if (line.type !== undefined) this.#type = line.type;
     if (this.#last.next !== line) this.#last.next = line;
     this.#last = line;
   }
@@ -149,7 +153,7 @@ class PageReader<Handle> {
     let line = this.#memory.find(text);
     if (line === undefined) {
       const { family, text: reported } = readMetadata(this.#bytes, this.#format, kind, nameAt, end);
-      line = this.#memory.add(text, false, undefined);
+      line = this.#memory.add(text, false, undefined, kind === "type" ? reported : undefined);
       this.#visitor.metadata?.(kind, family, reported);
     }
     this.#see(line);
@@ -163,7 +167,7 @@ class PageReader<Handle> {
     const text = this.#page.slice(start, end);
     let line = this.#memory.find(text);
     if (line === undefined) {
-      const labels = this.#series.labels(start);
+      const labels = normalizeBounds(this.#series.labels(start), this.#type);
       line = this.#memory.add(text, true, this.#visitor.open(labels, this.#series.emptied));
       this.opened++;
     }
@@ -275,6 +279,19 @@ class PageReader<Handle> {
     while (bytes[next] === 32 || bytes[next] === 9) next++;
     return next;
   }
+}
+
+/** `le="1"` of a histogram and `quantile="1"` of a summary become `1.0`, as they are on OpenMetrics and protobuf pages. */
+function normalizeBounds(labels: LabelSet, type: string): LabelSet {
+  const bound = type === "histogram" ? "le" : type === "summary" ? "quantile" : undefined;
+  if (bound === undefined) return labels;
+  return labels.map((label) => {
+    const [name, text] = label;
+    if (name !== bound) return label;
+    const bytes = Buffer.from(text);
+    const value = readFloat(bytes, 0, bytes.length);
+    return value === undefined ? label : [name, openMetricsFloat(value)];
+  });
 }
 
 const openMetricsWords: Readonly<Record<string, MetadataKind | undefined>> = {

@@ -17,6 +17,7 @@ import {
   readPair,
   readSummary,
 } from "./protobuf-message.ts";
+import { openMetricsFloat } from "./number.ts";
 import type { SeriesMemory } from "./series-memory.ts";
 import type { PageExemplar, PageVisitor } from "./visit.ts";
 
@@ -225,23 +226,4 @@ function checkedLabels(all: Label[]): { kept: LabelSet; emptied: readonly string
   }
   const emptied = all.flatMap(([name, value]) => (value === "" ? [name] : []));
   return { kept: emptied.length === 0 ? all : all.filter(([, value]) => value !== ""), emptied };
-}
-
-/** As OpenMetrics writes bounds and quantiles: a whole number has a `.0`. */
-export function openMetricsFloat(value: number): string {
-  if (value === Infinity) return "+Inf";
-  if (value === -Infinity) return "-Inf";
-  if (Number.isNaN(value)) return "NaN";
-  const text = goFloat(value);
-  return /[.e]/.test(text) ? text : `${text}.0`;
-}
-
-/** The shortest digits in Go's format %g: from a million up, and below a ten-thousandth, with an exponent. */
-function goFloat(value: number): string {
-  if (value === 0) return Object.is(value, -0) ? "-0" : "0";
-  const magnitude = Math.abs(value);
-  if (magnitude >= 1e-4 && magnitude < 1e6) return String(value);
-  const [mantissa = "", exponent = ""] = value.toExponential().split("e");
-  const sign = exponent.startsWith("-") ? "-" : "+";
-  return `${mantissa}e${sign}${exponent.replace(/^[-+]/, "").padStart(2, "0")}`;
 }

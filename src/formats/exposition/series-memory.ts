@@ -10,6 +10,8 @@ export interface MemoryLine<Handle> {
   /** Undefined for metadata. */
   readonly handle: Handle | undefined;
   readonly isSeries: boolean;
+  /** Of a TYPE line: what it gives. */
+  readonly type: string | undefined;
   /** The page it was first on, and the last one. */
   readonly born: number;
   page: number;
@@ -24,6 +26,7 @@ export class SeriesMemory<Handle> {
     text: "",
     handle: undefined,
     isSeries: false,
+    type: undefined,
     born: 0,
     page: 0,
     next: undefined,
@@ -63,7 +66,12 @@ export class SeriesMemory<Handle> {
     return this.#lines.get(text);
   }
 
-  add(text: string, isSeries: boolean, handle: Handle | undefined): MemoryLine<Handle> {
+  add(
+    text: string,
+    isSeries: boolean,
+    handle: Handle | undefined,
+    type?: string,
+  ): MemoryLine<Handle> {
     // A slice keeps all of the page it was cut from.
     const own = Buffer.from(text, "latin1").toString("latin1");
     const page = this.#page;
@@ -71,6 +79,7 @@ export class SeriesMemory<Handle> {
       text: own,
       handle,
       isSeries,
+      type,
       born: page,
       page,
       next: undefined,

@@ -7,6 +7,7 @@
  *   name{a="b"} 1          # HELP family …
  *                          # EOF               (last line)
  */
+import { openMetricsFloat } from "../exposition/number.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { Layout, Series } from "../../model/layout.ts";
@@ -111,8 +112,9 @@ function* planPage(frames: readonly Frame[], format: PageFormat): Generator<"", 
   let lines = 0;
   for (const [frameIndex, { layout }] of frames.entries()) {
     const heads = headsOf(layout);
-    for (const [slot, { metric }] of layout.series.entries()) {
-      const head = heads[slot] ?? "";
+    for (const [slot, { metric, suffix }] of layout.series.entries()) {
+      const own = heads[slot] ?? "";
+      const head = suffix === "_bucket" && format === "openmetrics" ? withFloatBound(own) : own;
       if (seen.has(head)) continue;
       seen.add(head);
       let family = families.get(metric.name);
@@ -129,6 +131,13 @@ function* planPage(frames: readonly Frame[], format: PageFormat): Generator<"", 
   }
   return { layouts: frames.map((frame) => frame.layout), families: [...families.values()] };
 }
+
+/** OpenMetrics writes the bound 1 as `1.0`. No label's value holds an unescaped quote. */
+const withFloatBound = (head: string): string =>
+  head.replace(
+    /([{,]le=")([\d.e+-]+)"/,
+    (_, before: string, bound: string) => `${before}${openMetricsFloat(Number(bound))}"`,
+  );
 
 /** Cached per layout, since one host's layout changes at a time. */
 const headsByLayout = new WeakMap<Layout, readonly string[]>();

@@ -83,10 +83,13 @@ export function* negativeBuckets(histogram: Histogram): Generator<Bucket> {
 }
 
 /**
- * Every bucket, from the smallest values to the largest; the zero bucket only where it counts something. A bucket that the
- * zero bucket reaches into begins where that ends.
+ * Every bucket, from the smallest values to the largest; the zero bucket only where it counts something, by
+ * default: after a subtraction it may count less than nothing. A bucket that the zero bucket reaches into begins where that ends.
  */
-export function allBuckets(histogram: Histogram): Bucket[] {
+export function allBuckets(
+  histogram: Histogram,
+  hasZeroBucket = histogram.zeroCount > 0,
+): Bucket[] {
   const { zeroThreshold, zeroCount } = histogram;
   const out: Bucket[] = [];
   for (const bucket of negativeBuckets(histogram)) {
@@ -94,7 +97,7 @@ export function allBuckets(histogram: Histogram): Bucket[] {
     out.push(isCut ? { ...bucket, upper: -zeroThreshold } : bucket);
   }
   out.reverse();
-  if (zeroCount > 0) out.push({ lower: -zeroThreshold, upper: zeroThreshold, count: zeroCount });
+  if (hasZeroBucket) out.push({ lower: -zeroThreshold, upper: zeroThreshold, count: zeroCount });
   for (const bucket of positiveBuckets(histogram)) {
     const isCut = bucket.lower > 0 && bucket.lower < zeroThreshold;
     out.push(isCut ? { ...bucket, lower: zeroThreshold } : bucket);

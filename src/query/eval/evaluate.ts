@@ -1,6 +1,6 @@
 /** Evaluates a tree on a grid, each node for all steps at once. Dispatch only: every kind of node has its own file. */
 import { multiply } from "../../model/histogram/arithmetic.ts";
-import { isSetOp, withoutParens, type Binary, type Expr } from "../ast.ts";
+import { isSetOp, withoutParens, type Aggregate, type Binary, type Expr } from "../ast.ts";
 import { evalAggregate } from "./aggregate/aggregate.ts";
 import { filterOneByOne, isFilter } from "./binary/filter.ts";
 import { scalarOp } from "./binary/operate.ts";
@@ -68,7 +68,7 @@ async function evaluateNode(expr: Expr, scope: EvalScope): Promise<Value> {
     case "call":
       return evalCall({ ...expr, args: expr.args.map(withoutParens) }, scope);
     case "aggregate":
-      return evalAggregate(expr, scope);
+      return evalAggregate(withoutOuterParens(expr), scope);
     case "binary":
       return evalBinary(expr, scope);
     case "matrix":
@@ -76,6 +76,13 @@ async function evaluateNode(expr: Expr, scope: EvalScope): Promise<Value> {
       throw new Error("BUG: a range is evaluated by the function that takes it");
   }
 }
+
+/** Annotations of an aggregation stand at what is in the parentheses around its arguments. */
+const withoutOuterParens = (expr: Aggregate): Aggregate => ({
+  ...expr,
+  expr: withoutParens(expr.expr),
+  ...(expr.param !== undefined && { param: withoutParens(expr.param) }),
+});
 
 async function evalBinary(expr: Binary, scope: EvalScope): Promise<Value> {
   if (isFilter(expr, scope)) return vectorOf(await filterOneByOne(expr, scope));

@@ -24,12 +24,13 @@ import {
 } from "./retention.ts";
 import { seriesRef } from "./rollups/columns.ts";
 import { columnsOf, withOutdated } from "./rollups/outdated.ts";
-import { rollupMergeLimits } from "./rollups/retention.ts";
+import { isRebuildable } from "./rollups/rebuild.ts";
+import { isBriefRollup, rollupMergeLimits } from "./rollups/retention.ts";
 import { RollupMaintenance } from "./rollups/maintenance.ts";
 import { rollupBlocks, rollupFile } from "./rollups/state.ts";
 import { RuleRetention } from "./rule-retention.ts";
 import { dropUnused, renewSeriesLog } from "./series-collection.ts";
-import { reopenBlock } from "./start.ts";
+import { reopenBlock } from "./open-blocks.ts";
 import { blockFile, changeState, type StoreState, writeState } from "./state.ts";
 import type { HeadEpoch } from "./head/head.ts";
 
@@ -135,6 +136,7 @@ export class Maintenance {
         file: (id) => rollupFile(state.options.dir, id, resolutionMs),
         refs: async (blocks) => columnsOf(await this.#refsOf(blocks, seriesRef)),
         limits: rollupMergeLimits(resolutionMs),
+        isBrief: isBriefRollup(resolutionMs),
       });
   }
 
@@ -247,6 +249,7 @@ export class Maintenance {
       blocks: blocks.map(({ file, tombstones }) => ({ file, tombstones })),
       level: Math.max(...blocks.map((block) => block.footer.level)) + 1,
       notBeforeMs: overdue === undefined ? 0 : Math.max(0, cutoffMs),
+      isBrief: kind.isBrief ?? false,
       expectedSamples: leavesOut
         ? undefined
         : blocks.reduce((sum, { footer }) => sum + footer.samples, 0),
@@ -296,16 +299,17 @@ export class Maintenance {
       blocks?: readonly { file: string; tombstones: Block["tombstones"] }[];
       level?: number;
       notBeforeMs?: number;
+      isBrief?: boolean;
       expectedSamples: number | undefined;
     },
   ): Promise<readonly Block[] | "unreadable"> {
     const state = this.#state;
-    const { level = 0, notBeforeMs = 0, expectedSamples, ...sources } = from;
+    const { level = 0, notBeforeMs = 0, isBrief = false, expectedSamples, ...sources } = from;
     const id = state.nextBlock++;
     const file = fileOf(id);
     const { parts, unreadable } = await this.#workers.run({
       ...sources,
-      order: { file, id, level, refs, notBeforeMs, expectedSamples, sliceMs: 1_000 },
+      order: { file, id, level, refs, notBeforeMs, expectedSamples, isBrief, sliceMs: 1_000 },
     });
     if (unreadable !== undefined) {
       this.#isolate(unreadable);
@@ -321,7 +325,9 @@ export class Maintenance {
     if (block === undefined)
       throw new Error(`BUG: ${file} was merged and is no block of the store`);
     const part = unreadablePage(block, page, why);
-    if (quarantine.add(part)) options.log.error(describeUnreadable(part));
+    if (!quarantine.add(part)) return;
+    if (blocks.includes(block) || !isRebuildable(this.#state, block))
+      options.log.error(describeUnreadable(part));
   }
 
   /** Reads again what could not be read before. */
@@ -362,6 +368,7 @@ interface MergedKind {
   /** The columns of the merged block in the order they shall stand. */
   refs(blocks: readonly Block[]): Promise<Uint32Array>;
   readonly limits?: MergeLimits;
+  readonly isBrief?: boolean;
 }
 
 /** Removes blocks that no manifest names because it could not be written. */

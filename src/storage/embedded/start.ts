@@ -5,12 +5,10 @@
 import { readdirSync, renameSync, statSync } from "node:fs";
 import path from "node:path";
 import { makeFolderSync } from "../../base/make-folder.ts";
-import { formatError, systemCode } from "../../base/error.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { appendAll, newTally } from "./append.ts";
 import type { WalSampleColumns } from "./wal/records.ts";
-import { Block, type BlockContext } from "./blocks/block.ts";
-import { BlockDamagedError } from "./blocks/format.ts";
+import type { Block, BlockContext } from "./blocks/block.ts";
 import { PageCache } from "./blocks/page-cache.ts";
 import { DiskFailures, isDiskFull } from "./failures.ts";
 import {
@@ -27,28 +25,16 @@ import { Head } from "./head/head.ts";
 import { LabelIndex } from "./index/index.ts";
 import { lookUp } from "./lookup.ts";
 import {
-  describeUnreadable,
-  Quarantine,
-  unreadablePage,
-  type UnreadablePart,
-} from "./quarantine.ts";
-import {
-  bucketEnd,
-  bucketStart,
-  formatResolution,
-  resolutionsMs,
-  rollAlignMs,
-  seriesRef,
-} from "./rollups/columns.ts";
-import { loadRollups } from "./rollups/manifest.ts";
-import { withOutdated } from "./rollups/outdated.ts";
-import {
-  replaceTier,
-  rollupBlocks,
-  rollupFile,
-  rollupsFolder,
-  type RollupState,
-} from "./rollups/state.ts";
+  openBlock,
+  type OpenBlockOptions,
+  openRollups,
+  seenIn,
+  seenInRollup,
+} from "./open-blocks.ts";
+import { describeUnreadable, Quarantine, unreadablePage } from "./quarantine.ts";
+import { formatResolution, resolutionsMs } from "./rollups/columns.ts";
+import { isRebuildable } from "./rollups/rebuild.ts";
+import { rollupBlocks, rollupFile, rollupsFolder } from "./rollups/state.ts";
 import {
   defaultLimits,
   defaultRemovalGraceMs,
@@ -61,10 +47,8 @@ import { removeLeftover } from "../../base/state/atomic.ts";
 import { TrustedClock } from "../../base/state/trusted-clock.ts";
 import {
   assignTombstones,
-  blockCheck,
   blockFile,
   blocksFolder,
-  changeState,
   newestSampleMs,
   seriesFile,
   type StoreState,
@@ -98,11 +82,26 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
     cache: new PageCache(options.memoryBytes),
     onUnreadable: (block, page, _columns, why) => {
       const part = unreadablePage(block, page, why);
-      if (quarantine.add(part)) options.log.error(describeUnreadable(part));
+      if (!quarantine.add(part)) return;
+      // The next round makes it again from raw samples, which answer until then.
+      if (rollupBlocks(state.rollups).includes(block) && isRebuildable(state, block)) return;
+      options.log.error(describeUnreadable(part));
     },
   };
-  const { storeId, blockChecks: storedChecks = {} } = manifest;
-  const toOpen = { dir, context, quarantine, storedChecks, lost };
+  const { storeId, blockChecks: storedChecks = {}, rollupRanges: storedRanges = {} } = manifest;
+  const goneBeforeMs = manifest.goneBeforeMs ?? -Infinity;
+  const rules = loadRules(manifest.rules);
+  const toOpen: OpenBlockOptions = {
+    dir,
+    options,
+    context,
+    quarantine,
+    storedChecks,
+    storedRanges,
+    goneBeforeMs,
+    rules,
+    lost,
+  };
   const open = (id: number): Block[] => openBlock(id, toOpen);
   const blocks = manifest.blocks.flatMap(open);
   const index = new LabelIndex();
@@ -164,7 +163,7 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
       -Infinity,
     unlinkedBeforeMs: manifest.unlinkedBeforeMs ?? -Infinity,
     rollups,
-    rules: loadRules(manifest.rules),
+    rules,
     storedTrustedMs: manifest.trustedMs ?? -Infinity,
     tombstones: manifest.tombstones.map(loadTombstone),
     nextBlock: Math.max(
@@ -178,6 +177,7 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
     lostSamples: lostSamples + replay.lostSamples,
     unlabelled: replay.unlabelled,
     storedChecks,
+    storedRanges,
     pendingRewrite: series.isToBeRewritten ? { isDamaged: series.isDamaged } : undefined,
   };
   assignTombstones(state);
@@ -317,127 +317,6 @@ function sweep(dir: string, manifest: IdentifiedManifest, lost: string[]): void 
   for (const segment of readdirSync(walFolder(dir)))
     if (segment.endsWith(".wal") && Number.parseInt(segment, 10) < manifest.walFrom)
       removeLeftover(path.join(walFolder(dir), segment));
-}
-
-interface OpenBlockOptions extends Pick<
-  StoreState,
-  "context" | "quarantine" | "storedChecks" | "lost"
-> {
-  readonly dir: string;
-}
-
-function openBlock(
-  id: number,
-  { dir, context, quarantine, storedChecks, lost }: OpenBlockOptions,
-  resolutionMs?: number,
-): Block[] {
-  const file = resolutionMs === undefined ? blockFile(dir, id) : rollupFile(dir, id, resolutionMs);
-  const [kind, content] = resolutionMs === undefined ? ["block", "samples"] : ["rollup", "entries"];
-  const part = { block: undefined, id, file, page: undefined, what: "all", resolutionMs };
-  try {
-    const block = new Block(file, context);
-    const expected = storedChecks[String(id)];
-    if (expected !== undefined && expected !== blockCheck(block)) {
-      block.release();
-      throw new BlockDamagedError("it is not the block that the manifest names");
-    }
-    quarantine.remove({ ...part, why: "" });
-    return [block];
-  } catch (thrown) {
-    const why = formatError(thrown);
-    if (systemCode(thrown) === "ENOENT") {
-      lost.push(`the ${kind} ${file} is missing: its ${content} are lost`);
-      quarantine.remove({ ...part, why });
-    } else if (thrown instanceof BlockDamagedError) {
-      renameSync(file, `${file}.damaged`);
-      lost.push(
-        `the ${kind} ${file} is lost: ${why}; it is set aside as ${path.basename(file)}.damaged`,
-      );
-      quarantine.remove({ ...part, why });
-    } else quarantine.add({ ...part, why });
-    return [];
-  }
-}
-
-/** Opens the rollups of a manifest. One that is lost is made again from raw samples where they are there. */
-function openRollups(
-  { rollups: stored }: Manifest,
-  unlinkAtMs: number,
-  toOpen: OpenBlockOptions,
-  raw: readonly Block[],
-): RollupState {
-  let isAnyLost = false;
-  const opened = loadRollups(stored, ({ resolutionMs, blocks, removed }) => {
-    const open = (id: number): Block[] => openBlock(id, toOpen, resolutionMs);
-    const found = blocks.flatMap(open);
-    const unopened = toOpen.quarantine.unopenedOf(resolutionMs).length;
-    if (found.length + unopened < blocks.length) isAnyLost = true;
-    return {
-      blocks: found,
-      removed: removed.flatMap(open).map((block) => ({ block, unlinkAtMs })),
-    };
-  });
-  if (opened.rolledToMs === undefined && rollupBlocks(opened).length > 0) {
-    // The manifest was lost: rollups count up to where raw samples begin, and from there on they are made again.
-    const ends = raw.map(({ footer }) => bucketStart(footer.minTimeMs, rollAlignMs));
-    const newest = rollupBlocks(opened).map(({ footer }) => footer.maxTimeMs);
-    const rolledToMs = Math.min(...ends, bucketEnd(Math.max(...newest), rollAlignMs));
-    return { ...opened, rolledToMs };
-  }
-  if (!isAnyLost || opened.rolledToMs === undefined) return opened;
-  const range = { fromMs: -Infinity, toMs: opened.rolledToMs, refs: undefined };
-  return { ...opened, outdated: [...opened.outdated, range] };
-}
-
-/** Tries again to open a block that could not be opened at the start; its samples count from then on. */
-export function reopenBlock(state: StoreState, { id, resolutionMs }: UnreadablePart): boolean {
-  const { options, head, index, lost, rollups } = state;
-  const before = lost.length;
-  const opened = openBlock(id, { ...state, dir: options.dir }, resolutionMs);
-  if (resolutionMs === undefined) {
-    for (const block of opened) state.lostSamples += seenIn(block, head, index, lost);
-    if (opened.length > 0)
-      changeState(state, {
-        blocks: [...state.blocks, ...opened],
-        rollups: withOutdated(rollups, opened),
-      });
-  } else if (opened.length > 0) {
-    const tier = rollups.tiers.find((one) => one.resolutionMs === resolutionMs);
-    const blocks = [...(tier?.blocks ?? []), ...opened];
-    changeState(state, { rollups: replaceTier(rollups, resolutionMs, { blocks }) });
-  }
-  for (const sentence of lost.slice(before)) options.log.error(sentence);
-  return opened.length > 0;
-}
-
-/** The numbers of its series are not given to others. */
-function seenInRollup(block: Block, index: LabelIndex, lost: string[]): void {
-  const unlabelled = new Set<number>();
-  for (const column of block.directory.refs) {
-    const ref = seriesRef(column);
-    index.table.reserve(ref + 1);
-    if (!index.table.isAlive(ref)) unlabelled.add(ref);
-  }
-  if (unlabelled.size > 0)
-    lost.push(`${unlabelled.size} series of the rollup ${block.file} have lost their labels`);
-}
-
-/** Returns how many samples have lost their labels. */
-function seenIn(block: Block, head: Head, index: LabelIndex, lost: string[]): number {
-  let [columns, samples] = [0, 0];
-  const { directory, timebases } = block.parts;
-  for (let entry = 0; entry < directory.refs.length; entry++) {
-    const ref = directory.refs[entry] as number;
-    index.table.reserve(ref + 1);
-    if (!index.table.isAlive(ref)) {
-      columns++;
-      samples += timebases.count[directory.timebase[entry] as number] as number;
-    }
-    head.sawTime(ref, block.lastTimeMs(entry));
-  }
-  if (columns > 0)
-    lost.push(`${columns} columns of ${block.file}, ${samples} samples, have lost their labels`);
-  return samples;
 }
 
 interface ReplayInto {

@@ -10,6 +10,7 @@ import {
   formatVersion,
   type Manifest,
   readManifest,
+  type RollupRanges,
   storeBound,
   storeTombstone,
   writeManifest,
@@ -85,6 +86,8 @@ export interface StoreState {
   readonly unlabelled: ReadonlySet<number>;
   /** The checksums of the blocks that the manifest named at the start. */
   readonly storedChecks: Readonly<Record<string, number>>;
+  /** What the rollups span that the manifest named at the start. */
+  readonly storedRanges: RollupRanges;
   /** The series log is damaged or of an older format, and is written again before the next seal. */
   pendingRewrite: { readonly isDamaged: boolean } | undefined;
 }
@@ -177,12 +180,30 @@ function checksOf({ blocks, removed, quarantine, storedChecks, rollups }: StoreS
   return checks;
 }
 
+export const rollupRanges = (rollups: RollupState): RollupRanges =>
+  Object.fromEntries(
+    rollupBlocks(rollups).map(({ id, footer }) => [
+      String(id),
+      [footer.minTimeMs, footer.maxTimeMs],
+    ]),
+  );
+
+/** Those of rollups that cannot be opened now are carried over. */
+function rangesOf({ rollups, quarantine, storedRanges }: StoreState): RollupRanges {
+  const unopened = quarantine.unopenedRollups.flatMap((id) => {
+    const range = storedRanges[String(id)];
+    return range === undefined ? [] : [[String(id), range] as const];
+  });
+  return { ...rollupRanges(rollups), ...Object.fromEntries(unopened) };
+}
+
 const manifestOf = (state: StoreState): Manifest => ({
   version: formatVersion,
   storeId: state.storeId,
   nextBlock: state.nextBlock,
   blocks: [...state.blocks.map((block) => block.id), ...state.quarantine.unopened],
   blockChecks: checksOf(state),
+  rollupRanges: rangesOf(state),
   removed: state.removed.map(({ block }) => block.id),
   goneBeforeMs: storeBound(state.goneBeforeMs),
   unlinkedBeforeMs: storeBound(state.unlinkedBeforeMs),

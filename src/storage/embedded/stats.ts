@@ -5,6 +5,7 @@ import type { QueryPool } from "./offload/pool.ts";
 import { describeUnreadable } from "./quarantine.ts";
 import { defaultLimits, type RuleStats, type StartReport, type StoreStats } from "./options.ts";
 import { settledToMs } from "./rollups/maintenance.ts";
+import { unreadableData } from "./rollups/rebuild.ts";
 import { hasRollups } from "./rollups/retention.ts";
 import type { StoreState } from "./state.ts";
 import { isNearlyFull } from "./files/reserve.ts";
@@ -22,6 +23,7 @@ export function statsOf(
   const { head, index, blocks, context, wal } = state;
   const removed = [...state.removed, ...state.rollups.tiers.flatMap((tier) => tier.removed)];
   const epochs = head.epochs.map(({ epoch }) => epoch);
+  const unreadable = unreadableData(state);
   const headMin = Math.min(...epochs.map((epoch) => epoch.minTimeMs));
   const headMax = Math.max(...epochs.map((epoch) => epoch.maxTimeMs));
   return {
@@ -49,8 +51,8 @@ export function statsOf(
     removedBytes: removed.reduce((sum, { block }) => sum + block.bytes, 0),
     logBytes: wal.bytesSinceCut,
     appended: { ...appended },
-    lost: [...state.lost, ...state.quarantine.parts.map(describeUnreadable)],
-    unreadable: state.quarantine.parts.length,
+    lost: [...state.lost, ...unreadable.map(describeUnreadable)],
+    unreadable: unreadable.length,
     lostSamples: state.lostSamples,
     seals,
     compactions,
@@ -89,14 +91,8 @@ function rollupStats(state: StoreState): Omit<StoreStats["rollups"], "rolled"> {
 const listed = 3;
 
 /** The current problems of an open store, for `/-/ready`. */
-export function problemsOf({
-  options,
-  clock,
-  failures,
-  quarantine,
-  lost,
-  lostSamples,
-}: StoreState): readonly string[] {
+export function problemsOf(state: StoreState): readonly string[] {
+  const { options, clock, failures, lost, lostSamples } = state;
   const { jumpMs } = clock;
   return [
     ...failures.sentences,
@@ -104,7 +100,7 @@ export function problemsOf({
       ? [`less than 1 MB is free on the disk of ${options.dir}: make room`]
       : []),
     ...(jumpMs === undefined ? [] : [describeJump(jumpMs)]),
-    ...shorten(quarantine.parts.map(describeUnreadable)),
+    ...shorten(unreadableData(state).map(describeUnreadable)),
     ...(lostSamples === 0 ? [] : [`store: ${lostSamples} acknowledged samples are lost`]),
     ...shorten(lost),
   ];

@@ -46,6 +46,7 @@ import type { History } from "../history.ts";
 import { start, type StartResult } from "./start.ts";
 import {
   blockChecks,
+  rollupRanges,
   blockFile,
   changeState,
   seriesFile,
@@ -284,6 +285,7 @@ export class Store extends StoreReader implements History {
         nextBlock: state.nextBlock,
         blocks: state.blocks.map((block) => block.id),
         blockChecks: blockChecks([...state.blocks, ...rollupBlocks(state.rollups)]),
+        rollupRanges: rollupRanges(withoutRemoved(state.rollups)),
         goneBeforeMs: storeBound(state.goneBeforeMs),
         unlinkedBeforeMs: storeBound(state.goneBeforeMs),
         rollups: storeRollups(withoutRemoved(state.rollups), state.quarantine),

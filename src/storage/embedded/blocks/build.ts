@@ -24,6 +24,8 @@ export interface BuildOrder {
   readonly expectedSamples: number | undefined;
   /** The longest stretch of work without giving way, for where others share the thread. */
   readonly sliceMs: number;
+  /** Written fast rather than small. */
+  readonly isBrief: boolean;
 }
 
 export async function buildBlock(
@@ -31,7 +33,7 @@ export async function buildBlock(
   order: BuildOrder,
   nowMs: () => number,
 ): Promise<WrittenBlock> {
-  const writer = new BlockWriter(order.file);
+  const writer = new BlockWriter(order.file, order.isBrief);
   try {
     const builder = new ColumnBuilder(writer, sources, order.notBeforeMs);
     let until = nowMs() + order.sliceMs;

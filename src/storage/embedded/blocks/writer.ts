@@ -52,7 +52,7 @@ export class BlockWriter {
   #minTimeMs = Infinity;
   #maxTimeMs = -Infinity;
 
-  /** `isBrief`: the block is merged with others soon, and written fast rather than small. */
+  /** `isBrief`: written fast rather than small. */
   constructor(file: string, isBrief = false) {
     this.#file = file;
     this.#isBrief = isBrief;

@@ -50,6 +50,8 @@ const bitsOf = (values: readonly number[]): Uint32Array =>
 test.each<[string, readonly number[], number]>([
   ["one value", [7], 9],
   ["one value over and over", Array.from({ length: 500 }, () => 83.261), 9],
+  ["a large one over and over", Array.from({ length: 500 }, () => Math.PI * 1e300), 9],
+  ["zeros and one of the other sign", [0, 0, 0, 0, 0, 0, 0, -0, 0], 20],
   ["a regular counter", Array.from({ length: 500 }, (_, i) => 1e12 + i * 5000), 16],
   ["small decimals", Array.from({ length: 100 }, (_, i) => (i % 7) / 100), 110],
   ["large steps of one unit", Array.from({ length: 100 }, (_, i) => (i % 3) * 15e6), 112],

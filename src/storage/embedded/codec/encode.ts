@@ -60,6 +60,10 @@ export function encodeColumn(
   at: number,
   thorough: boolean,
 ): number {
+  if (isConstant(values, from, n)) {
+    out[at] = codecConstant;
+    return writeValue(values[from] as number, out, at + 1);
+  }
   reserve(n);
   const odd = takeOrdinary(values, from, n);
   const exponent = odd * 8 > n + 8 ? -1 : toWhole(n);
@@ -74,6 +78,22 @@ export function encodeColumn(
 let lastEnd = 0;
 const oneValue = new Float64Array(1);
 const oneBytes = new Uint8Array(oneValue.buffer);
+
+function writeValue(value: number, out: Uint8Array, at: number): number {
+  oneValue[0] = value;
+  for (let byte = 0; byte < 8; byte++) out[at + byte] = oneBytes[byte] as number;
+  return at + 8;
+}
+
+/** One ordinary number throughout, as two of a rollup's seven columns mostly are. */
+function isConstant(values: Float64Array, from: number, n: number): boolean {
+  const first = values[from] as number;
+  if (n === 0 || !isOrdinary(first)) return false;
+  // -0 equals 0 and is an exception.
+  for (let i = from + 1; i < from + n; i++)
+    if (values[i] !== first || (first === 0 && !isOrdinary(values[i] as number))) return false;
+  return true;
+}
 
 /** Copies the values, each that arithmetic would change replaced by the one before; returns how many those are. */
 function takeOrdinary(values: Float64Array, from: number, n: number): number {
@@ -147,9 +167,7 @@ function writeWhole(
   const first = whole[0] as number;
   const unit = commonUnit(n);
   if (unit === 0) {
-    oneValue[0] = plain[0] as number;
-    for (let byte = 0; byte < 8; byte++) out[at + byte] = oneBytes[byte] as number;
-    lastEnd = at + 8;
+    lastEnd = writeValue(plain[0] as number, out, at);
     return codecConstant;
   }
   findRanges(n, unit);

@@ -30,6 +30,8 @@ export interface Manifest {
   readonly trustedMs?: number;
   /** The CRC-32 of each block's footer, by its number. */
   readonly blockChecks?: Readonly<Record<string, number>>;
+  /** The first and last instant of each rollup's entries, by the number of its block; early versions 4 had none. */
+  readonly rollupRanges?: RollupRanges;
   /** The log is replayed from this segment on. */
   readonly walFrom: number;
   /** Where that segment begins. */
@@ -47,6 +49,8 @@ export interface Manifest {
   /** Retention rules by matcher, and what they have removed; absent where there are none. */
   readonly rules?: readonly StoredRetainedSeries[];
 }
+
+export type RollupRanges = Readonly<Record<string, readonly [fromMs: number, toMs: number]>>;
 
 export interface StoredRetainedSeries {
   readonly match: string;
@@ -101,6 +105,7 @@ const manifestSchema = v.object({
   removed: v.nullish(numbers),
   trustedMs: v.nullish(v.number()),
   blockChecks: v.nullish(v.record(v.string(), v.number())),
+  rollupRanges: v.nullish(v.record(v.string(), v.tuple([v.number(), v.number()]))),
   walFrom: v.number(),
   walStart: v.nullish(v.object({ sequence: v.number(), samples: v.number() })),
   seriesLog: v.number(),

@@ -11,6 +11,7 @@ import { changeState, type StoreState } from "../state.ts";
 import { bucketEnd, bucketStart, rollAlignMs, seriesRef } from "./columns.ts";
 import { goneBySeries, goneOfAll } from "./gone.ts";
 import { columnsOf, hideBuckets } from "./outdated.ts";
+import { isRebuildable } from "./rebuild.ts";
 import { hasRollups } from "./retention.ts";
 import {
   emptyRollups,
@@ -131,8 +132,7 @@ export class RollupMaintenance {
     for (const { resolutionMs, blocks } of state.rollups.tiers)
       for (const block of blocks) {
         const { minTimeMs, maxTimeMs } = block.footer;
-        if (!state.quarantine.has(block)) continue;
-        if (bucketStart(minTimeMs, rollAlignMs) < this.#goneBeforeMs(block)) continue;
+        if (!state.quarantine.has(block) || !isRebuildable(state, block)) continue;
         const { rollups } = state;
         changeState(state, {
           rollups: {
@@ -154,16 +154,6 @@ export class RollupMaintenance {
         block.remove();
       }
     state.quarantine.retain([...state.blocks, ...rollupBlocks(state.rollups)]);
-  }
-
-  /** The latest instant that raw samples of one of the block's series are gone before. */
-  #goneBeforeMs(block: Block): number {
-    const { rules, rollups, goneBeforeMs, index } = this.#state;
-    const gone = goneBySeries(rules, goneOfAll(goneBeforeMs, rollups), index);
-    let latestMs = goneBeforeMs;
-    for (const ref of gone.size === 0 ? [] : seriesOf(block))
-      latestMs = Math.max(latestMs, gone.get(ref)?.rawMs ?? -Infinity);
-    return latestMs;
   }
 
   /**

@@ -25,6 +25,12 @@ const longestEntries = 9_000;
 /** More at a time than raw blocks: each time a rollup is written again costs a third of sealing its samples. */
 const together = 8;
 
+/**
+ * Finer rollups are written fast also when they are merged: about a fifth of the time for a quarter more bytes. They are
+ * eleven of twelve values; the coarsest ones, which stay longest, are written small.
+ */
+export const isBriefRollup = (resolutionMs: number): boolean => resolutionMs !== coarsestMs;
+
 export const rollupMergeLimits = (resolutionMs: number): MergeLimits => ({
   longestMs: resolutionMs * longestEntries,
   together,

@@ -322,6 +322,7 @@ test("a damaged or missing rollup is made again from raw samples; without them i
     rolled = await openAt(dir, options);
     // The page that was damaged is found when it is read.
     await rolled.range("max_over_time(load[1h])", ...range, hourMs);
+    expect(rolled.stats().lost).toEqual([]);
     await rounds(rolled, 6);
     await expectAllSame(rolled, raw, range, /the result is the same as from raw samples/);
   }
