@@ -2,19 +2,22 @@
  * How well the default rules, the anomaly watch and the verdict find what is wrong: `npm run bench:detect -- --seed 7 --hours 24
  * --severity 1`. Simulated hours with faults of every kind, and as many without; recall and time to detection by kind,
  * the state and action each fault ended in, false alarms by GPU and week. `--gpus 16`, `--severity 1,0.5,0.25` for a row each, `--list` prints every miss and false alarm.
- * `--scrape 15` does the same once more with hosts that are scraped every 15 s, `--exporter dcgm` with that exporter's names alone, `--no-push` only that.
+ * `--scrape 15` does the same once more with hosts that are scraped every 15 s, `--exporter gpulse,dcgm,dcgm-default` with what each
+ * of these exporters reports (`bench/detect-fields.ts`), `--no-push` only that.
  */
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { faultNames } from "../src/sources/sim/fleet/faults.ts";
-import { planFaults } from "./detect-plan.ts";
+import { findModel } from "../src/sources/sim/models/index.ts";
+import { planFaults, type PlannedFault } from "./detect-plan.ts";
 import type { Alarm } from "./detect-log.ts";
 import { startMs } from "./detect-host.ts";
 import { type DetectionRun, type DetectionRunOptions, run } from "./detect-run.ts";
 import { isHidden, type Score, score, type ScoredFault } from "./detect-score.ts";
 import { judgeRecording } from "./detect-recorded.ts";
 import type { FaultVerdict } from "./detect-verdict.ts";
-import { scrapedExporters, type ScrapeOptions } from "./detect-scrape.ts";
+import { hidingReason, scrapedExporters } from "./detect-fields.ts";
+import type { ScrapeOptions } from "./detect-scrape.ts";
 import { quantile, say } from "./hub-print.ts";
 
 const { values: given } = parseArgs({
@@ -38,7 +41,7 @@ const hoursPerWeek = 168;
 const seed = whole("seed", given.seed, 0, Number.MAX_SAFE_INTEGER);
 const hours = amount("hours", given.hours, 0.5, 24 * 31);
 const gpuCount = whole("gpus", given.gpus, 4, 512);
-const scrape = readScrape();
+const scrapes = readScrapes();
 const severities = given.severity.split(",").map((text) => amount("severity", text, 0.01, 2));
 
 function amount(name: string, text: string, low: number, high: number): number {
@@ -48,14 +51,17 @@ function amount(name: string, text: string, low: number, high: number): number {
   process.exit(2);
 }
 
-function readScrape(): ScrapeOptions | undefined {
-  const exporter = scrapedExporters.find((name) => name === given.exporter);
-  if (exporter === undefined) {
-    process.stderr.write(`--exporter takes ${scrapedExporters.join(" or ")}.\n`);
-    process.exit(2);
-  }
-  if (given.scrape === undefined) return undefined;
-  return { everyMs: whole("scrape", given.scrape, 1, 300) * 1_000, exporter };
+function readScrapes(): readonly ScrapeOptions[] {
+  const exporters = given.exporter.split(",").map((text) => {
+    const exporter = scrapedExporters.find((name) => name === text.trim());
+    if (exporter !== undefined) return exporter;
+    process.stderr.write(`--exporter takes ${scrapedExporters.join(", ")}, not "${text}".\n`);
+    return process.exit(2);
+  });
+  const { scrape } = given;
+  if (scrape === undefined) return [];
+  const everyMs = whole("scrape", scrape, 1, 300) * 1_000;
+  return exporters.map((exporter) => ({ everyMs, exporter }));
 }
 
 function whole(name: string, text: string, low: number, high: number): number {
@@ -127,9 +133,10 @@ interface FormResult {
 
 const forms: readonly Form[] = [
   ...(given["no-push"] ? [] : [{ name: "pushed every second" }]),
-  ...(scrape === undefined
-    ? []
-    : [{ name: `scraped every ${scrape.everyMs / 1_000} s, names of ${scrape.exporter}`, scrape }]),
+  ...scrapes.map((scrape) => ({
+    name: `scraped every ${scrape.everyMs / 1_000} s, ${scrape.exporter}`,
+    scrape,
+  })),
 ];
 const results: FormResult[] = [];
 for (const form of forms) results.push(await measure(form));
@@ -142,10 +149,12 @@ for (const result of results) {
   withoutFaults(result);
 }
 recorded();
-if (results.length > 1) comparison();
+comparison();
 
 async function measure({ name, ...options }: Form): Promise<FormResult> {
   const shared = { untilMs, fromMs: warmUpMs, ...options };
+  const whyNotReported = ({ fault, host, gpu }: PlannedFault): string | undefined =>
+    hidingReason(options.scrape?.exporter, fault, findModel(hosts[host]?.[gpu] ?? "")?.vendor);
   const soundRun = await simulate(
     `${name}, without faults`,
     { faults: [], ...shared },
@@ -159,7 +168,7 @@ async function measure({ name, ...options }: Form): Promise<FormResult> {
       { faults, ...shared },
       seed,
     );
-    scores.push({ severity, score: score(faulty, faults, warmUpMs), run: faulty });
+    scores.push({ severity, score: score(faulty, faults, warmUpMs, whyNotReported), run: faulty });
   }
   return { name, sound: score(soundRun, [], warmUpMs), soundRun, scores };
 }
@@ -167,13 +176,16 @@ async function measure({ name, ...options }: Form): Promise<FormResult> {
 /** One row for each form and severity. */
 function comparison(): void {
   say("\n## Side by side\n");
-  say("| data | severity | recall | median | false alarms a GPU-week | verdicts right |");
-  say("|---|---|---|---|---|---|");
+  say(
+    "| data | severity | faults | found | recall | not in its fields | recall of the others | median | false alarms a GPU-week | verdicts right |",
+  );
+  say("|---|---|---|---|---|---|---|---|---|---|");
   const gpuWeeks = (2 * hours * gpuCount) / hoursPerWeek;
   for (const { name, sound, scores } of results)
     for (const { severity, score: one, run: faulty } of scores) {
       const counted = one.judged.filter(({ fault, hidden }) => fault.matters && !hidden);
       const found = counted.filter(({ by }) => by !== undefined);
+      const shown = counted.filter(({ notReported }) => notReported === undefined);
       const minutes = found.map(({ afterMs }) => (afterMs ?? 0) / 60_000);
       const wrong = sound.false.length + one.false.length;
       const verdicts = countedVerdicts(faulty);
@@ -181,7 +193,11 @@ function comparison(): void {
         `| ${[
           name,
           severity,
+          counted.length,
+          found.length,
           (found.length / counted.length).toFixed(3),
+          counted.length - shown.length,
+          (shown.filter(({ by }) => by !== undefined).length / shown.length).toFixed(3),
           minutes.length === 0 ? "" : `${quantile(minutes, 0.5).toFixed(1)} min`,
           (wrong / gpuWeeks).toFixed(2),
           `${verdicts.filter(isRight).length} of ${verdicts.length}`,
@@ -193,15 +209,21 @@ function comparison(): void {
 function table(severity: number, { judged, false: wrong, others }: Score): void {
   say(`\n### Severity ${severity}\n`);
   say(
-    "| fault | injected | hidden | too small | to find | found | recall | median | p95 | first reported by |",
+    "| fault | injected | hidden | too small | to find | not in its fields | found | recall | median | p95 | first reported by |",
   );
-  say("|---|---|---|---|---|---|---|---|---|---|");
+  say("|---|---|---|---|---|---|---|---|---|---|---|");
   for (const fault of faultNames)
     row(
       fault,
       judged.filter((one) => one.fault.fault === fault),
     );
   row("**all**", judged);
+  const reasons = new Set(
+    judged.flatMap(({ fault, notReported }) =>
+      notReported === undefined ? [] : [`${fault.fault}: ${notReported}`],
+    ),
+  );
+  for (const reason of reasons) say(`\nNot in the exporter's fields: ${reason}.`);
   const gpuWeeks = (hours * gpuCount) / hoursPerWeek;
   say(
     `\nAlarms of GPUs that nothing ailed, in the hours with faults: ${wrong.length}, ${(wrong.length / gpuWeeks).toFixed(2)} a GPU-week. Further alarms of ailing GPUs: ${others.length}.`,
@@ -222,6 +244,7 @@ function row(name: string, judged: readonly ScoredFault[]): void {
   const small = judged.filter((one) => !one.fault.matters && !one.hidden);
   const counted = judged.filter((one) => one.fault.matters && !one.hidden);
   const found = counted.filter(({ by }) => by !== undefined);
+  const unseen = counted.filter(({ notReported }) => notReported !== undefined).length;
   const minutes = found.map(({ afterMs }) => (afterMs ?? 0) / 60_000);
   const by = new Map<string, number>();
   for (const one of found) by.set(one.by?.name ?? "", (by.get(one.by?.name ?? "") ?? 0) + 1);
@@ -233,7 +256,7 @@ function row(name: string, judged: readonly ScoredFault[]): void {
     minutes.length === 0 ? "" : `${quantile(minutes, share).toFixed(1)} min`;
   const recall = counted.length === 0 ? "" : (found.length / counted.length).toFixed(3);
   say(
-    `| ${[name, judged.length, hidden.length, small.length, counted.length, found.length, recall, minute(0.5), minute(0.95), name === "**all**" ? "" : reported].join(" | ")} |`,
+    `| ${[name, judged.length, hidden.length, small.length, counted.length, unseen, found.length, recall, minute(0.5), minute(0.95), name === "**all**" ? "" : reported].join(" | ")} |`,
   );
 }
 

@@ -52,6 +52,7 @@ export class Instant {
       const found = instantOf(targets, target);
       const about = gpu && gpuOf(found, gpu);
       if (about !== undefined && !target.isOwn) {
+        about.isLive = true;
         about.owner ??= owner;
         about.isDescribed ||= series.isDescribed;
       }
@@ -92,10 +93,11 @@ export class Instant {
       const { metric, suffix } = reading;
       found.readings.push({ metric, labels, suffix, value: "ended" });
     }
+    const isElsewhere = (gpu: TargetGpu): boolean => readers?.has(uuidOf(gpu)) === true;
     return [...targets].flatMap(([target, { readings, gpus, isReplaced }]) =>
       readings.length === 0 && !isReplaced && ![...gpus.values()].some(hasXid)
         ? []
-        : [target.frame(this.timeMs, readings, gpus, isReplaced)],
+        : [target.frame(this.timeMs, readings, gpus, isReplaced, isElsewhere)],
     );
   }
 
@@ -156,7 +158,13 @@ function instantOf(
 function gpuOf({ gpus }: TargetInstant, gpu: TargetGpu): GpuInstant {
   let found = gpus.get(gpu);
   if (found === undefined) {
-    found = { owner: undefined, isDescribed: false, lastXid: undefined, values: new Map() };
+    found = {
+      isLive: false,
+      owner: undefined,
+      isDescribed: false,
+      lastXid: undefined,
+      values: new Map(),
+    };
     gpus.set(gpu, found);
   }
   return found;
