@@ -285,6 +285,29 @@ test("a GPU that disappears from the page while others stay is not up, until it 
   expect(last.value(gpu.up, "GPU-b")).toBeUndefined();
 });
 
+test("what is left of a GPU that no longer answers does not keep it up", () => {
+  const labels = 'gpu="1",UUID="GPU-b",Hostname="h"';
+  const rest = `DCGM_FI_DEV_XID_ERRORS{${labels}} 79\nDCGM_FI_DEV_FB_TOTAL{${labels}} 81559\n`;
+  const scrapeAt = openTarget();
+  for (const second of [0, 15]) scrapeAt(powers("GPU-a", "GPU-b") + rest, second);
+  for (const second of [30, 45]) scrapeAt(powers("GPU-a") + rest, second);
+  const lost = scrapeAt(powers("GPU-a") + rest, 75);
+  expect([lost.value(gpu.up, "GPU-b"), lost.value(gpu.memoryTotal, "GPU-b")]).toEqual([
+    0,
+    81_559 * 2 ** 20,
+  ]);
+  const amdCard = (id: number) => `gpu_id="${id}",gpu_uuid="u${id}",hostname="h"`;
+  const amdPage = (second: number) =>
+    `gpu_health{${amdCard(0)}} 1\ngpu_power_usage{${amdCard(0)}} 80\n` +
+    `gpu_health{${amdCard(1)}} ${second < 30 ? 1 : 0}\n` +
+    (second < 30 ? `gpu_power_usage{${amdCard(1)}} 80\n` : "") +
+    `gpu_health{${amdCard(2)}} 1\n`;
+  const scrapeAmd = openTarget();
+  for (const second of [0, 15, 30, 45]) scrapeAmd(amdPage(second), second);
+  const later = scrapeAmd(amdPage(75), 75);
+  expect(["u0", "u1", "u2"].map((uuid) => later.value(gpu.up, uuid))).toEqual([1, 0, undefined]);
+});
+
 test("an empty page, a target that was away and a MIG instance that was deleted are no lost GPUs", () => {
   const scrapeAt = openTarget();
   const mig = 'DCGM_FI_DEV_FB_USED{gpu="0",UUID="GPU-a",GPU_I_ID="3",Hostname="h"} 1\n';

@@ -52,7 +52,8 @@ export class Instant {
       const found = instantOf(targets, target);
       const about = gpu && gpuOf(found, gpu);
       if (about !== undefined && !target.isOwn) {
-        about.isLive = true;
+        // A description is 1 of a GPU that is there.
+        about.isLive ||= series.reading === undefined && this.#values[at] !== 0;
         about.owner ??= owner;
         about.isDescribed ||= series.isDescribed;
       }
@@ -75,12 +76,10 @@ export class Instant {
         own.isNumber = true;
       } else return;
       if (target.isOwn) return;
-      if (
-        about !== undefined &&
-        typeof reading.value === "number" &&
-        !about.values.has(reading.metric)
-      )
-        about.values.set(reading.metric, reading.value);
+      if (about === undefined || typeof reading.value !== "number") return;
+      // Limits and sizes are remembered, by exporters and their libraries, of a GPU that no longer answers.
+      about.isLive ||= reading.metric.tier !== "static";
+      if (!about.values.has(reading.metric)) about.values.set(reading.metric, reading.value);
     });
     for (const { target, gpu, series, reading, labels } of this.#ended) {
       if (reading === undefined || reading.isLastXid === true) continue;

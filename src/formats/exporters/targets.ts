@@ -24,7 +24,7 @@ export interface ExporterFrame {
 
 /** A GPU in one instant: who owns it, and the readings from which others follow. */
 export interface GpuInstant {
-  /** The instant has a series of it, and not only the end of one. */
+  /** It answers: a reading of it is there. The number of its last XID error outlives it. */
   isLive: boolean;
   owner: GpuOwner | undefined;
   /** Its own `gpu_up` and `gpu_info` come from the same place. */
@@ -98,7 +98,10 @@ export class ExporterTarget {
     const missing = isOwn ? [] : this.#missing(timeMs, gpus, isElsewhere);
     const all = isOwn
       ? readings
-      : withImplied(readings, [...this.#implied(gpus, timeMs), ...missing.flatMap(downReadings)]);
+      : withImplied(readings, [
+          ...this.#implied(gpus, timeMs, new Set(missing)),
+          ...missing.flatMap(downReadings),
+        ]);
     const devices = [...new Set([...gpus.keys(), ...missing])].map(({ device }) => device);
     const frame = this.#frames.frame(timeMs, all);
     return { exporter, origin, host, frame, devices, isOwn, isReplaced };
@@ -126,14 +129,18 @@ export class ExporterTarget {
     return this.#presence.missing(timeMs, live).filter((known) => !isElsewhere(known));
   }
 
-  #implied(gpus: ReadonlyMap<TargetGpu, GpuInstant>, timeMs: number): ListedReading[] {
+  #implied(
+    gpus: ReadonlyMap<TargetGpu, GpuInstant>,
+    timeMs: number,
+    missing: ReadonlySet<TargetGpu>,
+  ): ListedReading[] {
     const implied: ListedReading[] = [];
     const add = (metric: MetricEntry, labels: LabelSet, value: number): void =>
       void implied.push({ metric, labels, value });
     for (const [known, { owner, isDescribed, lastXid, values }] of gpus) {
       if (lastXid !== undefined)
         implied.push(...known.xids.readings(lastXid, timeMs, known.labels));
-      if (values.size === 0 || isDescribed) continue;
+      if (values.size === 0 || isDescribed || missing.has(known)) continue;
       add(gpu.up, known.labels, 1);
       add(gpu.info, known.infoLabels, 1);
       if (owner !== undefined) add(gpu.ownerInfo, ownerLabels(known, owner), 1);

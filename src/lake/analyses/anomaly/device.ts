@@ -23,6 +23,8 @@ import { type PlannedDevice, Readings } from "./readings.ts";
 
 /** Assumed for cards that report no limit, until one of their model draws more. */
 const usualLimitWatts = 300;
+/** Then in steps: what was learned as a share of the power scale holds while the scale does. */
+const scaleStep = 1.25;
 
 interface WatchedDetector<Kind> {
   readonly detector: Kind;
@@ -122,7 +124,7 @@ export class AnomalyDeviceWatch {
 
   #surroundings(mostWatts: number): DetectorContext {
     const { readings } = this;
-    const scaleWatts = readings.get("powerLimitWatts") ?? Math.max(usualLimitWatts, mostWatts);
+    const scaleWatts = readings.get("powerLimitWatts") ?? scaleFor(mostWatts);
     if (this.#around?.scaleWatts !== scaleWatts || this.#around.device.model !== readings.model)
       this.#around = { device: this.device, readings, peers: this.#peers, scaleWatts };
     return this.#around;
@@ -187,4 +189,10 @@ export class AnomalyDeviceWatch {
     const { severity } = kindFacts[kind];
     return { kind, severity, device: this.device, ...evidence, sinceMs, toldMs, endedMs };
   }
+}
+
+function scaleFor(mostWatts: number): number {
+  let watts = usualLimitWatts;
+  while (watts < mostWatts) watts *= scaleStep;
+  return watts;
 }
