@@ -3,7 +3,7 @@
  * --severity 1`. Simulated hours with faults of every kind, and as many without; recall and time to detection by kind,
  * the state and action each fault ended in, false alarms by GPU and week. `--gpus 16`, `--severity 1,0.5,0.25` for a row each, `--list` prints every miss and false alarm.
  * `--scrape 15` does the same once more with hosts that are scraped every 15 s, `--exporter gpulse,dcgm,dcgm-default` with what each
- * of these exporters reports (`bench/detect-fields.ts`), `--no-push` only that.
+ * of these exporters reports (`bench/detect-fields.ts`), `--no-push` only that. `--faults-only` leaves out the hours without faults.
  */
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -30,6 +30,7 @@ const { values: given } = parseArgs({
     list: { type: "boolean", default: false },
     scrape: { type: "string" },
     "no-push": { type: "boolean", default: false },
+    "faults-only": { type: "boolean", default: false },
     exporter: { type: "string", default: "gpulse" },
   },
 });
@@ -113,7 +114,7 @@ async function simulate(
 
 const untilMs = warmUpMs + hours * hourMs;
 say(
-  `seed ${seed}, ${gpuCount} GPUs on ${hosts.length} hosts, ${hours} hours with faults at each severity, ${hours} without, an hour of warm-up before each\n`,
+  `seed ${seed}, ${gpuCount} GPUs on ${hosts.length} hosts, ${hours} hours with faults at each severity, ${given["faults-only"] ? "none" : hours} without, an hour of warm-up before each\n`,
 );
 interface Form {
   readonly name: string;
@@ -122,8 +123,8 @@ interface Form {
 
 interface FormResult {
   readonly name: string;
-  readonly sound: Score;
-  readonly soundRun: DetectionRun;
+  /** Of the hours without faults. */
+  readonly sound: { readonly score: Score; readonly run: DetectionRun } | undefined;
   readonly scores: readonly {
     readonly severity: number;
     readonly score: Score;
@@ -146,7 +147,7 @@ for (const result of results) {
     table(severity, one);
     verdictTable(severity, faulty);
   }
-  withoutFaults(result);
+  if (result.sound !== undefined) withoutFaults(result.sound);
 }
 recorded();
 comparison();
@@ -155,11 +156,9 @@ async function measure({ name, ...options }: Form): Promise<FormResult> {
   const shared = { untilMs, fromMs: warmUpMs, ...options };
   const whyNotReported = ({ fault, host, gpu }: PlannedFault): string | undefined =>
     hidingReason(options.scrape?.exporter, fault, findModel(hosts[host]?.[gpu] ?? "")?.vendor);
-  const soundRun = await simulate(
-    `${name}, without faults`,
-    { faults: [], ...shared },
-    seed + 1_000_003,
-  );
+  const soundRun = given["faults-only"]
+    ? undefined
+    : await simulate(`${name}, without faults`, { faults: [], ...shared }, seed + 1_000_003);
   const scores: FormResult["scores"][number][] = [];
   for (const severity of severities) {
     const faults = planFaults({ seed, hosts, fromMs: warmUpMs, untilMs, severity });
@@ -170,7 +169,8 @@ async function measure({ name, ...options }: Form): Promise<FormResult> {
     );
     scores.push({ severity, score: score(faulty, faults, warmUpMs, whyNotReported), run: faulty });
   }
-  return { name, sound: score(soundRun, [], warmUpMs), soundRun, scores };
+  const sound = soundRun && { score: score(soundRun, [], warmUpMs), run: soundRun };
+  return { name, sound, scores };
 }
 
 /** One row for each form and severity. */
@@ -180,14 +180,14 @@ function comparison(): void {
     "| data | severity | faults | found | recall | not in its fields | recall of the others | median | false alarms a GPU-week | verdicts right |",
   );
   say("|---|---|---|---|---|---|---|---|---|---|");
-  const gpuWeeks = (2 * hours * gpuCount) / hoursPerWeek;
+  const gpuWeeks = ((given["faults-only"] ? 1 : 2) * hours * gpuCount) / hoursPerWeek;
   for (const { name, sound, scores } of results)
     for (const { severity, score: one, run: faulty } of scores) {
       const counted = one.judged.filter(({ fault, hidden }) => fault.matters && !hidden);
       const found = counted.filter(({ by }) => by !== undefined);
       const shown = counted.filter(({ notReported }) => notReported === undefined);
       const minutes = found.map(({ afterMs }) => (afterMs ?? 0) / 60_000);
-      const wrong = sound.false.length + one.false.length;
+      const wrong = (sound?.score.false.length ?? 0) + one.false.length;
       const verdicts = countedVerdicts(faulty);
       say(
         `| ${[
@@ -306,7 +306,7 @@ function verdictTable(severity: number, faulty: DetectionRun): void {
   for (const one of faulty.falseVerdicts) say(`false verdict: ${JSON.stringify(one)}`);
 }
 
-function withoutFaults({ sound, soundRun }: FormResult): void {
+function withoutFaults({ score: sound, run: soundRun }: NonNullable<FormResult["sound"]>): void {
   const gpuWeeks = (hours * gpuCount) / hoursPerWeek;
   say(`\n### ${hours} hours without faults\n`);
   say(
