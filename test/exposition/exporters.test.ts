@@ -246,14 +246,13 @@ test("a change of the last XID error's number is an error at that time; the firs
 });
 
 /** Pages of one target, one after the other. */
-function openTarget() {
+function openTarget(exporter = "dcgm") {
   const frames = new ExporterFrames();
   const cache = new ScrapeCache(labelSet({ job: "gpu", instance: "node-1:9400" }));
   return (page: string, second: number) => {
     const atMs = timeMs + second * 1_000;
     cache.takePage(Buffer.from(page), "text/plain", atMs, atMs, scrapeConfig());
-    const [found, ...others] = frames.frames(cache.finish());
-    expect(others).toEqual([]);
+    const found = frames.frames(cache.finish()).find((frame) => frame.exporter === exporter);
     return {
       devices: found?.devices.map(({ uuid }) => uuid),
       value: (metric: MetricEntry, uuid: string) => found && valueOf(found, metric, { uuid }),
@@ -298,11 +297,13 @@ test("what is left of a GPU that no longer answers does not keep it up", () => {
   ]);
   const amdCard = (id: number) => `gpu_id="${id}",gpu_uuid="u${id}",hostname="h"`;
   const amdPage = (second: number) =>
-    `gpu_health{${amdCard(0)}} 1\ngpu_power_usage{${amdCard(0)}} 80\n` +
+    powers("GPU-a") +
+    `gpu_health{${amdCard(0)}} 1\ngpu_total_vram{${amdCard(1)}} 196592\ngpu_power_usage{${amdCard(0)}} 80\n` +
     `gpu_health{${amdCard(1)}} ${second < 30 ? 1 : 0}\n` +
     (second < 30 ? `gpu_power_usage{${amdCard(1)}} 80\n` : "") +
     `gpu_health{${amdCard(2)}} 1\n`;
-  const scrapeAmd = openTarget();
+  // A page with another exporter's names too, as of two vendors.
+  const scrapeAmd = openTarget("amd");
   for (const second of [0, 15, 30, 45]) scrapeAmd(amdPage(second), second);
   const later = scrapeAmd(amdPage(75), 75);
   expect(["u0", "u1", "u2"].map((uuid) => later.value(gpu.up, uuid))).toEqual([1, 0, undefined]);

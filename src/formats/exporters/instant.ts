@@ -92,11 +92,18 @@ export class Instant {
       const { metric, suffix } = reading;
       found.readings.push({ metric, labels, suffix, value: "ended" });
     }
-    const isElsewhere = (gpu: TargetGpu): boolean => readers?.has(uuidOf(gpu)) === true;
     return [...targets].flatMap(([target, { readings, gpus, isReplaced }]) =>
       readings.length === 0 && !isReplaced && ![...gpus.values()].some(hasXid)
         ? []
-        : [target.frame(this.timeMs, readings, gpus, isReplaced, isElsewhere)],
+        : [
+            target.frame(
+              this.timeMs,
+              readings,
+              gpus,
+              isReplaced,
+              (gpu) => (readers?.get(uuidOf(gpu)) ?? rankOf(target)) !== rankOf(target),
+            ),
+          ],
     );
   }
 
