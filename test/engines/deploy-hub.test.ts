@@ -2,7 +2,7 @@
 
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -77,13 +77,13 @@ test("the chart's hub answers its probes to everyone, and questions only to who 
 
 /** The agent's own page, with one GPU far above its power limit. */
 async function startOverloaded(agentUrl: string): Promise<string> {
+  const serve = async (response: ServerResponse): Promise<void> => {
+    const page = await (await fetch(`${agentUrl}/metrics`)).text();
+    response.setHeader("content-type", "text/plain; version=0.0.4");
+    response.end(page.replace(/^(gpu_power_watts\{[^}]*gpu="1"[^}]*\}) .*$/m, "$1 950"));
+  };
   const proxy = createServer((_, response) => {
-    void fetch(`${agentUrl}/metrics`)
-      .then((answer) => answer.text())
-      .then((page) => {
-        response.setHeader("content-type", "text/plain; version=0.0.4");
-        response.end(page.replace(/^(gpu_power_watts\{[^}]*gpu="1"[^}]*\}) .*$/m, "$1 950"));
-      });
+    serve(response).catch(() => response.destroy());
   }).listen(0, "127.0.0.1");
   onTestFinished(() => void proxy.close());
   await once(proxy, "listening");
