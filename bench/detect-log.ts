@@ -4,7 +4,7 @@ import type { SimFleet } from "../src/sources/sim/fleet/fleet.ts";
 import type { PlannedFault } from "./detect-plan.ts";
 
 export interface Alarm {
-  /** The alert's name; of an anomaly also its kind. */
+  /** The alert's name; of an anomaly also its kind, of a verdict its reason. */
   readonly name: string;
   readonly severity: string;
   readonly host: string | undefined;
@@ -18,6 +18,9 @@ export interface Exposure {
   readonly busySeconds: number;
   readonly longestJobSeconds: number;
 }
+
+/** One alert for several reasons. */
+const withReason: ReadonlySet<string> = new Set(["GpuDegraded", "GpuFailing"]);
 
 export class AlarmLog {
   readonly alarms: Alarm[] = [];
@@ -45,7 +48,8 @@ export class AlarmLog {
         now.add(key);
         if (this.#firing.has(key)) continue;
         this.#firing.add(key);
-        const kind = labels.get("kind");
+        const kind =
+          labels.get("kind") ?? (withReason.has(rule.name) ? labels.get("reason") : undefined);
         this.add(
           kind === undefined ? rule.name : `${rule.name}/${kind}`,
           labels.get("severity") ?? "",

@@ -12,7 +12,10 @@ import type { RuleGroup } from "../src/alerting/rules/types.ts";
 import { AnomalySeries } from "../src/lake/analyses/anomaly/series.ts";
 import { AnomalyWatch } from "../src/lake/analyses/anomaly/watch.ts";
 import { silentLog } from "../src/base/log.ts";
+import type { SampleBatch } from "../src/formats/samples/batch.ts";
+import { BatchBuilder } from "../src/formats/samples/builder.ts";
 import { identityOf } from "../src/model/identity.ts";
+import { labelSet, type LabelSet } from "../src/model/labels.ts";
 import { openStore } from "../src/storage/embedded/store.ts";
 import { type Alarm, AlarmLog, type Exposure, Exposures } from "./detect-log.ts";
 import { Host, secondMs, startMs } from "./detect-host.ts";
@@ -82,7 +85,9 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
       ),
   );
   const { scrape } = options;
-  const feeds = scrape === undefined ? hosts : hosts.map((host) => new ScrapedHost(host, scrape));
+  const scraped =
+    scrape === undefined ? undefined : hosts.map((host) => new ScrapedHost(host, scrape));
+  const feeds = scraped ?? hosts;
   const groups =
     options.noRules === true
       ? []
@@ -109,8 +114,14 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
           watch.take({ frame });
           verdicts.take(frame);
           if (options.noRules !== true)
-            await store.writeFrame({ frame, source: name, tier }, identityOf(name));
+            await store.writeFrame(
+              { frame, source: name, tier },
+              scraped?.[at]?.identity ?? identityOf(name),
+            );
         }
+        const { identity, up } = scraped?.[at] ?? {};
+        if (options.noRules !== true && identity !== undefined && up !== undefined)
+          await store.write(upBatch(identity, nowMs, up));
       }
       exposures.look(
         elapsedMs,
@@ -131,7 +142,7 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
         reported = [];
       }
       // Another exporter has no word about its own sources.
-      if (elapsedMs % seriesEveryMs === 0 && scrape?.exporter !== "dcgm")
+      if (elapsedMs % seriesEveryMs === 0 && (scrape?.exporter ?? "gpulse") === "gpulse")
         for (const host of hosts)
           await store.writeFrame(
             { frame: host.selfFrame(nowMs), source: `self/${host.name}`, tier: "self" },
@@ -157,6 +168,13 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
     verdicts: verdicts.verdicts(),
     falseVerdicts: verdicts.false,
   };
+}
+
+function upBatch(identity: LabelSet, timeMs: number, up: boolean): SampleBatch {
+  const builder = new BatchBuilder();
+  const labels = labelSet({ ...Object.fromEntries(identity), __name__: "up" });
+  builder.add(builder.series(labels), timeMs, Number(up));
+  return builder.finish();
 }
 
 /** Information is no alarm; leaving it out saves most of the evaluation. */

@@ -9,6 +9,8 @@ export interface ScoredFault {
   readonly fault: PlannedFault;
   /** It had nothing to show itself by: no load for a fault that shows under load, no job that ran on. */
   readonly hidden: boolean;
+  /** Why no field of the exporter shows it; undefined where one does. */
+  readonly notReported: string | undefined;
   readonly by: Alarm | undefined;
   readonly afterMs: number | undefined;
 }
@@ -30,7 +32,7 @@ const names: Readonly<Record<FaultName, RegExp>> = {
   "stuck-clocks": /^(GpuClockStuck|GpuStraggler|GpuAnomaly\/clock_low)$/,
   "ecc-growth": /^GpuEcc\w+$/,
   xid: /^GpuXid\w*$/,
-  "pcie-downgrade": /^(GpuPcie\w+|GpuAnomaly\/link_degraded)$/,
+  "pcie-downgrade": /^(GpuPcie\w+|GpuDegraded\/pcie_\w+|GpuAnomaly\/link_degraded)$/,
   "gpu-lost": /^(GpuLost|GpuMissing)$/,
   "power-brake": /^(GpuPowerBrake|GpuClockStuck|GpuStraggler|GpuAnomaly\/clock_low)$/,
   straggler: /^(GpuStraggler|GpuAnomaly\/straggler)$/,
@@ -51,7 +53,12 @@ const leastJobSeconds = 600;
 const graceMs = 5 * 60_000;
 const aftermathMs = 20 * 60_000;
 
-export function score(run: DetectionRun, faults: readonly PlannedFault[], fromMs: number): Score {
+export function score(
+  run: DetectionRun,
+  faults: readonly PlannedFault[],
+  fromMs: number,
+  whyNotReported: (fault: PlannedFault) => string | undefined = () => undefined,
+): Score {
   const alarms = run.alarms
     .filter(({ severity, firstMs }) => severity !== "info" && firstMs >= startMs + fromMs)
     .sort((left, right) => left.firstMs - right.firstMs);
@@ -69,6 +76,7 @@ export function score(run: DetectionRun, faults: readonly PlannedFault[], fromMs
     return {
       fault,
       hidden: isHidden(run, fault),
+      notReported: whyNotReported(fault),
       by,
       afterMs: by === undefined ? undefined : by.firstMs - startMs - fault.atMs,
     };

@@ -1,22 +1,21 @@
 /**
  * What a hub knows of a host that it scrapes: the page of the newest frames, written as text and read back as the scrape path
- * reads it. With the names of another exporter only what that exporter reports is left.
+ * reads it. With the names of another exporter only what that exporter reports is left, and nothing while the driver hangs:
+ * it waits for the driver, and its scrapes time out.
  */
 import { CompatFrames } from "../src/formats/compat/compat.ts";
-import { compatTables } from "../src/formats/compat/tables.ts";
 import { ExporterFrames } from "../src/formats/exporters/frames.ts";
 import { PageWriter } from "../src/formats/prometheus/page.ts";
 import type { Tier } from "../src/model/catalogue/index.ts";
 import type { Frame } from "../src/model/frame.ts";
 import { identityOf } from "../src/model/identity.ts";
+import { labelSet, type LabelSet } from "../src/model/labels.ts";
 import { tierIntervals } from "../src/pipeline/poller.ts";
 import { createDerive } from "../src/pipeline/transforms/derive.ts";
 import { ScrapeCache } from "../src/sources/scrape/loop/scrape-cache.ts";
 import { scrapeConfig } from "../test/fixtures/sources/scrape.ts";
+import { type ScrapedExporter, tablesOf } from "./detect-fields.ts";
 import { freshMs, type Host, secondMs, startMs } from "./detect-host.ts";
-
-export const scrapedExporters = ["gpulse", "dcgm"] as const;
-export type ScrapedExporter = (typeof scrapedExporters)[number];
 
 export interface ScrapeOptions {
   readonly everyMs: number;
@@ -24,38 +23,51 @@ export interface ScrapeOptions {
 }
 
 export class ScrapedHost {
+  /** `job` and `instance` of its series. */
+  readonly identity: LabelSet;
+  /** Whether the scrape of this instant succeeded; undefined where there was none. */
+  up: boolean | undefined;
   readonly #host: Host;
   readonly #options: ScrapeOptions;
   readonly #newest = new Map<Tier, Frame>();
   readonly #writer = new PageWriter("text");
-  readonly #compat = new CompatFrames([compatTables.dcgm, compatTables.amd]);
+  readonly #compat: CompatFrames;
   readonly #cache: ScrapeCache;
   readonly #frames = new ExporterFrames();
   readonly #derive = createDerive();
 
   constructor(host: Host, options: ScrapeOptions) {
+    const { exporter } = options;
     this.#host = host;
     this.#options = options;
-    this.#cache = new ScrapeCache(identityOf(host.name));
+    this.identity =
+      exporter === "gpulse"
+        ? identityOf(host.name)
+        : labelSet({ job: "dcgm-exporter", instance: `${host.name}:9400` });
+    this.#compat = new CompatFrames(exporter === "gpulse" ? [] : tablesOf(exporter));
+    this.#cache = new ScrapeCache(this.identity);
   }
 
   /** The frames of a scrape, where there is one at this instant. */
   at(elapsedMs: number): readonly (readonly [Tier, Frame])[] {
     for (const [tier, frame] of this.#host.at(elapsedMs)) this.#newest.set(tier, frame);
+    this.up = undefined;
     if (elapsedMs % this.#options.everyMs !== 0) return [];
     const timeMs = startMs + elapsedMs;
-    const page = this.#writer.write(this.#fresh(timeMs));
-    const { error } = this.#cache.takePage(
-      Buffer.from(page),
-      "text/plain",
-      timeMs,
-      timeMs,
-      scrapeConfig(),
-    );
-    if (error !== undefined) throw new Error(`BUG: a page that cannot be read: ${error}`);
+    const isOwn = this.#options.exporter === "gpulse";
+    this.up = isOwn || this.#host.fleet.hangsForMs(elapsedMs) === 0;
+    if (this.up) this.#takePage(timeMs);
+    else this.#cache.endAll(timeMs);
     return this.#frames
       .frames(this.#cache.finish())
       .map((found) => ["fast", found.isOwn ? found.frame : this.#derived(found.frame)] as const);
+  }
+
+  #takePage(timeMs: number): void {
+    const page = this.#writer.write(this.#fresh(timeMs));
+    const body = Buffer.from(page);
+    const { error } = this.#cache.takePage(body, "text/plain", timeMs, timeMs, scrapeConfig());
+    if (error !== undefined) throw new Error(`BUG: a page that cannot be read: ${error}`);
   }
 
   /** As an agent serves them: a frame that is too old is left out. */

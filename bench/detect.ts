@@ -2,19 +2,22 @@
  * How well the default rules, the anomaly watch and the verdict find what is wrong: `npm run bench:detect -- --seed 7 --hours 24
  * --severity 1`. Simulated hours with faults of every kind, and as many without; recall and time to detection by kind,
  * the state and action each fault ended in, false alarms by GPU and week. `--gpus 16`, `--severity 1,0.5,0.25` for a row each, `--list` prints every miss and false alarm.
- * `--scrape 15` does the same once more with hosts that are scraped every 15 s, `--exporter dcgm` with that exporter's names alone, `--no-push` only that.
+ * `--scrape 15` does the same once more with hosts that are scraped every 15 s, `--exporter gpulse,dcgm,dcgm-default` with what each
+ * of these exporters reports (`bench/detect-fields.ts`), `--no-push` only that. `--faults-only` leaves out the hours without faults.
  */
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { faultNames } from "../src/sources/sim/fleet/faults.ts";
-import { planFaults } from "./detect-plan.ts";
+import { findModel } from "../src/sources/sim/models/index.ts";
+import { planFaults, type PlannedFault } from "./detect-plan.ts";
 import type { Alarm } from "./detect-log.ts";
 import { startMs } from "./detect-host.ts";
 import { type DetectionRun, type DetectionRunOptions, run } from "./detect-run.ts";
 import { isHidden, type Score, score, type ScoredFault } from "./detect-score.ts";
 import { judgeRecording } from "./detect-recorded.ts";
 import type { FaultVerdict } from "./detect-verdict.ts";
-import { scrapedExporters, type ScrapeOptions } from "./detect-scrape.ts";
+import { hidingReason, scrapedExporters } from "./detect-fields.ts";
+import type { ScrapeOptions } from "./detect-scrape.ts";
 import { quantile, say } from "./hub-print.ts";
 
 const { values: given } = parseArgs({
@@ -27,6 +30,7 @@ const { values: given } = parseArgs({
     list: { type: "boolean", default: false },
     scrape: { type: "string" },
     "no-push": { type: "boolean", default: false },
+    "faults-only": { type: "boolean", default: false },
     exporter: { type: "string", default: "gpulse" },
   },
 });
@@ -38,7 +42,7 @@ const hoursPerWeek = 168;
 const seed = whole("seed", given.seed, 0, Number.MAX_SAFE_INTEGER);
 const hours = amount("hours", given.hours, 0.5, 24 * 31);
 const gpuCount = whole("gpus", given.gpus, 4, 512);
-const scrape = readScrape();
+const scrapes = readScrapes();
 const severities = given.severity.split(",").map((text) => amount("severity", text, 0.01, 2));
 
 function amount(name: string, text: string, low: number, high: number): number {
@@ -48,14 +52,17 @@ function amount(name: string, text: string, low: number, high: number): number {
   process.exit(2);
 }
 
-function readScrape(): ScrapeOptions | undefined {
-  const exporter = scrapedExporters.find((name) => name === given.exporter);
-  if (exporter === undefined) {
-    process.stderr.write(`--exporter takes ${scrapedExporters.join(" or ")}.\n`);
-    process.exit(2);
-  }
-  if (given.scrape === undefined) return undefined;
-  return { everyMs: whole("scrape", given.scrape, 1, 300) * 1_000, exporter };
+function readScrapes(): readonly ScrapeOptions[] {
+  const exporters = given.exporter.split(",").map((text) => {
+    const exporter = scrapedExporters.find((name) => name === text.trim());
+    if (exporter !== undefined) return exporter;
+    process.stderr.write(`--exporter takes ${scrapedExporters.join(", ")}, not "${text}".\n`);
+    return process.exit(2);
+  });
+  const { scrape } = given;
+  if (scrape === undefined) return [];
+  const everyMs = whole("scrape", scrape, 1, 300) * 1_000;
+  return exporters.map((exporter) => ({ everyMs, exporter }));
 }
 
 function whole(name: string, text: string, low: number, high: number): number {
@@ -107,7 +114,7 @@ async function simulate(
 
 const untilMs = warmUpMs + hours * hourMs;
 say(
-  `seed ${seed}, ${gpuCount} GPUs on ${hosts.length} hosts, ${hours} hours with faults at each severity, ${hours} without, an hour of warm-up before each\n`,
+  `seed ${seed}, ${gpuCount} GPUs on ${hosts.length} hosts, ${hours} hours with faults at each severity, ${given["faults-only"] ? "none" : hours} without, an hour of warm-up before each\n`,
 );
 interface Form {
   readonly name: string;
@@ -116,8 +123,8 @@ interface Form {
 
 interface FormResult {
   readonly name: string;
-  readonly sound: Score;
-  readonly soundRun: DetectionRun;
+  /** Of the hours without faults. */
+  readonly sound: { readonly score: Score; readonly run: DetectionRun } | undefined;
   readonly scores: readonly {
     readonly severity: number;
     readonly score: Score;
@@ -127,9 +134,10 @@ interface FormResult {
 
 const forms: readonly Form[] = [
   ...(given["no-push"] ? [] : [{ name: "pushed every second" }]),
-  ...(scrape === undefined
-    ? []
-    : [{ name: `scraped every ${scrape.everyMs / 1_000} s, names of ${scrape.exporter}`, scrape }]),
+  ...scrapes.map((scrape) => ({
+    name: `scraped every ${scrape.everyMs / 1_000} s, ${scrape.exporter}`,
+    scrape,
+  })),
 ];
 const results: FormResult[] = [];
 for (const form of forms) results.push(await measure(form));
@@ -139,18 +147,18 @@ for (const result of results) {
     table(severity, one);
     verdictTable(severity, faulty);
   }
-  withoutFaults(result);
+  if (result.sound !== undefined) withoutFaults(result.sound);
 }
 recorded();
-if (results.length > 1) comparison();
+comparison();
 
 async function measure({ name, ...options }: Form): Promise<FormResult> {
   const shared = { untilMs, fromMs: warmUpMs, ...options };
-  const soundRun = await simulate(
-    `${name}, without faults`,
-    { faults: [], ...shared },
-    seed + 1_000_003,
-  );
+  const whyNotReported = ({ fault, host, gpu }: PlannedFault): string | undefined =>
+    hidingReason(options.scrape?.exporter, fault, findModel(hosts[host]?.[gpu] ?? "")?.vendor);
+  const soundRun = given["faults-only"]
+    ? undefined
+    : await simulate(`${name}, without faults`, { faults: [], ...shared }, seed + 1_000_003);
   const scores: FormResult["scores"][number][] = [];
   for (const severity of severities) {
     const faults = planFaults({ seed, hosts, fromMs: warmUpMs, untilMs, severity });
@@ -159,29 +167,37 @@ async function measure({ name, ...options }: Form): Promise<FormResult> {
       { faults, ...shared },
       seed,
     );
-    scores.push({ severity, score: score(faulty, faults, warmUpMs), run: faulty });
+    scores.push({ severity, score: score(faulty, faults, warmUpMs, whyNotReported), run: faulty });
   }
-  return { name, sound: score(soundRun, [], warmUpMs), soundRun, scores };
+  const sound = soundRun && { score: score(soundRun, [], warmUpMs), run: soundRun };
+  return { name, sound, scores };
 }
 
 /** One row for each form and severity. */
 function comparison(): void {
   say("\n## Side by side\n");
-  say("| data | severity | recall | median | false alarms a GPU-week | verdicts right |");
-  say("|---|---|---|---|---|---|");
-  const gpuWeeks = (2 * hours * gpuCount) / hoursPerWeek;
+  say(
+    "| data | severity | faults | found | recall | not in its fields | recall of the others | median | false alarms a GPU-week | verdicts right |",
+  );
+  say("|---|---|---|---|---|---|---|---|---|---|");
+  const gpuWeeks = ((given["faults-only"] ? 1 : 2) * hours * gpuCount) / hoursPerWeek;
   for (const { name, sound, scores } of results)
     for (const { severity, score: one, run: faulty } of scores) {
       const counted = one.judged.filter(({ fault, hidden }) => fault.matters && !hidden);
       const found = counted.filter(({ by }) => by !== undefined);
+      const shown = counted.filter(({ notReported }) => notReported === undefined);
       const minutes = found.map(({ afterMs }) => (afterMs ?? 0) / 60_000);
-      const wrong = sound.false.length + one.false.length;
+      const wrong = (sound?.score.false.length ?? 0) + one.false.length;
       const verdicts = countedVerdicts(faulty);
       say(
         `| ${[
           name,
           severity,
+          counted.length,
+          found.length,
           (found.length / counted.length).toFixed(3),
+          counted.length - shown.length,
+          (shown.filter(({ by }) => by !== undefined).length / shown.length).toFixed(3),
           minutes.length === 0 ? "" : `${quantile(minutes, 0.5).toFixed(1)} min`,
           (wrong / gpuWeeks).toFixed(2),
           `${verdicts.filter(isRight).length} of ${verdicts.length}`,
@@ -193,15 +209,21 @@ function comparison(): void {
 function table(severity: number, { judged, false: wrong, others }: Score): void {
   say(`\n### Severity ${severity}\n`);
   say(
-    "| fault | injected | hidden | too small | to find | found | recall | median | p95 | first reported by |",
+    "| fault | injected | hidden | too small | to find | not in its fields | found | recall | median | p95 | first reported by |",
   );
-  say("|---|---|---|---|---|---|---|---|---|---|");
+  say("|---|---|---|---|---|---|---|---|---|---|---|");
   for (const fault of faultNames)
     row(
       fault,
       judged.filter((one) => one.fault.fault === fault),
     );
   row("**all**", judged);
+  const reasons = new Set(
+    judged.flatMap(({ fault, notReported }) =>
+      notReported === undefined ? [] : [`${fault.fault}: ${notReported}`],
+    ),
+  );
+  for (const reason of reasons) say(`\nNot in the exporter's fields: ${reason}.`);
   const gpuWeeks = (hours * gpuCount) / hoursPerWeek;
   say(
     `\nAlarms of GPUs that nothing ailed, in the hours with faults: ${wrong.length}, ${(wrong.length / gpuWeeks).toFixed(2)} a GPU-week. Further alarms of ailing GPUs: ${others.length}.`,
@@ -222,6 +244,7 @@ function row(name: string, judged: readonly ScoredFault[]): void {
   const small = judged.filter((one) => !one.fault.matters && !one.hidden);
   const counted = judged.filter((one) => one.fault.matters && !one.hidden);
   const found = counted.filter(({ by }) => by !== undefined);
+  const unseen = counted.filter(({ notReported }) => notReported !== undefined).length;
   const minutes = found.map(({ afterMs }) => (afterMs ?? 0) / 60_000);
   const by = new Map<string, number>();
   for (const one of found) by.set(one.by?.name ?? "", (by.get(one.by?.name ?? "") ?? 0) + 1);
@@ -233,7 +256,7 @@ function row(name: string, judged: readonly ScoredFault[]): void {
     minutes.length === 0 ? "" : `${quantile(minutes, share).toFixed(1)} min`;
   const recall = counted.length === 0 ? "" : (found.length / counted.length).toFixed(3);
   say(
-    `| ${[name, judged.length, hidden.length, small.length, counted.length, found.length, recall, minute(0.5), minute(0.95), name === "**all**" ? "" : reported].join(" | ")} |`,
+    `| ${[name, judged.length, hidden.length, small.length, counted.length, unseen, found.length, recall, minute(0.5), minute(0.95), name === "**all**" ? "" : reported].join(" | ")} |`,
   );
 }
 
@@ -283,7 +306,7 @@ function verdictTable(severity: number, faulty: DetectionRun): void {
   for (const one of faulty.falseVerdicts) say(`false verdict: ${JSON.stringify(one)}`);
 }
 
-function withoutFaults({ sound, soundRun }: FormResult): void {
+function withoutFaults({ score: sound, run: soundRun }: NonNullable<FormResult["sound"]>): void {
   const gpuWeeks = (hours * gpuCount) / hoursPerWeek;
   say(`\n### ${hours} hours without faults\n`);
   say(

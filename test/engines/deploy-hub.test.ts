@@ -1,6 +1,9 @@
 // The hub as the chart starts it, with its folders elsewhere: nobody asks it without the password of the chart's Secret.
 
+import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
@@ -72,17 +75,33 @@ test("the chart's hub answers its probes to everyone, and questions only to who 
   expect(output()).not.toContain(secret["password"]);
 });
 
-test("an agent that the chart's hub scrapes is on the fleet page with its frames", async (context) => {
+/** The agent's own page, with one GPU far above its power limit. */
+async function startOverloaded(agentUrl: string): Promise<string> {
+  const serve = async (response: ServerResponse): Promise<void> => {
+    const page = await (await fetch(`${agentUrl}/metrics`)).text();
+    response.setHeader("content-type", "text/plain; version=0.0.4");
+    response.end(page.replace(/^(gpu_power_watts\{[^}]*gpu="1"[^}]*\}) .*$/m, "$1 950"));
+  };
+  const proxy = createServer((_, response) => {
+    serve(response).catch(() => response.destroy());
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void proxy.close());
+  await once(proxy, "listening");
+  return `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+}
+
+test("an agent that the chart's hub scrapes is on the fleet page with its frames, and watched for anomalies", async (context) => {
   await orSkip(context, kubeTools());
-  const agent = await startAgent(["--source", "sim:2?seed=3", "--host-name", "node-1"]);
+  const agent = await startAgent(["--source", "sim:2?seed=3&model=H200", "--host-name", "node-1"]);
   onTestFinished(() => agent.stop());
+  const target = await startOverloaded(agent.url);
   const { url, secret } = await startChartHub((text) => {
     const config = parse(text) as { scrape_configs: Record<string, unknown>[] };
     const [job] = config.scrape_configs;
     expect(job).toHaveProperty("kubernetes_sd_configs");
     // The agent's address in place of the cluster's; interval and labels stay those of the chart.
     const { kubernetes_sd_configs: _, relabel_configs: _rules, ...rest } = job ?? {};
-    const targets = [{ targets: [new URL(agent.url).host], labels: { instance: "node-1:9400" } }];
+    const targets = [{ targets: [target], labels: { instance: "node-1:9400" } }];
     const scrape_configs = [{ ...rest, static_configs: targets }];
     return JSON.stringify({ ...config, scrape_configs });
   });
@@ -93,4 +112,8 @@ test("an agent that the chart's hub scrapes is on the fleet page with its frames
       timeout: 40_000,
     })
     .toBe(2);
+  const query = encodeURIComponent('gpu_anomaly_active{kind="power_spike",gpu="1",host="node-1"}');
+  await expect
+    .poll(async () => get(`/api/v1/query?query=${query}`), { timeout: 40_000 })
+    .toContain('"kind":"power_spike"');
 });

@@ -42,7 +42,7 @@ DCGM_FI_DEV_PCIE_LINK_GEN{${dcgm}} 5
 DCGM_FI_DEV_PCIE_LINK_WIDTH{${dcgm}} 16
 DCGM_FI_DEV_PCIE_TX_THROUGHPUT{${dcgm}} 2500
 DCGM_FI_DEV_THERMAL_VIOLATION{${dcgm}} 3000000000
-DCGM_FI_DEV_CLOCKS_EVENT_REASONS{${dcgm}} 4`,
+DCGM_FI_DEV_CLOCKS_EVENT_REASONS{${dcgm}} 132`,
     ["GPU-1"],
     [
       [gpu.powerInstant, {}, 612.5],
@@ -58,7 +58,11 @@ DCGM_FI_DEV_CLOCKS_EVENT_REASONS{${dcgm}} 4`,
       [gpu.pcieLinkWidth, {}, 16],
       [gpu.pcieThroughput, { direction: "transmit" }, 2.5e6],
       [gpu.throttleSeconds, { reason: "thermal" }, 3],
-      [gpu.clockEventReasons, {}, 4],
+      [gpu.clockEventReasons, {}, 132],
+      [gpu.throttleActive, { reason: "power_cap" }, 1],
+      [gpu.throttleActive, { reason: "power_brake" }, 1],
+      [gpu.throttleActive, { reason: "thermal" }, 0],
+      [gpu.throttleActive, { reason: "thermal_hardware" }, 0],
     ],
   );
 });
@@ -109,9 +113,14 @@ gpu_energy_consumed{${amd}} 5000000
 gpu_used_vram{${amd}} 283
 gpu_total_vram{${amd}} 196592
 gpu_clock{${amd},clock_index="0",clock_type="system"} 132
-gpu_clock{${amd},clock_index="8",clock_type="memory"} 900`,
+gpu_clock{${amd},clock_index="8",clock_type="memory"} 900
+gpu_ecc_correct_total{${amd}} 12
+gpu_ecc_uncorrect_total{${amd}} 0
+gpu_health{${amd}} 1`,
     ["amd-692251001124"],
     [
+      [gpu.eccErrors, { type: "corrected" }, 12],
+      [gpu.eccErrors, { type: "uncorrected" }, 0],
       [gpu.power, {}, 412],
       [gpu.powerInstant, {}, 412],
       [gpu.temperature, { sensor: "edge" }, "exporter reports 0"],

@@ -245,6 +245,91 @@ test("a change of the last XID error's number is an error at that time; the firs
   expect(read(79, timeMs + 30_000).count("79")).toBe(1);
 });
 
+/** Pages of one target, one after the other. */
+function openTarget(exporter = "dcgm") {
+  const frames = new ExporterFrames();
+  const cache = new ScrapeCache(labelSet({ job: "gpu", instance: "node-1:9400" }));
+  return (page: string, second: number) => {
+    const atMs = timeMs + second * 1_000;
+    cache.takePage(Buffer.from(page), "text/plain", atMs, atMs, scrapeConfig());
+    const found = frames.frames(cache.finish()).find((frame) => frame.exporter === exporter);
+    return {
+      devices: found?.devices.map(({ uuid }) => uuid),
+      value: (metric: MetricEntry, uuid: string) => found && valueOf(found, metric, { uuid }),
+    };
+  };
+}
+
+const powers = (...uuids: readonly string[]): string =>
+  uuids
+    .map((uuid, at) => `DCGM_FI_DEV_POWER_USAGE{gpu="${at}",UUID="${uuid}",Hostname="h"} 90\n`)
+    .join("");
+
+test("a GPU that disappears from the page while others stay is not up, until it is back or a day has passed", () => {
+  const scrapeAt = openTarget();
+  const both = powers("GPU-a", "GPU-b");
+  scrapeAt(both, 0);
+  scrapeAt(both, 15);
+  const first = scrapeAt(powers("GPU-a"), 30);
+  expect(first.value(gpu.up, "GPU-b")).toBeUndefined();
+  scrapeAt(powers("GPU-a"), 45);
+  const lost = scrapeAt(powers("GPU-a"), 75);
+  expect([lost.value(gpu.up, "GPU-a"), lost.value(gpu.up, "GPU-b")]).toEqual([1, 0]);
+  expect([lost.value(gpu.info, "GPU-b"), lost.devices]).toEqual([1, ["GPU-a", "GPU-b"]]);
+  const back = scrapeAt(both, 90);
+  expect([back.value(gpu.up, "GPU-b"), back.value(gpu.power, "GPU-b")]).toEqual([1, 90]);
+  let last = back;
+  for (let second = 105; second < 90 + 86_700; second += 240)
+    last = scrapeAt(powers("GPU-a"), second);
+  expect(last.value(gpu.up, "GPU-b")).toBeUndefined();
+});
+
+test("what is left of a GPU that no longer answers does not keep it up", () => {
+  const labels = 'gpu="1",UUID="GPU-b",Hostname="h"';
+  const rest = `DCGM_FI_DEV_XID_ERRORS{${labels}} 79\nDCGM_FI_DEV_FB_TOTAL{${labels}} 81559\n`;
+  const scrapeAt = openTarget();
+  for (const second of [0, 15]) scrapeAt(powers("GPU-a", "GPU-b") + rest, second);
+  for (const second of [30, 45]) scrapeAt(powers("GPU-a") + rest, second);
+  const lost = scrapeAt(powers("GPU-a") + rest, 75);
+  expect([lost.value(gpu.up, "GPU-b"), lost.value(gpu.memoryTotal, "GPU-b")]).toEqual([
+    0,
+    81_559 * 2 ** 20,
+  ]);
+  const amdCard = (id: number) => `gpu_id="${id}",gpu_uuid="u${id}",hostname="h"`;
+  const amdPage = (second: number) =>
+    powers("GPU-a") +
+    `gpu_health{${amdCard(0)}} 1\ngpu_total_vram{${amdCard(1)}} 196592\ngpu_power_usage{${amdCard(0)}} 80\n` +
+    `gpu_health{${amdCard(1)}} ${second < 30 ? 1 : 0}\n` +
+    (second < 30 ? `gpu_power_usage{${amdCard(1)}} 80\n` : "") +
+    `gpu_health{${amdCard(2)}} 1\n`;
+  // A page with another exporter's names too, as of two vendors.
+  const scrapeAmd = openTarget("amd");
+  for (const second of [0, 15, 30, 45]) scrapeAmd(amdPage(second), second);
+  const later = scrapeAmd(amdPage(75), 75);
+  expect(["u0", "u1", "u2"].map((uuid) => later.value(gpu.up, uuid))).toEqual([1, 0, undefined]);
+});
+
+test("an empty page, a target that was away and a MIG instance that was deleted are no lost GPUs", () => {
+  const scrapeAt = openTarget();
+  const mig = 'DCGM_FI_DEV_FB_USED{gpu="0",UUID="GPU-a",GPU_I_ID="3",Hostname="h"} 1\n';
+  for (const second of [0, 15, 30]) scrapeAt(powers("GPU-a", "GPU-b") + mig, second);
+  for (const second of [45, 60, 75, 90]) scrapeAt("", second);
+  const after = scrapeAt(powers("GPU-a", "GPU-b"), 105);
+  expect(after.devices).toEqual(["GPU-a", "GPU-b"]);
+  expect(scrapeAt(powers("GPU-a", "GPU-b"), 180).value(gpu.up, "GPU-a/3")).toBeUndefined();
+  for (const second of [580, 640, 700])
+    expect(scrapeAt(powers("GPU-a"), second).value(gpu.up, "GPU-b")).toBeUndefined();
+});
+
+test("the owner of a GPU ends with its labels on the page", () => {
+  const scrapeAt = openTarget();
+  const page = (pod: string): string =>
+    `DCGM_FI_DEV_POWER_USAGE{gpu="0",UUID="GPU-a",Hostname="h"${pod}} 90\n`;
+  expect(scrapeAt(page(',pod="llm-1"'), 0).value(gpu.ownerInfo, "GPU-a")).toBe(1);
+  expect(scrapeAt(page(""), 15).value(gpu.ownerInfo, "GPU-a")).toBe("ended");
+  expect(scrapeAt(page(""), 30).value(gpu.ownerInfo, "GPU-a")).toBeUndefined();
+});
+
 test("a sentinel is no reading", () => {
   const [found] = scrape(`DCGM_FI_DEV_MEMORY_TEMP{${dcgmLabels}} 9223372036854775794\n`);
   expect(found && valueOf(found, gpu.temperature, { sensor: "memory" })).toBe("unsupported");

@@ -62,7 +62,7 @@ const REACHED_OTHERWISE: Readonly<Record<string, string>> = {
   "src/sources/amd/tools/snapshot.ts#readAllCards":
     "runs tools, and reads their output with fuzzed parsers",
   "src/sources/nvidia/smi/gpu.ts#parseReportedText": "under parseSmiXml",
-  "src/sources/nvidia/throttle.ts#decodeThrottleBits": "takes a number, not text or bytes",
+  "src/model/nvidia-throttle.ts#decodeThrottleBits": "takes a number, not text or bytes",
   "src/sources/nvidia/smi/value.ts#readCell": "under parseSmiXml",
   "src/sources/nvidia/smi/xml.ts#parseXml": "under parseSmiXml",
   "src/sources/run/source.ts#readRun": "opens a file, and reads it with openArchive and readTrace",

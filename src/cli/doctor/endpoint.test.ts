@@ -8,6 +8,8 @@ const nowMs = 1_700_000_000_000;
 const labels = 'gpu="0",UUID="GPU-a",modelName="NVIDIA L4",Hostname="n1"';
 const pages: Record<string, string> = {
   "/dcgm": `DCGM_FI_DEV_GPU_UTIL{${labels}} 40\nDCGM_FI_DEV_POWER_USAGE{${labels}} 70\nDCGM_FI_DEV_FB_USED{${labels}} 1\nDCGM_FI_DEV_FB_FREE{${labels}} 3\nDCGM_FI_DEV_GPU_TEMP{${labels}} 50\n`,
+  "/smi":
+    'nvidia_smi_power_draw_watts{uuid="6f1a"} 77\nnvidia_gpu_exporter_build_info{goversion="go1.26.5",version="1.14.0"} 1\n',
   "/other": "go_goroutines 3\n",
   "/broken": "a 1\n7&- x\n",
 };
@@ -68,7 +70,19 @@ test("a page of dcgm-exporter: its GPUs, what works, and the setting for what do
     missing: expect.arrayContaining(["gpu_sm_activity_ratio"]) as string[],
     fixes: [expect.stringContaining("DCGM_FI_PROF_")],
   });
+  expect(stateOf("PCIe problems")?.fixes).toEqual([expect.stringContaining("PCIE_LINK_WIDTH")]);
   expect(formatEndpoint(report)).toContain("NVIDIA dcgm-exporter: 1 GPU on 1 host (NVIDIA L4)");
+});
+
+test("the version of an exporter, where its page says it", async () => {
+  const report = await inspectEndpoint(`${base}/smi`, nowMs);
+  expect(report.exporters).toMatchObject([
+    { exporter: "utkuozdemir/nvidia_gpu_exporter", versions: ["1.14.0"] },
+  ]);
+  expect(formatEndpoint(report)).toContain("nvidia_gpu_exporter 1.14.0: 1 GPU on 1 host");
+  const dcgm = await inspectEndpoint(`${base}/dcgm`, nowMs);
+  expect(dcgm.exporters).toMatchObject([{ versions: [] }]);
+  expect(formatEndpoint(dcgm)).toContain("(NVIDIA L4), version not on its page");
 });
 
 test("a Prometheus: the GPUs of all its exporters", async () => {

@@ -6,11 +6,12 @@ import { formatError, GpulseError } from "../../base/error.ts";
 import { ExporterFrames } from "../../formats/exporters/frames.ts";
 import type { ExporterFrame } from "../../formats/exporters/targets.ts";
 import { exporterNames, exporterTables } from "../../formats/exporters/list.ts";
-import { ownGpuNames } from "../../formats/exporters/translate.ts";
+import { ownExporter, ownGpuNames } from "../../formats/exporters/translate.ts";
 import { formatOf, parsePage } from "../../formats/exposition/parse.ts";
 import { SeriesMemory } from "../../formats/exposition/series-memory.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
+import { readLabelBlock } from "../../formats/samples/labels.ts";
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import { withLabels } from "../../model/labels.ts";
 import { presence } from "../../model/presence.ts";
@@ -23,6 +24,8 @@ const maxBytes = 256 * 2 ** 20;
 
 export interface ExporterFinding {
   readonly exporter: string;
+  /** What its pages say of themselves; empty where they do not. */
+  readonly versions: readonly string[];
   readonly gpus: number;
   readonly hosts: number;
   readonly models: readonly string[];
@@ -76,7 +79,7 @@ export async function inspectEndpoint(url: string, nowMs: number): Promise<Endpo
   return {
     url,
     kind: page === undefined ? "Prometheus" : "metrics page",
-    exporters: exportersOf(frames),
+    exporters: exportersOf(frames, versionsOf(batch)),
     features: featuresOf(frames),
   };
 }
@@ -124,7 +127,7 @@ function readPage(page: HttpResponse, url: string, nowMs: number): SampleBatch {
 }
 
 async function readPrometheus(url: string, nowMs: number): Promise<SampleBatch> {
-  const names = [...exporterNames.keys(), ...ownGpuNames].map((name) =>
+  const names = [...exporterNames.keys(), ...ownGpuNames, ...buildInfos].map((name) =>
     name.replaceAll(".", "\\\\."),
   );
   const base = url.replace(/\/+$/, "");
@@ -149,7 +152,32 @@ async function readPrometheus(url: string, nowMs: number): Promise<SampleBatch> 
 const titleOf = (name: string): string =>
   exporterTables.find((table) => table.name === name)?.exporter ?? "gpulse agent";
 
-function exportersOf(frames: readonly ExporterFrame[]): ExporterFinding[] {
+const buildInfoOf = (name: string): string | undefined =>
+  name === ownExporter
+    ? "gpulse_build_info"
+    : exporterTables.find((table) => table.name === name)?.buildInfo;
+
+const buildInfos: readonly string[] = [
+  ownExporter,
+  ...exporterTables.map(({ name }) => name),
+].flatMap((name) => buildInfoOf(name) ?? []);
+
+/** Versions by the name of the series that says them. */
+function versionsOf({ bytes, seriesCount, labelStarts, labelEnds }: SampleBatch) {
+  const versions = new Map<string, Set<string>>();
+  for (let at = 0; at < seriesCount; at++) {
+    const labels = readLabelBlock(bytes, labelStarts[at] ?? 0, labelEnds[at] ?? 0);
+    const { __name__: name = "", version } = Object.fromEntries(labels);
+    if (version === undefined || version === "" || !buildInfos.includes(name)) continue;
+    versions.set(name, (versions.get(name) ?? new Set()).add(version));
+  }
+  return versions;
+}
+
+function exportersOf(
+  frames: readonly ExporterFrame[],
+  versions: ReadonlyMap<string, ReadonlySet<string>>,
+): ExporterFinding[] {
   const names = [...new Set(frames.map(({ exporter }) => exporter))];
   return names.map((name) => {
     const own = frames.filter(({ exporter }) => exporter === name);
@@ -162,6 +190,7 @@ function exportersOf(frames: readonly ExporterFrame[]): ExporterFinding[] {
     );
     return {
       exporter: titleOf(name),
+      versions: [...(versions.get(buildInfoOf(name) ?? "") ?? [])].sort(),
       gpus: devices.size,
       hosts: new Set(own.map(({ host }) => host)).size,
       models: [...new Set([...devices.values()].map(({ model }) => model))].sort(),
@@ -202,9 +231,9 @@ export function formatEndpoint({ url, kind, exporters, features: found }: Endpoi
         [...exporterTables.map(({ exporter }) => exporter), "gpulse agent"].join(", ") +
         ".",
     );
-  for (const { exporter, gpus, hosts, models } of exporters)
+  for (const { exporter, versions, gpus, hosts, models } of exporters)
     lines.push(
-      `${exporter}: ${gpus} GPU${gpus === 1 ? "" : "s"} on ${hosts} host${hosts === 1 ? "" : "s"} (${models.join(", ")})`,
+      `${exporter}${versions.length === 0 ? "" : ` ${versions.join(", ")}`}: ${gpus} GPU${gpus === 1 ? "" : "s"} on ${hosts} host${hosts === 1 ? "" : "s"} (${models.join(", ")})${versions.length === 0 ? ", version not on its page" : ""}`,
     );
   if (exporters.length > 0) {
     lines.push("", "FEATURE");

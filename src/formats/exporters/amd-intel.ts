@@ -31,10 +31,20 @@ function readAmdLabels(labels: ExporterLabels): ExporterLabels {
   return { ...lower, clock_type: clockType };
 }
 
+/** Sums over the blocks of the chip, which ours has one by one. */
+const eccTotals = metricsOf(
+  (["correct", "uncorrect", "deferred"] as const).map((word) => [
+    `gpu_ecc_${word}_total`,
+    is(gpu.eccErrors, { type: word === "deferred" ? word : `${word}ed` }),
+  ]),
+);
+
 export const amdDevice: ExporterTable = {
   name: "amd",
   exporter: amdCompat.exporter,
-  metrics: withVariants(invertTable(amdCompat)),
+  metrics: withVariants(new Map([...invertTable(amdCompat), ...eccTotals])),
+  // There for a card that sleeps too, which has no other series.
+  infoNames: [...withVariants(new Map([["gpu_health", []]])).keys()],
   readLabels: readAmdLabels,
   identify: (labels) => {
     const { gpu_id: index, gpu_uuid: uuid, serial_number: serial } = labels;

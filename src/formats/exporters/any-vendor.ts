@@ -18,6 +18,7 @@ function vendorOfModel(model: string): string | undefined {
 export const allSmi: ExporterTable = {
   name: "all-smi",
   exporter: "all-smi",
+  buildInfo: "all_smi_build_info",
   metrics: metricsOf([
     ["all_smi_gpu_utilization", is(gpu.utilization, {}, percent.read)],
     ["all_smi_gpu_memory_used_bytes", is(gpu.memoryUsed)],
@@ -122,6 +123,7 @@ export const otel: ExporterTable = {
 export const nodeDrm: ExporterTable = {
   name: "node-drm",
   exporter: "node_exporter, DRM collector",
+  buildInfo: "node_exporter_build_info",
   metrics: metricsOf([
     ["node_drm_gpu_busy_percent", is(gpu.utilization, {}, percent.read)],
     ["node_drm_memory_vram_size_bytes", is(gpu.memoryTotal)],

@@ -66,6 +66,18 @@ const dcgmAdvice = [
     "add DCGM_FI_DEV_POWER_VIOLATION and DCGM_FI_DEV_THERMAL_VIOLATION to dcgm-exporter's counters file",
   ],
   [
+    gpu.throttleActive,
+    "add DCGM_FI_DEV_CLOCKS_EVENT_REASONS to dcgm-exporter's counters file: it says why clocks are low",
+  ],
+  [
+    gpu.temperatureLimit,
+    "add DCGM_FI_DEV_SLOWDOWN_TEMP to dcgm-exporter's counters file: temperature alerts need the limit",
+  ],
+  [
+    gpu.pcieLinkWidth,
+    "add DCGM_FI_DEV_PCIE_LINK_GEN, DCGM_FI_DEV_PCIE_LINK_WIDTH, DCGM_FI_DEV_PCIE_MAX_LINK_GEN and DCGM_FI_DEV_PCIE_MAX_LINK_WIDTH to dcgm-exporter's counters file",
+  ],
+  [
     gpu.eccErrors,
     "add DCGM_FI_DEV_ECC_SBE_VOL_TOTAL and DCGM_FI_DEV_ECC_DBE_VOL_TOTAL to dcgm-exporter's counters file",
   ],

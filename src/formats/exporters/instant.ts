@@ -52,6 +52,8 @@ export class Instant {
       const found = instantOf(targets, target);
       const about = gpu && gpuOf(found, gpu);
       if (about !== undefined && !target.isOwn) {
+        // A description is 1 of a GPU that is there.
+        about.isLive ||= series.reading === undefined && this.#values[at] !== 0;
         about.owner ??= owner;
         about.isDescribed ||= series.isDescribed;
       }
@@ -74,12 +76,10 @@ export class Instant {
         own.isNumber = true;
       } else return;
       if (target.isOwn) return;
-      if (
-        about !== undefined &&
-        typeof reading.value === "number" &&
-        !about.values.has(reading.metric)
-      )
-        about.values.set(reading.metric, reading.value);
+      if (about === undefined || typeof reading.value !== "number") return;
+      // Limits and sizes are remembered, by exporters and their libraries, of a GPU that no longer answers.
+      about.isLive ||= reading.metric.tier !== "static";
+      if (!about.values.has(reading.metric)) about.values.set(reading.metric, reading.value);
     });
     for (const { target, gpu, series, reading, labels } of this.#ended) {
       if (reading === undefined || reading.isLastXid === true) continue;
@@ -95,7 +95,15 @@ export class Instant {
     return [...targets].flatMap(([target, { readings, gpus, isReplaced }]) =>
       readings.length === 0 && !isReplaced && ![...gpus.values()].some(hasXid)
         ? []
-        : [target.frame(this.timeMs, readings, gpus, isReplaced)],
+        : [
+            target.frame(
+              this.timeMs,
+              readings,
+              gpus,
+              isReplaced,
+              (gpu) => (readers?.get(uuidOf(gpu)) ?? rankOf(target)) !== rankOf(target),
+            ),
+          ],
     );
   }
 
@@ -156,7 +164,13 @@ function instantOf(
 function gpuOf({ gpus }: TargetInstant, gpu: TargetGpu): GpuInstant {
   let found = gpus.get(gpu);
   if (found === undefined) {
-    found = { owner: undefined, isDescribed: false, lastXid: undefined, values: new Map() };
+    found = {
+      isLive: false,
+      owner: undefined,
+      isDescribed: false,
+      lastXid: undefined,
+      values: new Map(),
+    };
     gpus.set(gpu, found);
   }
   return found;

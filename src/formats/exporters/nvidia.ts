@@ -17,6 +17,7 @@ export const nvidiaSmi: ExporterTable = {
   exporter: nvidiaSmiCompat.exporter,
   metrics: invertTable(nvidiaSmiCompat),
   infoNames: ["nvidia_smi_gpu_info"],
+  buildInfo: "nvidia_gpu_exporter_build_info",
   identify: (labels) => {
     const { uuid } = labels;
     if (uuid === undefined) return undefined;

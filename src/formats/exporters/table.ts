@@ -71,6 +71,8 @@ export interface ExporterTable {
   readonly metrics: ReadonlyMap<string, readonly ExporterMetric[]>;
   /** Series that carry no reading, whose labels describe the GPU. */
   readonly infoNames?: readonly string[] | undefined;
+  /** A series of its page whose label `version` is the program's own. */
+  readonly buildInfo?: string | undefined;
   /** Labels of other versions as the present one writes them. */
   readonly readLabels?: ((labels: ExporterLabels) => ExporterLabels) | undefined;
   /** Undefined where the labels are not this exporter's: two programs may use one name. Label names have no dots. */

@@ -4,7 +4,9 @@ import { type Device, deviceInfoLabels, deviceLabels } from "../../model/device.
 import type { Frame } from "../../model/frame.ts";
 import { type LabelSet, labelSet } from "../../model/labels.ts";
 import { keyOf, type ListedReading, ReadingFrames } from "../../model/reading-frames.ts";
+import { decodeThrottleBits, nvidiaThrottleReasons } from "../../model/nvidia-throttle.ts";
 import type { GpuOwner } from "../compat/row.ts";
+import { GpuPresence } from "./presence.ts";
 import { XidCounts } from "./xid-counts.ts";
 import { ownExporter, type SeriesOrigin, type TranslatedSeries } from "./translate.ts";
 
@@ -22,6 +24,8 @@ export interface ExporterFrame {
 
 /** A GPU in one instant: who owns it, and the readings from which others follow. */
 export interface GpuInstant {
+  /** It answers: a reading of it is there. The number of its last XID error outlives it. */
+  isLive: boolean;
   owner: GpuOwner | undefined;
   /** Its own `gpu_up` and `gpu_info` come from the same place. */
   isDescribed: boolean;
@@ -37,6 +41,8 @@ export interface TargetGpu {
   infoLabels: LabelSet;
   /** Of the last owner. */
   owned: { readonly owner: GpuOwner; readonly labels: LabelSet } | undefined;
+  /** Of `gpu_throttle_active`, in the order of NVIDIA's reasons; made when first needed. */
+  reasonLabels: readonly LabelSet[] | undefined;
   readonly xids: XidCounts;
 }
 
@@ -47,6 +53,7 @@ export class ExporterTarget {
   readonly isOwn: boolean;
   readonly #gpus = new Map<string, TargetGpu>();
   readonly #frames = new ReadingFrames(false);
+  readonly #presence = new GpuPresence();
 
   constructor({ exporter, origin, host }: Omit<TranslatedSeries, "device">) {
     this.exporter = exporter;
@@ -76,17 +83,26 @@ export class ExporterTarget {
 
   /**
    * @param gpus those that the readings are about; what follows for each that has a value is added: that it is up,
-   *   its description, its owner, its memory in all, its power where only the momentary one is reported
+   *   its description, its owner, its memory in all, its power where only the momentary one is reported. GPUs that have
+   *   disappeared from the target's pages are not up.
+   * @param isElsewhere another exporter of the target reports the GPU with this uuid
    */
   frame(
     timeMs: number,
     readings: readonly ListedReading[],
     gpus: ReadonlyMap<TargetGpu, GpuInstant>,
     isReplaced: boolean,
+    isElsewhere: (gpu: TargetGpu) => boolean,
   ): ExporterFrame {
     const { exporter, origin, host, isOwn } = this;
-    const all = isOwn ? readings : withImplied(readings, this.#implied(gpus, timeMs));
-    const devices = [...gpus.keys()].map(({ device }) => device);
+    const missing = isOwn ? [] : this.#missing(timeMs, gpus, isElsewhere);
+    const all = isOwn
+      ? readings
+      : withImplied(readings, [
+          ...this.#implied(gpus, timeMs, new Set(missing)),
+          ...missing.flatMap(downReadings),
+        ]);
+    const devices = [...new Set([...gpus.keys(), ...missing])].map(({ device }) => device);
     const frame = this.#frames.frame(timeMs, all);
     return { exporter, origin, host, frame, devices, isOwn, isReplaced };
   }
@@ -97,29 +113,72 @@ export class ExporterTarget {
       labels: deviceLabels(device, this.host),
       infoLabels: deviceInfoLabels(device, this.host),
       owned: undefined,
+      reasonLabels: undefined,
       xids: new XidCounts(),
     };
   }
 
-  #implied(gpus: ReadonlyMap<TargetGpu, GpuInstant>, timeMs: number): ListedReading[] {
+  #missing(
+    timeMs: number,
+    gpus: ReadonlyMap<TargetGpu, GpuInstant>,
+    isElsewhere: (gpu: TargetGpu) => boolean,
+  ): readonly TargetGpu[] {
+    const live = [...gpus].flatMap(([known, { isLive, isDescribed }]) =>
+      isLive && !isDescribed ? [known] : [],
+    );
+    return this.#presence.missing(timeMs, live).filter((known) => !isElsewhere(known));
+  }
+
+  #implied(
+    gpus: ReadonlyMap<TargetGpu, GpuInstant>,
+    timeMs: number,
+    missing: ReadonlySet<TargetGpu>,
+  ): ListedReading[] {
     const implied: ListedReading[] = [];
     const add = (metric: MetricEntry, labels: LabelSet, value: number): void =>
       void implied.push({ metric, labels, value });
     for (const [known, { owner, isDescribed, lastXid, values }] of gpus) {
       if (lastXid !== undefined)
         implied.push(...known.xids.readings(lastXid, timeMs, known.labels));
-      if (values.size === 0 || isDescribed) continue;
+      if (values.size === 0 || isDescribed || missing.has(known)) continue;
       add(gpu.up, known.labels, 1);
       add(gpu.info, known.infoLabels, 1);
       if (owner !== undefined) add(gpu.ownerInfo, ownerLabels(known, owner), 1);
+      else if (known.owned !== undefined) {
+        // Nothing else on a page says that a job is over.
+        implied.push({ metric: gpu.ownerInfo, labels: known.owned.labels, value: "ended" });
+        known.owned = undefined;
+      }
       const [used, free] = [values.get(gpu.memoryUsed), values.get(gpu.memoryFree)];
       if (!values.has(gpu.memoryTotal) && used !== undefined && free !== undefined)
         add(gpu.memoryTotal, known.labels, used + free + (values.get(gpu.memoryReserved) ?? 0));
       const instant = values.get(gpu.powerInstant);
       if (!values.has(gpu.power) && instant !== undefined) add(gpu.power, known.labels, instant);
+      const mask = values.get(gpu.clockEventReasons);
+      if (!values.has(gpu.throttleActive) && mask !== undefined)
+        implied.push(...throttleReadings(known, mask));
     }
     return implied;
   }
+}
+
+/** As an agent reports a GPU that its driver no longer finds. */
+const downReadings = ({ labels, infoLabels }: TargetGpu): ListedReading[] => [
+  { metric: gpu.up, labels, value: 0 },
+  { metric: gpu.info, labels: infoLabels, value: 1 },
+];
+
+function throttleReadings(known: TargetGpu, mask: number): ListedReading[] {
+  known.reasonLabels ??= nvidiaThrottleReasons.map((reason) =>
+    labelSet({ ...Object.fromEntries(known.labels), reason }),
+  );
+  const active = decodeThrottleBits(mask);
+  return known.reasonLabels.flatMap((labels, at) => {
+    const reason = nvidiaThrottleReasons[at];
+    return reason === undefined
+      ? []
+      : [{ metric: gpu.throttleActive, labels, value: Number(active[reason]) }];
+  });
 }
 
 /** What may be both reported and implied. */

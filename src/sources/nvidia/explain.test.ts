@@ -6,7 +6,7 @@ import type { Device } from "../../model/device.ts";
 import { explain, withSmi } from "./explain.ts";
 import { SmiError } from "./smi/run.ts";
 import { probeDriverEnvironment } from "./doctor.ts";
-import { decodeThrottleBits } from "./throttle.ts";
+import { decodeThrottleBits } from "../../model/nvidia-throttle.ts";
 
 const here = { module: true, control: "open", container: false } as const;
 const init = (code: number) => ({ stage: "init", code, detail: "X" }) as const;

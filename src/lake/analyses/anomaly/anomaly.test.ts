@@ -65,6 +65,44 @@ test("a capped load that swings is no stuck clock and no straggler where it is r
   expect(summary(watchAll(frames).began)).toEqual([]);
 });
 
+/** What dcgm-exporter's default counters show of a load that is at its power cap every other quarter of an hour. */
+const scrapedByDcgm = (second: number, random: Random): FixtureValues => {
+  const isCapped = Math.floor(second / (15 * minute)) % 2 === 1;
+  return {
+    watts: isCapped ? random.between(640, 700) : random.between(300, 400),
+    utilization: 0.98,
+    memoryUtilization: isCapped ? 0.6 : 0.3,
+    smHertz: isCapped ? random.between(1_300e6, 1_600e6) : 1_980e6,
+    linkGeneration: 5,
+  };
+};
+
+function watchScraped(change: (second: number, usual: FixtureValues) => FixtureValues) {
+  const random = new Random(3, "made-up");
+  const frames = makeFrames(
+    3 * 60 * minute,
+    (second) => (second % 15 === 0 ? change(second, scrapedByDcgm(second, random)) : undefined),
+    false,
+  );
+  return summary(watchAll(frames).began);
+}
+
+test("without a limit, a reason or a graphics clock, a power cap is no stuck clock, and a stuck clock is found", () => {
+  expect(watchScraped((_, usual) => usual)).toEqual([]);
+  const stuckFrom = 150 * minute;
+  const found = watchScraped((second, usual) =>
+    second < stuckFrom ? usual : { ...usual, watts: 180, smHertz: 600e6 },
+  );
+  expect(found).toEqual(["0 clock_low"]);
+});
+
+test("a link of which only the generation is reported is degraded by that alone", () => {
+  const found = watchScraped((second, usual) =>
+    second < 150 * minute ? usual : { ...usual, linkGeneration: 1 },
+  );
+  expect(found).toEqual(["0 link_degraded"]);
+});
+
 test("a jump of temperature at steady power is reported within a minute, and its end too", () => {
   const from = 124 * minute + 100;
   const { changes } = watchOrdinary(150, (second, usual) => ({

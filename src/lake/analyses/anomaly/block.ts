@@ -85,8 +85,11 @@ export class ReadingBlocks {
   #ownerSinceMs = Number.NEGATIVE_INFINITY;
   #settledMs = Number.POSITIVE_INFINITY;
 
-  /** Takes the instant in; gives the block that it ends, if it ends one. */
-  add(timeMs: number, now: Readings): ReadingBlock | undefined {
+  /**
+   * Takes the instant in; gives the block that it ends, if it ends one.
+   * @param limitWatts what a power cap would hold it to
+   */
+  add(timeMs: number, now: Readings, limitWatts: number): ReadingBlock | undefined {
     const gapMs = timeMs - this.#lastMs;
     if (gapMs <= 0) return undefined;
     const watts = now.get("powerWatts");
@@ -98,7 +101,7 @@ export class ReadingBlocks {
         : undefined;
     if (Number.isNaN(gapMs) || gapMs > 3 * blockMs) this.#begin(timeMs, watts);
     if (ended !== undefined || Number.isNaN(this.#startMs)) this.#startMs = timeMs;
-    this.#take(timeMs, watts, Number.isNaN(gapMs) ? 0 : gapMs, now);
+    this.#take(timeMs, watts, Number.isNaN(gapMs) ? 0 : gapMs, now, limitWatts);
     this.#lastMs = timeMs;
     return ended;
   }
@@ -110,7 +113,7 @@ export class ReadingBlocks {
     this.#ownerSinceMs = timeMs;
   }
 
-  #take(timeMs: number, watts: number, gapMs: number, now: Readings): void {
+  #take(timeMs: number, watts: number, gapMs: number, now: Readings, limitWatts: number): void {
     this.#power.add(watts);
     memorySeconds.forEach((seconds, at) => {
       const past = this.#past[at];
@@ -124,13 +127,16 @@ export class ReadingBlocks {
     this.#memoryUtilization.add(now.get("memoryUtilization"));
     this.#celsius.add(now.get("hotspotCelsius") ?? now.get("edgeCelsius"));
     this.#fan.add(now.get("fanRatio"));
-    const capped = now.get("powerCapped") ?? 0;
     this.#heat.add(now.get("heatThrottled") ?? 0);
     const isNear = gapMs > seldomMs ? atCapBySeldom : atCap;
-    if (watts > isNear * (now.get("powerLimitWatts") ?? Number.POSITIVE_INFINITY))
-      this.#atCapMs = timeMs;
+    const isAtCap = watts > isNear * limitWatts;
+    if (isAtCap) this.#atCapMs = timeMs;
     this.#capMemoryMs = Math.min(3 * blockMs, gapMs) * capReadings;
-    this.#clock(now.get("clockHertz"), utilization ?? 0, capped > 0);
+    // Without a word about caps, a power near the limit is one.
+    const capped = now.get("powerCapped") ?? Number(isAtCap);
+    // NVIDIA runs both from one clock, and dcgm-exporter reports that of the SMs alone.
+    const hertz = now.get("clockHertz") ?? now.get("smHertz");
+    this.#clock(hertz, utilization ?? 0, capped > 0);
     this.#memoryBytes = now.get("memoryBytes");
     if (now.owner !== this.#owner) {
       this.#owner = now.owner;

@@ -21,8 +21,10 @@ import { Episode } from "./episode.ts";
 import type { Peers } from "./peers.ts";
 import { type PlannedDevice, Readings } from "./readings.ts";
 
-/** Assumed for cards that report no limit, until they draw more. */
+/** Assumed for cards that report no limit, until one of their model draws more. */
 const usualLimitWatts = 300;
+/** Then in steps: what was learned as a share of the power scale holds while the scale does. */
+const scaleStep = 1.25;
 
 interface WatchedDetector<Kind> {
   readonly detector: Kind;
@@ -46,7 +48,6 @@ export class AnomalyDeviceWatch {
   readonly #cooling = new CoolingDetector();
   readonly #spike = watched(new PowerSpikeDetector());
   readonly #watched: readonly WatchedDetector<Detector>[];
-  #mostWatts = usualLimitWatts;
   #around: DetectorContext | undefined;
   /** When its power was last read. */
   lastMs = Number.NEGATIVE_INFINITY;
@@ -84,13 +85,18 @@ export class AnomalyDeviceWatch {
     if (timeMs <= this.lastMs) return;
     const spanMs = Math.min(30_000, timeMs - this.lastMs);
     this.lastMs = timeMs;
-    const around = this.#surroundings();
+    const mostWatts = this.#peers.mostWatts(
+      this.readings.model,
+      this.readings.get("powerWatts") ?? 0,
+    );
+    const around = this.#surroundings(mostWatts);
     const spike = this.#spike;
     const finding = spike.detector.see(timeMs, this.readings, around, spike.episode.suspected);
     // A card that comes back from being slow draws more at once: that is the end of an anomaly already reported.
     if (!this.#watched.some(({ episode }) => episode.suspected))
       this.#look(spike, spike.detector.kind, timeMs, spanMs, finding, report);
-    const block = this.#blocks.add(timeMs, this.readings);
+    const limitWatts = this.readings.get("powerLimitWatts") ?? mostWatts;
+    const block = this.#blocks.add(timeMs, this.readings, limitWatts);
     if (block === undefined) return;
     for (const one of this.#watched) {
       const held = this.#heldBy(one);
@@ -116,10 +122,9 @@ export class AnomalyDeviceWatch {
     );
   }
 
-  #surroundings(): DetectorContext {
+  #surroundings(mostWatts: number): DetectorContext {
     const { readings } = this;
-    this.#mostWatts = Math.max(this.#mostWatts, readings.get("powerWatts") ?? 0);
-    const scaleWatts = readings.get("powerLimitWatts") ?? this.#mostWatts;
+    const scaleWatts = readings.get("powerLimitWatts") ?? scaleFor(mostWatts);
     if (this.#around?.scaleWatts !== scaleWatts || this.#around.device.model !== readings.model)
       this.#around = { device: this.device, readings, peers: this.#peers, scaleWatts };
     return this.#around;
@@ -184,4 +189,10 @@ export class AnomalyDeviceWatch {
     const { severity } = kindFacts[kind];
     return { kind, severity, device: this.device, ...evidence, sinceMs, toldMs, endedMs };
   }
+}
+
+function scaleFor(mostWatts: number): number {
+  let watts = usualLimitWatts;
+  while (watts < mostWatts) watts *= scaleStep;
+  return watts;
 }

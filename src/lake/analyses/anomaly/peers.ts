@@ -32,6 +32,7 @@ export class Peers {
   readonly #work = new Map<string, WorkGroup>();
   readonly #fits = new Map<string, Map<string, StreamFit>>();
   readonly #clocks = new Map<string, Spread>();
+  readonly #mostWatts = new Map<string, number>();
 
   /** How far off a GPU (`deviceKey`) is; gives what all of its group are off by, or 0 where they are too few. */
   offBy(group: string, device: string, timeMs: number, value: number, slotMs: number): number {
@@ -74,6 +75,13 @@ export class Peers {
     let spread = this.#clocks.get(model);
     if (spread === undefined) this.#clocks.set(model, (spread = new Spread(1e6)));
     return spread;
+  }
+
+  /** The most that any GPU of the model has drawn, this reading included: about its limit, where none is reported. */
+  mostWatts(model: string, watts: number): number {
+    const most = Math.max(watts, this.#mostWatts.get(model) ?? 0);
+    this.#mostWatts.set(model, most);
+    return most;
   }
 
   /** What GPUs of the group have learned of heat, as one that is new may take it; undefined where nobody has. */

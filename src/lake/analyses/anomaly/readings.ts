@@ -14,6 +14,7 @@ export const fields = [
   "edgeCelsius",
   "hotspotCelsius",
   "clockHertz",
+  "smHertz",
   "fanRatio",
   "powerCapped",
   "heatThrottled",
@@ -194,7 +195,8 @@ function fieldOf({ metric, labels }: Series): AnomalyField | undefined {
       if (label("sensor") === "edge") return "edgeCelsius";
       return label("sensor") === "hotspot" ? "hotspotCelsius" : undefined;
     case gpu.clock:
-      return label("domain") === "graphics" ? "clockHertz" : undefined;
+      if (label("domain") === "graphics") return "clockHertz";
+      return label("domain") === "sm" ? "smHertz" : undefined;
     case gpu.throttleActive:
       if (label("reason") === "power_cap") return "powerCapped";
       return label("reason")?.startsWith("thermal") === true ? "heatThrottled" : undefined;

@@ -7,7 +7,7 @@ import { code, codeName, meansDriverGone, meansLost } from "../nvml/codes.ts";
 import type { Nvml } from "../nvml/library.ts";
 import { memoryV1, readCount } from "../nvml/structs.ts";
 import { computeLister, type ProcessListResult } from "../reader/processes.ts";
-import { decodeThrottleBits, nvidiaThrottleReasons } from "../throttle.ts";
+import { decodeThrottleBits, nvidiaThrottleReasons } from "../../../model/nvidia-throttle.ts";
 import type { CheckedDevice, LoadConditions } from "./protocol.ts";
 
 /** The GPU is lost, or the driver is. */

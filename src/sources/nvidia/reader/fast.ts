@@ -4,7 +4,10 @@
  */
 import { code, isUnsupported } from "../nvml/codes.ts";
 import { fanSpeed, margin, memoryV1, memoryV2, readCount } from "../nvml/structs.ts";
-import { nvidiaThrottleReasons as reasons, decodeThrottleBits } from "../throttle.ts";
+import {
+  nvidiaThrottleReasons as reasons,
+  decodeThrottleBits,
+} from "../../../model/nvidia-throttle.ts";
 import { type CardBuilder, type NvmlSeries, readU32 } from "./card.ts";
 import type { Task } from "./task.ts";
 

@@ -2,7 +2,7 @@
 import type { Device } from "../../../model/device.ts";
 import type { AbsenceReason } from "../../../model/presence.ts";
 import type { GpuMetric } from "../protocol.ts";
-import { nvidiaThrottleReasons, decodeThrottleBits } from "../throttle.ts";
+import { nvidiaThrottleReasons, decodeThrottleBits } from "../../../model/nvidia-throttle.ts";
 import { idleBit, reasonBits } from "./table.ts";
 import { readCell, type SmiCell } from "./value.ts";
 

@@ -16,6 +16,12 @@ const leastBlocks = 12;
 /** Links save power while a card idles. */
 const busyFrom = 0.1;
 
+/** Some exporters report only one of the two. */
+interface LinkState {
+  readonly generation: number | undefined;
+  readonly width: number | undefined;
+}
+
 export class LinkDetector implements Detector {
   readonly kind = "link_degraded";
   readonly times = { beginAfterMs: 60_000, endAfterMs: 60_000 };
@@ -23,30 +29,37 @@ export class LinkDetector implements Detector {
   readonly #width = new Spread(0.1);
 
   see(block: ReadingBlock, { device, readings }: DetectorContext, suspected: boolean): Detection {
-    const generation = readings.get("linkGeneration");
-    const width = readings.get("linkWidth");
-    if (generation === undefined || width === undefined || block.peakUtilization < busyFrom)
-      return undecidedDetection;
-    const ready = this.#width.count >= leastBlocks;
-    const usually = { generation: this.#generation.median, width: this.#width.median };
-    const narrow = ready && width < usually.width - 0.5;
-    const slow = ready && generation < usually.generation - 0.5;
-    if (!narrow && !slow && !suspected) {
-      this.#generation.add(generation);
-      this.#width.add(width);
+    const now: LinkState = {
+      generation: readings.get("linkGeneration"),
+      width: readings.get("linkWidth"),
+    };
+    if (isUnknown(now) || block.peakUtilization < busyFrom) return undecidedDetection;
+    const usually: LinkState = {
+      generation: medianOf(this.#generation),
+      width: medianOf(this.#width),
+    };
+    const lost = Math.max(
+      below(usually.generation, now.generation),
+      below(usually.width, now.width),
+    );
+    const isDegraded = lost > 0.5;
+    if (!isDegraded && !suspected) {
+      if (now.generation !== undefined) this.#generation.add(now.generation);
+      if (now.width !== undefined) this.#width.add(now.width);
     }
-    if (!ready) return undecidedDetection;
-    if (!narrow && !slow) return normalDetection;
-    const speed = (lanes: number, of: number): number => lanes * 2 ** of;
-    const share = speed(width, generation) / speed(usually.width, usually.generation);
+    if (isUnknown(usually)) return undecidedDetection;
+    if (!isDegraded) return normalDetection;
+    const share =
+      ratio(now.width, usually.width) *
+      2 ** ((now.generation ?? 0) - (usually.generation ?? now.generation ?? 0));
     return {
       verdict: true,
       evidence: () => ({
         seen: share,
         expected: 1,
         unit: "ratio",
-        sigmas: Math.max(usually.width - width, usually.generation - generation) / 0.1,
-        says: `Its PCIe link runs at generation ${digits(generation)} with ${digits(width)} lanes while it works, where generation ${digits(usually.generation)} with ${digits(usually.width)} is usual: ${digits(share * 100)} % of the speed.`,
+        sigmas: lost / 0.1,
+        says: `Its PCIe link runs at ${describeLink(now)} while it works, where ${describeLink(usually)} is usual: ${digits(share * 100)} % of the speed.`,
         series: [
           selector(gpu.pcieLinkGeneration.name, device),
           selector(gpu.pcieLinkWidth.name, device),
@@ -55,4 +68,22 @@ export class LinkDetector implements Detector {
       }),
     };
   }
+}
+
+const isUnknown = ({ generation, width }: LinkState): boolean =>
+  generation === undefined && width === undefined;
+
+const medianOf = (spread: Spread): number | undefined =>
+  spread.count >= leastBlocks ? spread.median : undefined;
+
+const below = (usually: number | undefined, now: number | undefined): number =>
+  usually === undefined || now === undefined ? 0 : usually - now;
+
+const ratio = (now: number | undefined, usually: number | undefined): number =>
+  usually === undefined || now === undefined ? 1 : now / usually;
+
+function describeLink({ generation, width }: LinkState): string {
+  const lanes = width === undefined ? undefined : `${digits(width)} lanes`;
+  if (generation === undefined) return lanes ?? "";
+  return `generation ${digits(generation)}${lanes === undefined ? "" : ` with ${lanes}`}`;
 }
