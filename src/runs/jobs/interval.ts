@@ -3,6 +3,7 @@
  * taken to have held the GPU for the half that is nearer to that end; a job whose times the scheduler reports holds it exactly
  * from its start to its end. Cuts at whole hours, so that every piece belongs to one hour of a bill.
  */
+import { defined } from "../../base/defined.ts";
 import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
 import { identifyJob, type JobIdentity } from "./job-key.ts";
 import { hourMs, type EnergyRule } from "./record.ts";
@@ -61,6 +62,56 @@ interface Span {
   readonly holder: Holder;
   readonly fromMs: number;
   readonly toMs: number;
+}
+
+export function intervalBetween(
+  last: GpuTick,
+  tick: GpuTick,
+  isOtherMeter: boolean,
+  gapMs: number,
+): Interval {
+  const { joules: _, meter: __, ...after } = tick;
+  const isBack = tick.timeMs <= last.timeMs;
+  const isReset = !isBack && !isOtherMeter && tick.joules < last.joules;
+  const grown = isReset ? tick.joules : tick.joules - last.joules;
+  return {
+    fromMs: isBack ? tick.timeMs : last.timeMs,
+    toMs: tick.timeMs,
+    joules: isOtherMeter ? 0 : grown,
+    isGap: tick.timeMs - last.timeMs > gapMs,
+    ...defined({
+      flaw: isBack ? "clock_jumped_back" : isReset ? "counter_reset" : undefined,
+      before: last.owners,
+    } as const),
+    after: {
+      ...after,
+      throttleSeconds: growth(last.throttleSeconds, tick.throttleSeconds),
+      xids: growth(last.xids, tick.xids),
+    },
+  };
+}
+
+/** Of the owner where it is known, else of the GPU where the owner has it alone. */
+export function memoryOf(owner: TickOwner | undefined, gpu: Interval["after"] | undefined) {
+  const { memoryBytes, peakMemoryBytes } =
+    owner?.memoryBytes === undefined ? (gpu ?? noMemory) : owner;
+  return { memoryBytes, peakMemoryBytes };
+}
+
+const noMemory = { memoryBytes: undefined, peakMemoryBytes: undefined };
+
+/** Undefined where neither the GPU nor the process reports activity. */
+export function isUsefulTo(
+  { owner, id }: Holder,
+  { after }: Interval,
+  holders: number,
+  floorRatio: number,
+): boolean | undefined {
+  // Allocated, and none of the processes on the GPU is the job's.
+  if (owner === undefined && id !== undefined && after.owners !== undefined) return false;
+  if (holders > 1 && owner?.utilizationRatio !== undefined)
+    return owner.utilizationRatio > floorRatio;
+  return after.activityRatio === undefined ? undefined : after.activityRatio > floorRatio;
 }
 
 export function splitInterval(interval: Interval, allocations: readonly Allocation[]): Piece[] {

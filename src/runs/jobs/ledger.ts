@@ -3,7 +3,6 @@
  * machine without I/O and without a clock: the same entries in the same order give the same records, so a log of entries is
  * enough to continue after a crash, and an entry that is repeated changes nothing.
  */
-import { defined } from "../../base/defined.ts";
 import { Attempts, type Attempt, describe, endedMs, recordOf, shortHost } from "./attempts.ts";
 import { DayBooks } from "./day-books.ts";
 import type { SchedulerReport } from "./directory.ts";
@@ -11,6 +10,9 @@ import {
   energyShares,
   type GpuState,
   growth,
+  intervalBetween,
+  isUsefulTo,
+  memoryOf,
   type Holder,
   type Interval,
   type Piece,
@@ -29,21 +31,13 @@ import {
   type JobRecord,
   type LedgerOutput,
 } from "./record.ts";
-import { type GpuTick, tickKey, type TickOwner } from "./tick.ts";
+import { PodControllers, type PodController } from "./pod-controllers.ts";
+import { type GpuTick, tickKey } from "./tick.ts";
 import { heldBy, type TrackedGpu } from "./tracked-gpu.ts";
 
 /** A process is seen this much before the scheduler's start of its job at most: clocks differ. */
 const adoptMs = 60_000;
 const nobody: readonly string[] = [];
-
-/** Of the owner where it is known, else of the GPU where the owner has it alone. */
-function memoryOf(owner: TickOwner | undefined, gpu: Interval["after"] | undefined) {
-  const { memoryBytes, peakMemoryBytes } =
-    owner?.memoryBytes === undefined ? (gpu ?? noMemory) : owner;
-  return { memoryBytes, peakMemoryBytes };
-}
-
-const noMemory = { memoryBytes: undefined, peakMemoryBytes: undefined };
 
 export type LedgerEntry =
   | readonly ["ticks", readonly GpuTick[]]
@@ -53,17 +47,6 @@ export type LedgerEntry =
   | readonly ["gpu", GpuState]
   | readonly ["job", OpenJobState]
   | readonly ["book", GpuDayBook];
-
-/** What Kubernetes says about a pod that holds a GPU. */
-export interface PodController {
-  readonly namespace: string;
-  readonly pod: string;
-  /** Kind and name, such as `Job/train`. */
-  readonly controller: string;
-}
-
-/** Pods whose controllers are remembered until their jobs start. */
-const mostControllers = 20_000;
 
 export class Ledger {
   readonly #options: LedgerOptions;
@@ -75,8 +58,7 @@ export class Ledger {
   readonly #openByKey = new Map<string, string>();
   readonly #books = new DayBooks();
   readonly #attempts = new Attempts();
-  /** By the key of the pod's job. */
-  readonly #controllers = new Map<string, PodController>();
+  readonly #controllers = new PodControllers();
   #output: LedgerOutput = { jobs: [], parts: [], books: [] };
   #isFull = false;
 
@@ -115,7 +97,10 @@ export class Ledger {
         this.#report(entry[1]);
         break;
       case "pods":
-        for (const pod of entry[1]) this.#control(pod);
+        for (const pod of entry[1]) {
+          const open = this.#open.get(this.#openByKey.get(this.#controllers.add(pod)) ?? "");
+          if (open !== undefined) open.record.controller = pod.controller;
+        }
         break;
       case "clock":
         this.#expire(entry[1]);
@@ -141,7 +126,8 @@ export class Ledger {
     for (const open of this.#open.values()) yield ["job", open.state()];
     for (const book of this.#books.all()) yield ["book", book];
     for (const report of this.schedulerReports()) yield ["report", report];
-    if (this.#controllers.size > 0) yield ["pods", [...this.#controllers.values()]];
+    const pods = this.#controllers.all();
+    if (pods.length > 0) yield ["pods", pods];
   }
 
   /** What schedulers have reported about jobs that are not closed, one report for each cluster. */
@@ -214,7 +200,7 @@ export class Ledger {
         this.#finish(known);
       return;
     }
-    known.pending.push(this.#interval(last, tick, isOtherMeter));
+    known.pending.push(intervalBetween(last, tick, isOtherMeter, this.#options.gapMs));
     if (isBack) known.settledMs = tick.timeMs;
     this.#settle(known);
   }
@@ -285,28 +271,6 @@ export class Ledger {
     } else job.addTo(known.stretch, piece);
     if (job.hasOldHours) this.#output.parts.push(...job.takeParts(false));
     return true;
-  }
-
-  #interval(last: GpuTick, tick: GpuTick, isOtherMeter: boolean): Interval {
-    const { joules: _, meter: __, ...after } = tick;
-    const isBack = tick.timeMs <= last.timeMs;
-    const isReset = !isBack && !isOtherMeter && tick.joules < last.joules;
-    const grown = isReset ? tick.joules : tick.joules - last.joules;
-    return {
-      fromMs: isBack ? tick.timeMs : last.timeMs,
-      toMs: tick.timeMs,
-      joules: isOtherMeter ? 0 : grown,
-      isGap: tick.timeMs - last.timeMs > this.#options.gapMs,
-      ...defined({
-        flaw: isBack ? "clock_jumped_back" : isReset ? "counter_reset" : undefined,
-        before: last.owners,
-      } as const),
-      after: {
-        ...after,
-        throttleSeconds: growth(last.throttleSeconds, tick.throttleSeconds),
-        xids: growth(last.xids, tick.xids),
-      },
-    };
   }
 
   #settle(gpu: TrackedGpu): void {
@@ -382,7 +346,9 @@ export class Ledger {
         joules: piece.joules * (shares[at] ?? 0),
         rule,
         isUnobserved: isGap,
-        isUseful: isGap ? undefined : this.#isUseful(interval, holder, jobs.length),
+        isUseful: isGap
+          ? undefined
+          : isUsefulTo(holder, interval, jobs.length, this.#options.floorRatio),
         ...memoryOf(holder.owner, jobs.length === 1 ? after : undefined),
         tensorRatio: isGap ? undefined : after.tensorRatio,
         dramRatio: isGap ? undefined : after.dramRatio,
@@ -397,16 +363,6 @@ export class Ledger {
       });
       this.#output.parts.push(...job.takeParts(false));
     });
-  }
-
-  /** Undefined where neither the GPU nor the process reports activity. */
-  #isUseful({ after }: Interval, { owner, id }: Holder, holders: number): boolean | undefined {
-    // Allocated, and none of the processes on the GPU is the job's.
-    if (owner === undefined && id !== undefined && after.owners !== undefined) return false;
-    const { floorRatio } = this.#options;
-    if (holders > 1 && owner?.utilizationRatio !== undefined)
-      return owner.utilizationRatio > floorRatio;
-    return after.activityRatio === undefined ? undefined : after.activityRatio > floorRatio;
   }
 
   #jobOf({ id, job }: Holder, { fromMs }: Piece): OpenJob | undefined {
@@ -453,19 +409,8 @@ export class Ledger {
     return open;
   }
 
-  #control(pod: PodController): void {
-    const key = `pod:${pod.namespace}/${pod.pod}`;
-    const open = this.#open.get(this.#openByKey.get(key) ?? "");
-    if (open !== undefined) open.record.controller = pod.controller;
-    this.#controllers.delete(key);
-    this.#controllers.set(key, pod);
-    const [oldest] = this.#controllers.keys();
-    if (this.#controllers.size > mostControllers && oldest !== undefined)
-      this.#controllers.delete(oldest);
-  }
-
   #start(record: JobRecord): OpenJob {
-    const controller = this.#controllers.get(record.key)?.controller;
+    const controller = this.#controllers.of(record.key);
     if (controller !== undefined) record.controller = controller;
     const open = new OpenJob(record);
     this.#open.set(record.id, open);
@@ -552,7 +497,7 @@ export class Ledger {
     this.#open.delete(record.id);
     if (this.#openByKey.get(record.key) === record.id) this.#openByKey.delete(record.key);
     this.#attempts.forget(record.id);
-    this.#controllers.delete(record.key);
+    this.#controllers.forget(record.key);
     for (const key of open.stretches.keys()) this.#gpus.get(key)?.jobs.delete(record.id);
     this.#isFull = false;
   }
