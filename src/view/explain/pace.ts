@@ -103,8 +103,9 @@ function runsOf(cells: GpuCells): WorkRun[] {
     }));
 }
 
-/** Below this spread of utilization, a line through power says nothing of its start. */
+/** A line through power says where it starts only of a kind of work that leaves the card idle for a good part of the time. */
 const leastSpread = 0.1;
+const mostBusy = 0.65;
 
 /** What a card draws that holds such a program and does nothing: the start of a line of power over utilization. */
 function baseOf(runs: readonly WorkRun[], idleWatts: number): number {
@@ -117,7 +118,8 @@ function baseOf(runs: readonly WorkRun[], idleWatts: number): number {
       busy.push(utilization[row] as number);
       watts.push(drawn);
     });
-  if (!(quantileOf(busy, 0.9) - quantileOf(busy, 0.1) > leastSpread)) return idleWatts;
+  const isLight = medianOf(busy) < mostBusy;
+  if (!isLight || !(quantileOf(busy, 0.9) - quantileOf(busy, 0.1) > leastSpread)) return idleWatts;
   const { offsets } = fitRobust(
     {
       inputCount: 1,
