@@ -79,6 +79,8 @@ function runsOf(cells: GpuCells): WorkRun[] {
   let held = 0;
   for (let cell = 0; cell < cells.owners.length; cell++) {
     const owner = cells.owners[cell] as number;
+    // While a driver hangs, nobody reports an owner: the job goes on.
+    if (owner < 0 && Number.isNaN(utilization[cell] ?? Number.NaN)) continue;
     if (owner < 0 || owner !== current?.owner) {
       current = owner < 0 ? undefined : { owner, at: [], utilization: [], traffic: [] };
       if (current !== undefined) runs.push(current);
@@ -200,35 +202,54 @@ interface Covariance {
   readonly both: number;
 }
 
-/** Outliers are drawn in to three deviations; few runs count less than what is assumed. */
+const trimRounds = 3;
+const keptShare = 0.75;
+/** What the trimmed quarter would have added. */
+const trimFactor = 1.4;
+
+/** Of the nearer runs (one of the others may be slow itself); few runs count less than what is assumed. */
 function covarianceOf(others: readonly Pace[], usual: Pace): Covariance {
-  const column = (of: keyof Pace): number[] => others.map((one) => one[of] - usual[of]);
-  const drawnIn = (values: readonly number[]): number[] => {
-    const sigma = Math.max(leastSigma, sigmaOf(values, 0) || 0);
-    return values.map((value) => Math.max(-3 * sigma, Math.min(3 * sigma, value)));
-  };
-  const traffic = drawnIn(column("traffic"));
-  const power = drawnIn(column("power"));
-  const product = (left: readonly number[], right: readonly number[]): [number, number] => {
-    let [sum, count] = [0, 0];
-    left.forEach((value, at) => {
-      const both = value * (right[at] as number);
-      if (Number.isNaN(both)) return;
-      sum += both;
-      count += 1;
-    });
-    return [sum, count];
-  };
-  const variance = (values: readonly number[], sigma: number): number => {
-    const [sum, count] = product(values, values);
-    return (sum + assumedRuns * sigma ** 2) / (count + assumedRuns);
-  };
-  const [sum, count] = product(traffic, power);
-  return {
-    traffic: variance(traffic, assumedSigma.traffic),
-    power: count === 0 ? Number.NaN : variance(power, assumedSigma.power),
-    both: sum / (count + assumedRuns),
-  };
+  const away = others.map((one) => ({
+    traffic: one.traffic - usual.traffic,
+    power: one.power - usual.power,
+  }));
+  const spread = (of: keyof Pace): number =>
+    Math.max(
+      leastSigma,
+      sigmaOf(
+        away.map((one) => one[of]),
+        0,
+      ) || 0,
+    ) ** 2;
+  let found: Covariance = { traffic: spread("traffic"), power: spread("power"), both: 0 };
+  let [withPower, factor] = [0, 1];
+  for (let round = 0; round < trimRounds; round++) {
+    const distances = away.map((one) => distanceOf(one, found));
+    const most = quantileOf(distances, keptShare);
+    const kept = away.filter((_, at) => (distances[at] as number) <= most);
+    const both = kept.filter(({ power }) => !Number.isNaN(power));
+    withPower = both.length;
+    factor = kept.length < away.length ? trimFactor : 1;
+    const mean = (from: readonly Pace[], of: (one: Pace) => number, assumed: number): number =>
+      (factor * from.reduce((sum, one) => sum + of(one), 0) + assumedRuns * assumed) /
+      (from.length + assumedRuns);
+    found = {
+      traffic: mean(kept, ({ traffic }) => traffic ** 2, assumedSigma.traffic ** 2),
+      power: mean(both, ({ power }) => power ** 2, assumedSigma.power ** 2),
+      both: mean(both, ({ traffic, power }) => traffic * power, 0),
+    };
+  }
+  return withPower === 0 ? { ...found, power: Number.NaN } : found;
+}
+
+/** Squared, in standard deviations; by traffic alone where power is unknown. */
+function distanceOf({ traffic, power }: Pace, by: Covariance): number {
+  if (Number.isNaN(power)) return traffic ** 2 / by.traffic;
+  const determinant = Math.max(1e-9, by.traffic * by.power - by.both ** 2);
+  return (
+    (by.power * traffic ** 2 - 2 * by.both * traffic * power + by.traffic * power ** 2) /
+    determinant
+  );
 }
 
 /** From cell to cell within one run, without its steps. */

@@ -14,7 +14,7 @@ import type { FleetCells, GpuCells } from "../fleet-cells.ts";
 import { fitHeat, type HeatFits, scaleWattsOf } from "../heat.ts";
 import { changePoint, medianOf, quantileOf } from "../statistics.ts";
 
-const sigmasOff = 4;
+const sigmasOff = 3.3;
 /** Fewer cards do not make a machine that is hot as a whole. */
 const leastPeers = 4;
 /** Of the die's extra heat, the part that shows on the memory when the air is missing. */
@@ -64,9 +64,9 @@ function roomOf(
 }
 
 /** Little power makes little heat. */
-const leastKelvin = (share: number): number => (share > 0.2 ? 3 : 6);
+const leastKelvin = (share: number): number => (share > 0.2 ? 2.5 : 6);
 /** The chip over its memory: less than this is not worth a line; at idle nothing flows between them. */
-const leastContactKelvin = 1.5;
+const leastContactKelvin = 1.2;
 const leastContactShare = 0.15;
 
 /** Under heavy load, where bad contact shows most; under load; and now, where a card that slowed itself down is still hot. */

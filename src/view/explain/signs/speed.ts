@@ -110,7 +110,9 @@ function isFree(cells: GpuCells, cell: number): boolean {
     (cells.get("utilization")[cell] ?? 0) > busyShare &&
     (cells.get("heatThrottled")[cell] || 0) < heatShare &&
     (cells.get("braked")[cell] || 0) < heldShare &&
-    (watts < nearLimit * limit || (cells.get("capped")[cell] || 0) < 0.3)
+    (cells.get("capped")[cell] || 0) < 0.3 &&
+    // Where the driver names the cap as a reason, that decides.
+    (cells.has("capped") || watts < nearLimit * limit)
   );
 }
 

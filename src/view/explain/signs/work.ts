@@ -31,12 +31,13 @@ import {
 import { changePoint, medianOf } from "../statistics.ts";
 import { percent } from "./cooling.ts";
 
-const leastRuns = 3;
+/** One other run may be a slow one too: the fewer, the further below them it has to be. */
+const fewRuns = 3;
 /** Less than this is not worth a line, however sure. */
 const leastDrop = 0.08;
 /** Jobs have phases: a step within one must be larger. */
 const leastStep = 0.1;
-const sigmasOff = 4.5;
+const sigmasOff = 4;
 /** A phase of a job is not a slow GPU: in a step, each measure shows at least this much of it. */
 const agreeShare = 0.4;
 /** Within this of the other runs it does as much as they do. */
@@ -125,9 +126,10 @@ function compare(run: WorkRun, others: readonly WorkRun[]): WorkComparison | und
       return dropBelow(usual, paceOf(run, from), sigma);
     })
     .reduce((best, one) => (one.drop / one.sigma > best.drop / best.sigma ? one : best));
-  const isKnown = others.length >= leastRuns;
-  if (isKnown && others.length >= 5 && !(below.drop > usualDrop)) return undefined;
-  const limit = Math.max(leastDrop, sigmasOff * below.sigma);
+  const isKnown = others.length > 0;
+  if (others.length >= 5 && !(below.drop > usualDrop)) return undefined;
+  const caution = Math.sqrt(1 + fewRuns / Math.max(1, others.length));
+  const limit = Math.max(leastDrop, sigmasOff * below.sigma * caution);
   if (isKnown && below.drop > limit)
     return {
       ...below,
