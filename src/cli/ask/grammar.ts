@@ -16,7 +16,7 @@ interface Question {
 const period = String.raw`(?: (?:in |over |during |for |since )?(?:the )?(?<period>today|yesterday|(?:last|past) (?:\d{1,4} )?(?:minute|hour|day|week|month)s?|this (?:week|month)|\d{1,4}(?:m|h|d|w)))?`;
 const subject = String.raw`(?:(?<kind>gpu|host|node|machine|server|job|alert) )?(?<subject>\S{1,200})`;
 
-const on = String.raw`(?: (?:on|of|in|at) (?:host |node |machine )?(?<host>\S{1,200}))?`;
+const onHost = String.raw`(?: (?:on|of|in|at) (?:host |node |machine )?(?<host>\S{1,200}))?`;
 
 const days: Readonly<Record<string, number>> = { minute: 0, hour: 0, day: 1, week: 7, month: 30 };
 
@@ -96,7 +96,7 @@ const questions: readonly Question[] = [
   {
     example: "which gpus are too hot",
     pattern: new RegExp(
-      `^(?:(?:which|what|are any|is any) )?(?:gpus?|cards?) (?:are |is )?(?:too )?(?<state>hot|overheating|throttled|throttling|slowed down)${on}$`,
+      `^(?:(?:which|what|are any|is any) )?(?:gpus?|cards?) (?:are |is )?(?:too )?(?<state>hot|overheating|throttled|throttling|slowed down)${onHost}$`,
     ),
     match: ({ state = "", host }) =>
       state.startsWith("thrott") || state === "slowed down"
@@ -136,7 +136,7 @@ const questions: readonly Question[] = [
   {
     example: "total power",
     pattern: new RegExp(
-      `^(?:what is |show |how much )?(?:the |our )?(?:total )?power(?: (?:draw|use|do we (?:draw|use)))?(?: now)?${on}$`,
+      `^(?:what is |show |how much )?(?:the |our )?(?:total )?power(?: (?:draw|use|do we (?:draw|use)))?(?: now)?${onHost}$`,
     ),
     match: ({ host }) => ({
       tool: "query_promql",
@@ -146,7 +146,7 @@ const questions: readonly Question[] = [
   {
     example: "gpus with ecc errors",
     pattern: new RegExp(
-      `^(?:(?:which|what|show|list) )?(?:gpus? (?:have|has|had|with) )?(?<error>ecc|memory|xid|pcie|nvlink) errors?${on.replace("(?:on|of|in|at)", "(?:on|of|at)")}${period}$`,
+      `^(?:(?:which|what|show|list) )?(?:gpus? (?:have|has|had|with) )?(?<error>ecc|memory|xid|pcie|nvlink) errors?${onHost.replace("(?:on|of|in|at)", "(?:on|of|at)")}${period}$`,
     ),
     match: ({ error = "", host, period: words }) => {
       const back = periodOf(words) ?? "1d";

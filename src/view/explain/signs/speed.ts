@@ -110,9 +110,9 @@ function isFree(cells: GpuCells, cell: number): boolean {
     (cells.get("utilization")[cell] ?? 0) > busyShare &&
     (cells.get("heatThrottled")[cell] || 0) < heatShare &&
     (cells.get("braked")[cell] || 0) < heldShare &&
-    (cells.get("capped")[cell] || 0) < 0.3 &&
-    // Where the driver names the cap as a reason, that decides.
-    (cells.has("capped") || watts < nearLimit * limit)
+    // While it is busy: pauses lower the mean of a card that its limit holds down.
+    (watts < nearLimit * limit * (cells.get("utilization")[cell] ?? 1) ||
+      (cells.get("capped")[cell] || 0) < 0.3)
   );
 }
 
