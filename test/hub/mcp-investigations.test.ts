@@ -5,12 +5,9 @@ import type { Client } from "@modelcontextprotocol/client";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import * as v from "valibot";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { hubProgram } from "../../engines/hub.ts";
 import { runProcess } from "../../engines/process.ts";
-import { waitUntil } from "../../engines/wait.ts";
-import { explanationSchema } from "../../src/view/explain/explanation.ts";
 import {
   callTool,
   connectHttp,
@@ -32,22 +29,6 @@ faults:
   - { fault: fan-failure, gpu: 1, at: 100m, for: 60m }
   - { fault: xid, gpu: 4, at: 113m, for: 10m, amount: 48 }
 `;
-
-/** An Xid within seconds, for the rules of a hub that runs now. */
-const liveScenario = `ambient: 27
-fleet:
-  - { model: H200, count: 4 }
-faults:
-  - { fault: xid, gpu: 2, at: 3s, for: 60s, amount: 48 }
-`;
-
-const firedAlerts = v.array(
-  v.object({
-    fingerprint: v.string(),
-    startsAt: v.string(),
-    labels: v.object({ alertname: v.string(), uuid: v.string(), host: v.string() }),
-  }),
-);
 
 const folder = mkdtempSync(path.join(tmpdir(), "gpulse-mcp-sim-"));
 let hub: McpHub;
@@ -144,43 +125,4 @@ test("is this node fit: no, its memory returned wrong data", async () => {
   const xids = await ask("query_promql", { promql: "max_over_time(gpu_xid_errors_total[1h]) > 0" });
   expect(xids).toContain('xid=\\"48\\"');
   check("is this node fit");
-});
-
-test("an alert that fired is explained at its start, by the API, the command and the tool", async () => {
-  const file = path.join(folder, "live.yaml");
-  writeFileSync(file, liveScenario);
-  const live = await startMcpHub("up", [`--source=sim:4?scenario=${file}`]);
-  onTestFinished(() => live.stop());
-  const alert = await waitUntil({ what: "an alert of the Xid", timeoutMs: 100_000 }, async () => {
-    const filter = encodeURIComponent('alertname="GpuXidCritical"');
-    const reply = await fetch(`${live.url}/api/v2/alerts?filter=${filter}`);
-    return v.parse(firedAlerts, await reply.json())[0];
-  });
-  const { fingerprint, startsAt, labels } = alert;
-  const label = `GpuXidCritical on GPU 2 of ${labels.host}`;
-  const reply = await fetch(`${live.url}/api/explain?alert=${fingerprint}`);
-  expect(reply.status).toBe(200);
-  const found = v.parse(explanationSchema, await reply.json());
-  expect(found).toMatchObject({
-    subject: { kind: "alert", id: fingerprint, label },
-    timeMs: Date.parse(startsAt),
-    outcome: "causes",
-  });
-  expect(found.causes[0]).toMatchObject({
-    cause: "xid_error",
-    gpus: [labels.uuid],
-    runbook: { title: "GpuXidCritical" },
-  });
-  const args = [hubProgram, "explain", "--alert", fingerprint, "--url", live.url];
-  const { code, stdout, stderr } = await runProcess(process.execPath, args);
-  expect([code, stderr]).toEqual([0, ""]);
-  const [head, , first, summary] = stdout.split("\n");
-  const started = new Date(startsAt).toISOString().slice(0, 19).replace("T", " ");
-  expect(head).toBe(`${label} at ${started} UTC`);
-  expect(first).toMatch(/^1\. Error reported by the driver \(97 % sure, for /);
-  expect(summary).toContain("reported Xid 48");
-  const agent = await connectHttp(live.url);
-  onTestFinished(() => agent.close());
-  const { text } = await callTool(agent, "explain", { alert: fingerprint });
-  expect(rowsOf(text)[0]?.[3]).toContain("Xid 48");
 });
