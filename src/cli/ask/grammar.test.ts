@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import { expect, test } from "vitest";
 import { findTool } from "../../view/tools/list.ts";
 import { examples, matchQuestion, periodOf } from "./grammar.ts";
@@ -55,6 +56,91 @@ test.for([
   ["find H200", "find", { kind: "gpu", match: "H200" }],
 ] as const)("%s runs %s", ([question, tool, input]) => {
   expect(matchQuestion(question)).toEqual({ tool, input });
+});
+
+const hottest = { sort: "temperature", order: "highest", limit: 10 };
+
+test.for([
+  ["how hot is node-3:1", "current_state", { gpu: "node-3:1", sort: "temperature", limit: 20 }],
+  [
+    "What's the temperature of node-3?",
+    "current_state",
+    { host: "node-3", sort: "temperature", limit: 20 },
+  ],
+  ["temperature of all gpus", "current_state", { sort: "temperature", limit: 20 }],
+  ["how busy is node-3", "current_state", { host: "node-3", sort: "utilization", limit: 20 }],
+  ["utilization of node-3", "current_state", { host: "node-3", sort: "utilization", limit: 20 }],
+  [
+    "how much memory is free on node-3",
+    "current_state",
+    { host: "node-3", sort: "memory", limit: 20 },
+  ],
+  [
+    "how much power does node-3 draw",
+    "current_state",
+    { host: "node-3", sort: "power", limit: 20 },
+  ],
+  ["which gpus are too hot", "current_state", hottest],
+  ["is any gpu overheating?", "current_state", hottest],
+  ["which gpus are throttled", "query_promql", { promql: "gpu_throttle_active == 1" }],
+  ["gpus throttling on n1", "query_promql", { promql: 'gpu_throttle_active{host="n1"} == 1' }],
+  [
+    "free gpus",
+    "current_state",
+    { sort: "utilization", order: "lowest", window: "15m", limit: 20 },
+  ],
+  [
+    "which gpus are available on n1",
+    "current_state",
+    { sort: "utilization", order: "lowest", window: "15m", limit: 20, host: "n1" },
+  ],
+  [
+    "show me the 3 hottest gpus",
+    "current_state",
+    { sort: "temperature", order: "highest", limit: 3 },
+  ],
+  ["how many gpus are there", "find", { kind: "gpu" }],
+  ["how many nodes do we have", "find", { kind: "host" }],
+  ["status", "find", { kind: "gpu" }],
+  ["total power", "query_promql", { promql: "sum(gpu_power_watts)" }],
+  ["how much power do we use", "query_promql", { promql: "sum(gpu_power_watts)" }],
+  [
+    "which gpus have ecc errors",
+    "query_promql",
+    { promql: "increase(gpu_ecc_errors_total[1d]) > 0" },
+  ],
+  [
+    "nvlink errors last 7 days",
+    "query_promql",
+    { promql: "increase(gpu_interconnect_errors_total[7d]) > 0" },
+  ],
+  ["xid errors today", "list_events", { kind: "xid", from: "1d" }],
+  ["what is running on node-3", "list_jobs", { state: "running", host: "node-3" }],
+  ["which jobs are running", "list_jobs", { state: "running" }],
+  ["what is ada running", "list_jobs", { state: "running", user: "ada" }],
+  ["who used node-3 yesterday", "list_jobs", { state: "all", host: "node-3", from: "2d" }],
+  ["why is gpu 3 on node-7 slow", "explain", { gpu: "node-7:3" }],
+  ["why did job 4711 fail", "explain", { job: "4711" }],
+  ["what's wrong with node-3", "explain", { host: "node-3" }],
+  ["what did job 4711 cost", "show_job", { id: "4711" }],
+  ["how long did job 4711 run", "show_job", { id: "4711" }],
+  ["how much energy did we use last week", "bill_jobs", { by: "user", from: "7d" }],
+  ["top 5 users last month", "bill_jobs", { by: "user", limit: 5, from: "30d" }],
+  ["most expensive jobs", "bill_jobs", { by: "job" }],
+  ["who uses the most gpus", "bill_jobs", { by: "user" }],
+  ["is node-3 down", "gpu_health", { host: "node-3" }],
+  ["are there any alerts?", "list_alerts", {}],
+  ["show me the alerts on n1", "list_alerts", { host: "n1" }],
+  ["show me the events in the last hour", "list_events", { from: "1h" }],
+  ["what does GpuHot mean", "runbook", { alert: "GpuHot" }],
+  ["how do I fix GpuHot", "runbook", { alert: "GpuHot" }],
+  ["what is gpu_power_watts", "find_metrics", { match: "gpu_power_watts" }],
+  ["compare n1 vs n2", "compare", { hosts: ["n1", "n2"] }],
+  ["list hosts", "find", { kind: "host" }],
+] as const)("as somebody would say it: %s runs %s", ([question, tool, input]) => {
+  expect(matchQuestion(question)).toEqual({ tool, input });
+  const checked = v.safeParse(findTool(tool)?.input ?? v.never(), input);
+  expect(checked.issues?.map(({ message }) => message)).toBeUndefined();
 });
 
 test.for(["", "tell me a joke", "delete all jobs now please", "hottest", "x ".repeat(400)])(

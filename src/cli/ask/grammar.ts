@@ -1,4 +1,5 @@
 /** The questions `gpulse ask` understands: each pattern names a tool and its arguments. Pure; order decides between two that match. */
+import { promqlString } from "../../view/tools/quote.ts";
 
 export interface MatchedQuestion {
   readonly tool: string;
@@ -14,6 +15,8 @@ interface Question {
 
 const period = String.raw`(?: (?:in |over |during |for |since )?(?:the )?(?<period>today|yesterday|(?:last|past) (?:\d{1,4} )?(?:minute|hour|day|week|month)s?|this (?:week|month)|\d{1,4}(?:m|h|d|w)))?`;
 const subject = String.raw`(?:(?<kind>gpu|host|node|machine|server|job|alert) )?(?<subject>\S{1,200})`;
+
+const onHost = String.raw`(?: (?:on|of|in|at) (?:host |node |machine )?(?<host>\S{1,200}))?`;
 
 const days: Readonly<Record<string, number>> = { minute: 0, hour: 0, day: 1, week: 7, month: 30 };
 
@@ -56,7 +59,7 @@ const questions: readonly Question[] = [
   {
     example: "hottest gpu",
     pattern:
-      /^(?:(?:what|which) (?:is|are) )?(?:the )?(?:(?<count>\d{1,3}) )?(?<sort>hottest|warmest|coolest|coldest|busiest|idlest|hungriest|fullest|emptiest|slowest|fastest|(?:most|least|highest|lowest) (?:free )?(?:used|utilized|loaded|busy|power|memory|clock))(?: (?<many>gpus?|cards?))?(?: (?:on|of|in) (?:host |node )?(?<host>\S{1,200}))?$/,
+      /^(?:(?:what|which) (?:is |are )?|show |list )?(?:the )?(?:(?:top )?(?<count>\d{1,3}) )?(?<sort>hottest|warmest|coolest|coldest|busiest|idlest|hungriest|fullest|emptiest|slowest|fastest|(?:most|least|highest|lowest) (?:free )?(?:used|utilized|loaded|busy|power|memory|clock))(?: (?<many>gpus?|cards?))?(?: (?:now|right now))?(?: (?:on|of|in) (?:host |node )?(?<host>\S{1,200}))?$/,
     match: ({ count, sort = "", many, host }) => {
       const [, key = "utilization", order = "highest"] =
         sortWords.find(([pattern]) => pattern.test(sort)) ?? [];
@@ -75,7 +78,7 @@ const questions: readonly Question[] = [
   {
     example: "which gpus are idle",
     pattern:
-      /^(?:(?:which|what) )?(?:gpus?|cards?) (?:are |is )?(?:idle|unused|free|not used|doing nothing)(?: (?:on|of|in) (?:host |node )?(?<host>\S{1,200}))?$|^idle (?:gpus?|cards?)(?: (?:on|of|in) (?:host |node )?(?<host2>\S{1,200}))?$/,
+      /^(?:(?:which|what) )?(?:gpus?|cards?) (?:are |is )?(?:idle|unused|free|available|not used|doing nothing)(?: (?:on|of|in) (?:host |node )?(?<host>\S{1,200}))?$|^(?:show |list )?(?:idle|free|unused|available) (?:gpus?|cards?)(?: (?:on|of|in) (?:host |node )?(?<host2>\S{1,200}))?$/,
     match: ({ host, host2 }) => {
       const on = host ?? host2;
       return {
@@ -91,6 +94,93 @@ const questions: readonly Question[] = [
     },
   },
   {
+    example: "which gpus are too hot",
+    pattern: new RegExp(
+      `^(?:(?:which|what|are any|is any) )?(?:gpus?|cards?) (?:are |is )?(?:too )?(?<state>hot|overheating|throttled|throttling|slowed down)${onHost}$`,
+    ),
+    match: ({ state = "", host }) =>
+      state.startsWith("thrott") || state === "slowed down"
+        ? {
+            tool: "query_promql",
+            input: { promql: `gpu_throttle_active${hostMatcher(host)} == 1` },
+          }
+        : {
+            tool: "current_state",
+            input: { sort: "temperature", order: "highest", limit: 10, ...(host && { host }) },
+          },
+  },
+  {
+    example: "how hot is gpu-node-3:4",
+    pattern: new RegExp(
+      `^(?:how (?<much>hot|busy|full|loaded|fast) (?:is|are) |(?:what is |show )?(?:the )?(?<reading>temperature|utilization|usage|memory|power|clock|state|status)s? of |how much (?<amount>power|memory) (?:does|is used by|is free on|is used on) )(?:the )?${subject}(?: gpus)?(?: (?:draw|use|have))?(?: now)?$`,
+    ),
+    match: ({ much, reading, amount, kind, subject: name = "" }) => {
+      const word = much ?? reading ?? amount ?? "";
+      const of = /^(?:all|every)$|^gpus?$/i.test(name) ? {} : subjectInput(kind, name);
+      if ("job" in of) return { tool: "show_job", input: { id: of["job"] } };
+      return {
+        tool: "current_state",
+        input: { ...of, sort: readings[word] ?? "utilization", limit: 20 },
+      };
+    },
+  },
+  {
+    example: "how many gpus",
+    pattern:
+      /^how many (?<kind>gpu|card|host|node|machine)s?(?: (?:are there|do we have|are up|report))?$|^(?:show |list )?(?:the )?(?:gpu |fleet )?(?:status|overview|inventory)$/,
+    match: ({ kind = "gpu" }) => ({
+      tool: "find",
+      input: { kind: /^(?:gpu|card)$/.test(kind) ? "gpu" : "host" },
+    }),
+  },
+  {
+    example: "total power",
+    pattern: new RegExp(
+      `^(?:what is |show |how much )?(?:the |our )?(?:total )?power(?: (?:draw|use|do we (?:draw|use)))?(?: now)?${onHost}$`,
+    ),
+    match: ({ host }) => ({
+      tool: "query_promql",
+      input: { promql: `sum(gpu_power_watts${hostMatcher(host)})` },
+    }),
+  },
+  {
+    example: "gpus with ecc errors",
+    pattern: new RegExp(
+      `^(?:(?:which|what|show|list) )?(?:gpus? (?:have|has|had|with) )?(?<error>ecc|memory|xid|pcie|nvlink) errors?${onHost.replace("(?:on|of|in|at)", "(?:on|of|at)")}${period}$`,
+    ),
+    match: ({ error = "", host, period: words }) => {
+      const back = periodOf(words) ?? "1d";
+      if (error === "xid")
+        return { tool: "list_events", input: { kind: "xid", ...(host && { host }), from: back } };
+      return {
+        tool: "query_promql",
+        input: {
+          promql: `increase(${errorMetrics[error] ?? "gpu_ecc_errors_total"}${hostMatcher(host)}[${back}]) > 0`,
+        },
+      };
+    },
+  },
+  {
+    example: "what is running on gpu-node-3",
+    pattern: new RegExp(
+      `^(?:what(?: is|'s)? |who is |which jobs are )(?:running|runs)(?: jobs)?(?: on (?:host |node )?(?<host>\\S{1,200}))?$|^what (?:is|does) (?:user )?(?<user>\\S{1,200}) (?:running|run|using)$`,
+    ),
+    match: ({ host, user }) => ({
+      tool: "list_jobs",
+      input: { state: "running", ...(host && { host }), ...(user && { user }) },
+    }),
+  },
+  {
+    example: "who used gpu-node-3 yesterday",
+    pattern: new RegExp(
+      `^who (?:used|ran on|was on) (?:host |node )?(?<host>(?!most\\b|the\\b)\\S{1,200}?)${period}$`,
+    ),
+    match: ({ host, period: words }) => ({
+      tool: "list_jobs",
+      input: { state: "all", host, ...from(words) },
+    }),
+  },
+  {
     example: "who uses gpu-node-3",
     pattern: new RegExp(`^who (?:uses|is using|is on|owns|holds|has|runs on) ${subject}$`),
     match: ({ kind, subject: name = "" }) => {
@@ -101,9 +191,21 @@ const questions: readonly Question[] = [
     },
   },
   {
+    example: "why is gpu 3 on gpu-node-7 slow",
+    pattern:
+      /^(?:why (?:is|was)|explain|what is wrong with|what happened to) (?:the )?gpu (?<index>\d{1,3}) (?:on|of) (?:host |node )?(?<host>\S{1,200})(?: (?:so |too )?[a-z]{2,20})?$/,
+    match: ({ index = "", host = "" }) => ({ tool: "explain", input: { gpu: `${host}:${index}` } }),
+  },
+  {
+    example: "why did job 4711 fail",
+    pattern:
+      /^why (?:did|does|has) (?:the )?job (?<id>\S{1,190}) (?:fail|failed|crash|crashed|stop|stopped|die|end|take so long|run so slowly)$/,
+    match: ({ id }) => ({ tool: "explain", input: { job: id } }),
+  },
+  {
     example: "why is gpu GPU-1f2e3d4c slow",
     pattern: new RegExp(
-      `^(?:why (?:is|was|are)|explain|what is wrong with|what happened to) (?:the )?${subject}(?: (?:so )?(?:slow|hot|idle|throttled|throttling|failing|down|broken|bad|loud))?(?: (?:at|since) (?<time>\\S{1,40}))?$`,
+      `^(?:why (?:is|was|are)|explain|what is wrong with|what happened to) (?:the )?${subject}(?: (?:so |too )?(?:slow|hot|idle|throttled|throttling|failing|down|lost|broken|bad|loud|full))?(?: (?:at|since) (?<time>\\S{1,40}))?$`,
     ),
     match: ({ kind, subject: name = "", time }) => ({
       tool: "explain",
@@ -113,13 +215,13 @@ const questions: readonly Question[] = [
   {
     example: "energy of job 4711",
     pattern:
-      /^(?:(?:what is |show )?(?:the )?(?:energy|power use|cost|efficiency|gpu hours|co2) of |show |how efficient (?:is|was) )?job (?<id>\S{1,190})(?: .{0,60})?$/,
+      /^(?:(?:what is |show )?(?:the )?(?:energy|power use|cost|efficiency|gpu hours|co2) of |show |how efficient (?:is|was) |how long (?:did|has) |what (?:did|does|is) (?:the )?|how much (?:energy )?(?:did|does) )?(?:the )?job (?<id>\S{1,190})(?: .{0,60})?$/,
     match: ({ id }) => ({ tool: "show_job", input: { id } }),
   },
   {
     example: "energy by user last week",
     pattern: new RegExp(
-      `^(?:what is |show )?(?:the )?(?:energy|cost|bill|usage|gpu hours|co2)(?: (?:by|per) (?<by>user|account|project|day|job|kind))?${period}$`,
+      `^(?:what is |show |how much )?(?:the |our |total )?(?:energy|cost|bill|usage|gpu hours|co2|money)(?: (?:did|do) we (?:use|used|spend|need|emit))?(?: (?:by|per) (?<by>user|account|project|day|job|kind))?${period}$`,
     ),
     match: ({ by = "user", period: words }) => ({
       tool: "bill_jobs",
@@ -127,16 +229,30 @@ const questions: readonly Question[] = [
     }),
   },
   {
+    example: "top users last week",
+    pattern: new RegExp(
+      `^(?:which |what |show |list )?(?:the )?(?:top|biggest|most expensive)(?: (?<count>\\d{1,3}))? (?<by>user|account|project|job)s?${period}$`,
+    ),
+    match: ({ by = "user", count, period: words }) => ({
+      tool: "bill_jobs",
+      input: {
+        by,
+        ...(count && { limit: Math.min(100, Math.max(1, Number(count))) }),
+        ...from(words),
+      },
+    }),
+  },
+  {
     example: "who wastes energy last week",
     pattern: new RegExp(
-      `^who (?:wastes|wasted|uses most|used most)(?: (?:energy|gpus?|power))?${period}$`,
+      `^who (?:wastes|wasted|is wasting|uses(?: the)? most|used(?: the)? most|is using the most)(?: (?:energy|gpus?|power|gpu hours))?${period}$`,
     ),
     match: ({ period: words }) => ({ tool: "bill_jobs", input: { by: "user", ...from(words) } }),
   },
   {
     example: "running jobs",
     pattern: new RegExp(
-      `^(?:which |what |show |list )?(?:the )?(?:(?<state>running|ended|finished|all) )?jobs(?: (?:of|by) (?:user )?(?<user>\\S{1,200}?))??(?: on (?:host |node )?(?<host>\\S{1,200}?))??${period}$`,
+      `^(?:which |what |show |list )?(?:me )?(?:the )?(?:(?<state>running|ended|finished|all) )?jobs(?: (?:of|by) (?:user )?(?<user>\\S{1,200}?))??(?: on (?:host |node )?(?<host>\\S{1,200}?))??${period}$`,
     ),
     match: ({ state = "all", user, host, period: words }) => ({
       tool: "list_jobs",
@@ -151,7 +267,7 @@ const questions: readonly Question[] = [
   {
     example: "is gpu-node-3 healthy",
     pattern: new RegExp(
-      `^(?:is|are) ${subject} (?:healthy|fit|ok|okay|fine|broken)$|^health(?: of ${subject.replaceAll("<kind>", "<kind2>").replaceAll("<subject>", "<subject2>")})?$`,
+      `^(?:is|are) ${subject} (?:healthy|fit|ok|okay|fine|broken|down|up|alive)$|^health(?: of ${subject.replaceAll("<kind>", "<kind2>").replaceAll("<subject>", "<subject2>")})?$`,
     ),
     match: ({ kind, kind2, subject: name, subject2 }) => {
       const named = name ?? subject2;
@@ -170,13 +286,13 @@ const questions: readonly Question[] = [
   {
     example: "alerts",
     pattern:
-      /^(?:(?:what|which|show|list|active|firing) )*(?:is firing|alerts?(?: (?:are )?(?:active|firing|now))?)(?: (?:on|of) (?:host |node )?(?<host>\S{1,200}))?$/,
+      /^(?:(?:what|which|show|list|me|active|firing|open|current|are there|is there|any|the) )*(?:is firing|alerts?(?: (?:are |is )?(?:active|firing|open|now))?)(?: (?:on|of) (?:host |node )?(?<host>\S{1,200}))?$/,
     match: ({ host }) => ({ tool: "list_alerts", input: { ...(host && { host }) } }),
   },
   {
     example: "what happened on gpu-node-3 today",
     pattern: new RegExp(
-      `^(?:what happened|what changed|events|timeline)(?: (?:on|of|to) (?:host |node )?(?<host>(?!the\\b)\\S{1,200}?))??${period}$`,
+      `^(?:(?:show|list) )?(?:the )?(?:what happened|what changed|events|timeline)(?: (?:on|of|to) (?:host |node )?(?<host>(?!the\\b)\\S{1,200}?))??${period}$`,
     ),
     match: ({ host, period: words }) => ({
       tool: "list_events",
@@ -185,13 +301,18 @@ const questions: readonly Question[] = [
   },
   {
     example: "runbook GpuHot",
-    pattern: /^(?:runbook|what to do about|how to fix)(?: (?:for |of )?(?<alert>\S{1,200}))?$/,
+    pattern:
+      /^(?:runbook|what to do about|what does|what is|how (?:to|do i|can i) (?:fix|resolve))(?: (?:for |of )?(?<alert>(?:Gpu|Gpulse|Cpu|Host|Node)[A-Z]\S{1,200}|(?<=runbook |about |for |of |fix |resolve )\S{1,200}))?(?: mean)?$|^runbook$/,
     match: ({ alert }) => ({ tool: "runbook", input: { ...(alert && { alert }) } }),
   },
   {
     example: "metrics about pcie",
-    pattern: /^(?:which |what )?metrics?(?: (?:about|for|of|with) (?<words>.{1,100}))?$/,
-    match: ({ words }) => ({ tool: "find_metrics", input: { ...(words && { match: words }) } }),
+    pattern:
+      /^(?:which |what )?metrics?(?: (?:are there )?(?:about|for|of|with) (?<words>.{1,100}))?$|^(?:what is|what does|explain metric) (?<metric>(?:gpu|host|gpulse|ml)_\w{1,100})(?: mean)?$/,
+    match: ({ words, metric }) => {
+      const wanted = words ?? metric;
+      return { tool: "find_metrics", input: { ...(wanted && { match: wanted }) } };
+    },
   },
   {
     example: "runs",
@@ -200,9 +321,9 @@ const questions: readonly Question[] = [
   },
   {
     example: "compare gpu-node-1 gpu-node-2",
-    pattern: /^compare (?<names>\S{1,200}(?:(?: and| with| to)? \S{1,200}){1,7})$/,
+    pattern: /^compare (?<names>\S{1,200}(?:(?: and| with| to| vs\.?| versus)? \S{1,200}){1,7})$/,
     match: ({ names = "" }) => {
-      const given = names.split(/ (?:(?:and|with|to) )?/);
+      const given = names.split(/ (?:(?:and|with|to|vs\.?|versus) )?/i);
       const isGpu = given.every((one) => "gpu" in subjectInput(undefined, one));
       return { tool: "compare", input: isGpu ? { gpus: given } : { hosts: given } };
     },
@@ -218,6 +339,27 @@ const questions: readonly Question[] = [
   },
 ];
 
+/** What a word asks to be sorted by. */
+const readings: Readonly<Record<string, string>> = {
+  hot: "temperature",
+  temperature: "temperature",
+  full: "memory",
+  memory: "memory",
+  power: "power",
+  fast: "clock",
+  clock: "clock",
+};
+
+const errorMetrics: Readonly<Record<string, string>> = {
+  ecc: "gpu_ecc_errors_total",
+  memory: "gpu_ecc_errors_total",
+  pcie: "gpu_pcie_replays_total",
+  nvlink: "gpu_interconnect_errors_total",
+};
+
+const hostMatcher = (host: string | undefined): string =>
+  host === undefined ? "" : `{host=${promqlString(host)}}`;
+
 const from = (words: string | undefined): Readonly<Record<string, string>> => {
   const back = periodOf(words);
   return back === undefined ? {} : { from: back };
@@ -230,7 +372,9 @@ export function matchQuestion(question: string): MatchedQuestion | undefined {
   const words = question
     .trim()
     .replaceAll(/\s+/g, " ")
-    .replace(/[?!.]+$/, "");
+    .replace(/[?!.]+$/, "")
+    .replace(/^(?:please |can you (?:tell|show) me |tell me |show me )/i, "")
+    .replace(/^(what|who)'s /i, "$1 is ");
   if (words.length > 500) return undefined;
   for (const { pattern, match } of questions) {
     const found = new RegExp(pattern.source, "i").exec(words);

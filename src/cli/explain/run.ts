@@ -63,8 +63,7 @@ export function explanationText({
 }: Explanation): string {
   const at = `${new Date(timeMs).toISOString().slice(0, 19).replace("T", " ")} UTC`;
   const head = `${plainText(subject.label)} at ${at}\n`;
-  const hours = Number(((lookedAt.toMs - lookedAt.fromMs) / 3_600_000).toPrecision(2));
-  const foot = `\nLooked at ${lookedAt.series} series of ${lookedAt.gpus} GPUs over ${hours} h.\n`;
+  const foot = `\nLooked at ${lookedAt.series} series of ${lookedAt.gpus} ${lookedAt.gpus === 1 ? "GPU" : "GPUs"} over ${formatSince(lookedAt.fromMs, lookedAt.toMs)}.\n`;
   if (causes.length === 0) return `${head}${plainText(sentence)}\n${foot}`;
   return `${head}${causes.map((cause, index) => causeText(cause, index + 1, timeMs)).join("")}${foot}`;
 }

@@ -139,7 +139,7 @@ const namesHost: ReadonlySet<CauseName> = new Set([
 ]);
 
 function toCause(
-  { cause, gpus, sinceMs, isOlder, confidence, summary, evidence }: Finding,
+  { cause, gpus, sinceMs, isOlder, confidence, summary, evidence, runbook: own }: Finding,
   runbookOf: ExplainRequest["runbookOf"],
 ): ExplainedCause {
   const { title, runbook } = causes[cause];
@@ -156,7 +156,7 @@ function toCause(
     isOlder,
     gpus: gpus.map(({ gpu }) => gpu.uuid),
     evidence: [...evidence],
-    runbook: runbookOf(runbook),
+    runbook: runbookOf(own ?? runbook),
   };
 }
 

@@ -17,6 +17,8 @@ export interface Finding {
   /** A clause without a subject: the caller names the GPU. */
   readonly summary: string;
   readonly evidence: readonly CauseEvidence[];
+  /** A section of the runbook that fits better than that of its cause. */
+  readonly runbook?: string;
 }
 
 export interface SignContext {

@@ -41,6 +41,7 @@ const sources = {
   hotspot: mean(gpu.temperature, ["sensor", ["hotspot"]]),
   memoryCelsius: mean(gpu.temperature, ["sensor", ["memory"]]),
   clock: { ...mean(gpu.clock, ["domain", ["graphics"]]), value: "max" },
+  clockMean: mean(gpu.clock, ["domain", ["graphics"]]),
   fan: mean(gpu.fanSpeed),
   capped: mean(gpu.throttleActive, ["reason", ["power_cap"]]),
   heatThrottled: mean(gpu.throttleActive, ["reason", ["thermal", "thermal_hardware"]]),

@@ -89,10 +89,8 @@ export function fitRobust(rows: FitRows, leastSigma: number): RobustFit {
   let sigma = leastSigma;
   const ofGroup: number[][] = Array.from({ length: groupCount }, () => []);
   for (let row = 0; row < count; row++) ofGroup[groups[row] as number]?.push(row);
-  for (let group = 0; group < groupCount; group++)
-    offsets[group] = medianOf((ofGroup[group] ?? []).map((row) => targets[row] as number));
   for (let round = 0; round < rounds; round++) {
-    weights = solveWeighted(rows, offsets, trust);
+    weights = solveWeighted(rows, trust);
     for (let row = 0; row < count; row++) {
       let value = targets[row] as number;
       for (let at = 0; at < size; at++)
@@ -116,24 +114,41 @@ export function fitRobust(rows: FitRows, leastSigma: number): RobustFit {
   return { weights, offsets, sigma };
 }
 
+/** Least squares within the groups: each row less the mean of its group, so that an offset cannot pass for a weight. */
 function solveWeighted(
-  { inputCount: size, inputs, targets, groups }: FitRows,
-  offsets: Float64Array,
+  { inputCount: size, inputs, targets, groups, groupCount }: FitRows,
   trust: Float64Array,
 ): Float64Array {
   const width = size + 1;
-  const matrix = new Float64Array(size * width);
+  const means = new Float64Array(groupCount * width);
+  const sums = new Float64Array(groupCount);
   for (let row = 0; row < targets.length; row++) {
     const weight = trust[row] as number;
     if (weight === 0) continue;
-    const target = (targets[row] as number) - (offsets[groups[row] as number] as number);
+    const group = groups[row] as number;
+    sums[group] = (sums[group] as number) + weight;
+    const first = group * width;
+    for (let at = 0; at < size; at++)
+      means[first + at] =
+        (means[first + at] as number) + weight * (inputs[row * size + at] as number);
+    means[first + size] = (means[first + size] as number) + weight * (targets[row] as number);
+  }
+  for (let at = 0; at < means.length; at++)
+    means[at] = (means[at] as number) / Math.max(1e-9, sums[Math.floor(at / width)] as number);
+  const matrix = new Float64Array(size * width);
+  const own = new Float64Array(width);
+  for (let row = 0; row < targets.length; row++) {
+    const weight = trust[row] as number;
+    if (weight === 0) continue;
+    const first = (groups[row] as number) * width;
+    for (let at = 0; at < size; at++)
+      own[at] = (inputs[row * size + at] as number) - (means[first + at] as number);
+    own[size] = (targets[row] as number) - (means[first + size] as number);
     for (let left = 0; left < size; left++) {
-      const scaled = weight * (inputs[row * size + left] as number);
-      for (let right = left; right < size; right++)
+      const scaled = weight * (own[left] as number);
+      for (let right = left; right < width; right++)
         matrix[left * width + right] =
-          (matrix[left * width + right] as number) +
-          scaled * (inputs[row * size + right] as number);
-      matrix[left * width + size] = (matrix[left * width + size] as number) + scaled * target;
+          (matrix[left * width + right] as number) + scaled * (own[right] as number);
     }
   }
   for (let left = 0; left < size; left++) {

@@ -1,7 +1,6 @@
 /**
- * Heat that the power does not explain. A robust fit over all GPUs of a model, each with an offset of its own, predicts the
- * temperature from the power now and as the heatsink remembers it; what is above that, and not in the whole machine, is the
- * card. The fan shows a stopped fan; the memory beside the die distinguishes missing air (both get hot) from bad contact (the die alone).
+ * Heat that the power does not explain, and not in the whole machine, is the card's. The fan shows a stopped fan; the memory
+ * beside the chip distinguishes missing air (both get hot) from bad contact (the chip alone).
  */
 import {
   EvidenceWriter,
@@ -12,34 +11,14 @@ import {
   type SignContext,
 } from "../finding.ts";
 import type { FleetCells, GpuCells } from "../fleet-cells.ts";
-import { cellMs } from "../grid.ts";
-import { changePoint, fitRobust, medianOf, quantileOf } from "../statistics.ts";
+import { fitHeat, type HeatFits, scaleWattsOf } from "../heat.ts";
+import { changePoint, medianOf, quantileOf } from "../statistics.ts";
 
-const inputCount = 6;
-/** Time constants of the power that a heatsink remembers. */
-const memorySeconds = [60, 240] as const;
-/** After a gap nobody knows what the card did before. */
-const settleCells = 9;
-const leastRows = 60;
-const sigmasOff = 4;
+const sigmasOff = 3.3;
 /** Fewer cards do not make a machine that is hot as a whole. */
 const leastPeers = 4;
 /** Of the die's extra heat, the part that shows on the memory when the air is missing. */
 const airflowShare = 0.72;
-
-/** What one model's fit says of its GPUs: kelvins above the prediction. */
-interface HeatResiduals {
-  readonly die: ReadonlyMap<GpuCells, Float64Array>;
-  readonly memory: ReadonlyMap<GpuCells, Float64Array>;
-  readonly sigma: number;
-}
-
-interface HeatInputs {
-  readonly cells: GpuCells;
-  readonly rows: Int32Array;
-  readonly inputs: Float64Array;
-  readonly scaleWatts: number;
-}
 
 export function coolingSigns(context: SignContext): Finding[] {
   const { fleet, scope } = context;
@@ -47,12 +26,12 @@ export function coolingSigns(context: SignContext): Finding[] {
   const hosts = new Set(scope.map(({ gpu }) => gpu.host));
   // The neighbours of another model show whether the machine is hot as a whole.
   for (const { gpu } of fleet.gpus) if (hosts.has(gpu.host)) models.add(gpu.model);
-  const residuals = new Map<string, HeatResiduals>();
-  for (const model of models) residuals.set(model, fitModel(fleet, model));
-  const rooms = new Map([...hosts].map((host) => [host, roomOf(fleet, host, residuals)]));
+  const fits = new Map<string, HeatFits>();
+  for (const model of models) fits.set(model, fitHeat(fleet, model));
+  const rooms = new Map([...hosts].map((host) => [host, roomOf(fleet, host, fits)]));
   return [
     ...scope.flatMap((cells) => {
-      const heat = residuals.get(cells.gpu.model);
+      const heat = fits.get(cells.gpu.model);
       const room = rooms.get(cells.gpu.host);
       return [
         ...fanSigns(fleet, cells),
@@ -63,107 +42,15 @@ export function coolingSigns(context: SignContext): Finding[] {
   ];
 }
 
-function fitModel(fleet: FleetCells, model: string): HeatResiduals {
-  const all = fleet.gpus
-    .filter(({ gpu }) => gpu.model === model)
-    .map((cells) => inputsOf(fleet, cells));
-  const die = fitSensor(fleet, all, (cells) => cells.get(cells.celsiusField));
-  const memory = fitSensor(fleet, all, (cells) => cells.get("memoryCelsius"));
-  return { die: die.residuals, memory: memory.residuals, sigma: die.sigma };
-}
-
-/** Power now, as the heatsink remembers it, and the memory's load; for cells after which nothing is forgotten. */
-function inputsOf({ grid }: FleetCells, cells: GpuCells): HeatInputs {
-  const power = cells.get("power");
-  const memoryLoad = cells.get("memoryUtilization");
-  const scaleWatts = cells.last("powerLimit") ?? Math.max(300, quantileOf(power, 1) || 0);
-  const rows: number[] = [];
-  const inputs = new Float64Array(grid.cellCount * inputCount);
-  const past = memorySeconds.map(() => 0);
-  let settled = 0;
-  let lastMs = Number.NEGATIVE_INFINITY;
-  for (let cell = 0; cell < power.length; cell++) {
-    const watts = power[cell] as number;
-    if (Number.isNaN(watts)) continue;
-    const share = watts / scaleWatts;
-    const nowMs = grid.endMs[cell] as number;
-    const gapMs = nowMs - lastMs;
-    lastMs = nowMs;
-    if (gapMs > 5 * cellMs) {
-      past.fill(share);
-      settled = 0;
-    } else {
-      settled += 1;
-      memorySeconds.forEach((seconds, at) => {
-        const was = past[at] as number;
-        past[at] = was + (share - was) * (1 - Math.exp(-gapMs / 1_000 / seconds));
-      });
-    }
-    if (settled < settleCells) continue;
-    const [middle = share, slow = share] = past;
-    const at = rows.push(cell) - 1;
-    inputs.set(
-      [share, middle, slow, middle * middle, slow * slow, memoryLoad[cell] || 0],
-      at * inputCount,
-    );
-  }
-  return { cells, rows: Int32Array.from(rows), inputs, scaleWatts };
-}
-
-function fitSensor(
-  { grid }: FleetCells,
-  all: readonly HeatInputs[],
-  columnOf: (cells: GpuCells) => Float64Array,
-): { readonly residuals: ReadonlyMap<GpuCells, Float64Array>; readonly sigma: number } {
-  const inputs: number[] = [];
-  const targets: number[] = [];
-  const groups: number[] = [];
-  all.forEach(({ cells, rows, inputs: own }, group) => {
-    const column = columnOf(cells);
-    rows.forEach((cell, row) => {
-      const celsius = column[cell] ?? Number.NaN;
-      if (Number.isNaN(celsius)) return;
-      for (let at = 0; at < inputCount; at++) inputs.push(own[row * inputCount + at] as number);
-      targets.push(celsius);
-      groups.push(group);
-    });
-  });
-  if (targets.length < leastRows) return { residuals: new Map(), sigma: Number.NaN };
-  const fit = fitRobust(
-    {
-      inputCount,
-      inputs: Float64Array.from(inputs),
-      targets: Float64Array.from(targets),
-      groups: Int32Array.from(groups),
-      groupCount: all.length,
-    },
-    0.5,
-  );
-  const residuals = new Map(
-    all.map(({ cells, rows, inputs: own }, group) => {
-      const column = columnOf(cells);
-      const left = new Float64Array(grid.cellCount).fill(Number.NaN);
-      rows.forEach((cell, row) => {
-        let value = (column[cell] ?? Number.NaN) - (fit.offsets[group] as number);
-        for (let at = 0; at < inputCount; at++)
-          value -= (fit.weights[at] as number) * (own[row * inputCount + at] as number);
-        left[cell] = value;
-      });
-      return [cells, left] as const;
-    }),
-  );
-  return { residuals, sigma: fit.sigma };
-}
-
 /** What most of a machine's cards show at least: the room, not the card. */
 function roomOf(
   { grid, gpus }: FleetCells,
   host: string,
-  residuals: ReadonlyMap<string, HeatResiduals>,
+  fits: ReadonlyMap<string, HeatFits>,
 ): Float64Array {
   const columns = gpus
     .filter(({ gpu }) => gpu.host === host)
-    .flatMap((cells) => residuals.get(cells.gpu.model)?.die.get(cells) ?? []);
+    .flatMap((cells) => fits.get(cells.gpu.model)?.die.residuals.get(cells) ?? []);
   const room = new Float64Array(grid.cellCount);
   if (columns.length < leastPeers) return room;
   const values = new Float64Array(columns.length);
@@ -176,67 +63,83 @@ function roomOf(
   return room;
 }
 
-/** Little power makes little heat, and a fan that starts, stops and lags makes more of its own than a fit says. */
-function leastKelvin(share: number, hasFan: boolean): number {
-  if (!hasFan) return share > 0.4 ? 3 : share > 0.2 ? 3.5 : 6;
-  return share > 0.4 ? 6 : share > 0.25 ? 8 : 13;
+/** Little power makes little heat. */
+const leastKelvin = (share: number): number => (share > 0.2 ? 2.5 : 6);
+/** The chip over its memory: less than this is not worth a line; at idle nothing flows between them. */
+const leastContactKelvin = 1.2;
+const leastContactShare = 0.15;
+
+/** Under heavy load, where bad contact shows most; under load; and now, where a card that slowed itself down is still hot. */
+const loadLevels = [0.6, 0.25, 0] as const;
+
+interface HeatFocus {
+  readonly cells: readonly number[];
+  /** The departure over its threshold. */
+  readonly ratio: number;
+  readonly leastPower: number;
 }
 
 function heatSigns(
   fleet: FleetCells,
   cells: GpuCells,
-  { die, memory, sigma }: HeatResiduals,
+  { die, memory, contact }: HeatFits,
   room: Float64Array | undefined,
 ): Finding[] {
   const { grid } = fleet;
-  const own = die.get(cells);
-  if (own === undefined || Number.isNaN(sigma)) return [];
+  const own = die.residuals.get(cells);
+  if (own === undefined) return [];
   const power = cells.get("power");
-  const scaleWatts = cells.last("powerLimit") ?? Math.max(300, quantileOf(power, 1) || 0);
-  const hasFan = cells.has("fan");
-  const departures = new Float64Array(grid.cellCount).fill(Number.NaN);
+  const scaleWatts = scaleWattsOf(cells);
+  const overMemory = contact.residuals.get(cells);
+  const byHeat = new Float64Array(grid.cellCount).fill(Number.NaN);
+  const byContact = byHeat.slice();
   for (let cell = 0; cell < grid.cellCount; cell++) {
     const share = (power[cell] ?? Number.NaN) / scaleWatts;
-    const limit = Math.max(leastKelvin(share, hasFan), sigmasOff * sigma);
-    departures[cell] = ((own[cell] as number) - (room?.[cell] ?? 0)) / limit;
+    const limit = Math.max(leastKelvin(share), sigmasOff * die.sigma);
+    byHeat[cell] = ((own[cell] as number) - (room?.[cell] ?? 0)) / limit;
+    if (share > leastContactShare && overMemory !== undefined)
+      byContact[cell] =
+        (overMemory[cell] as number) / Math.max(leastContactKelvin, sigmasOff * contact.sigma);
   }
-  // Under heavy load, where bad contact shows most; under load; and now, where a card that slowed itself down is still hot.
-  const [focus, ratio, leastPower] = [0.6, 0.25, 0]
-    .map((least) => {
-      const counts = (cell: number): boolean =>
-        !Number.isNaN(departures[cell]) && (power[cell] ?? 0) >= least * scaleWatts;
-      const newest = newestCells(grid, counts);
-      return [newest, medianOf(newest.map((cell) => departures[cell] as number)), least] as const;
-    })
-    .filter(([newest]) => newest.length >= 5)
-    .reduce((best, one) => (one[1] > best[1] ? one : best), [[] as number[], 0, 0] as const);
-  if (!(ratio > 1)) return [];
-  const end = focus.at(-1) ?? grid.cellCount - 1;
-  const kelvin = medianOf(focus.map((cell) => (own[cell] as number) - (room?.[cell] ?? 0)));
-  const memoryKelvin = medianOf(
-    focus.map((cell) => (memory.get(cells)?.[cell] ?? Number.NaN) - (room?.[cell] ?? 0)),
+  const heat = focusOn(fleet, byHeat, power, scaleWatts);
+  const touch = focusOn(fleet, byContact, power, scaleWatts);
+  const isContact = touch.ratio > heat.ratio;
+  const [focus, departures] = isContact ? [touch, byContact] : [heat, byHeat];
+  if (!(focus.ratio > 1)) return [];
+  const end = focus.cells.at(-1) ?? grid.cellCount - 1;
+  const middle = (of: (cell: number) => number): number => medianOf(focus.cells.map(of));
+  const kelvin = middle((cell) => (own[cell] as number) - (room?.[cell] ?? 0));
+  const memoryKelvin = middle(
+    (cell) => (memory.residuals.get(cells)?.[cell] ?? Number.NaN) - (room?.[cell] ?? 0),
   );
-  const isAir = !hasFan && memoryKelvin / kelvin > airflowShare;
+  const isAir = !isContact && !cells.has("fan") && memoryKelvin / kelvin > airflowShare;
   const shown = departures.map((departure, cell) =>
-    (power[cell] ?? 0) >= leastPower * scaleWatts ? departure : Number.NaN,
+    (power[cell] ?? 0) >= focus.leastPower * scaleWatts ? departure : Number.NaN,
   );
-  const since = sinceCell(grid, changePoint(shown, grid.recentCell));
   const evidence = new EvidenceWriter(fleet, cells);
-  const celsius = medianOf(focus.map((cell) => cells.get(cells.celsiusField)[cell] as number));
-  const watts = medianOf(focus.map((cell) => power[cell] as number));
-  const heat = `is at ${celsius.toFixed(0)} °C at ${watts.toFixed(0)} W, where ${(celsius - kelvin).toFixed(0)} °C would be usual for it (${(kelvin / sigma).toFixed(0)} sigmas)`;
+  const celsius = middle((cell) => cells.get(cells.celsiusField)[cell] as number);
+  const watts = middle((cell) => power[cell] as number);
+  const contactKelvin = isContact ? middle((cell) => overMemory?.[cell] ?? Number.NaN) : Number.NaN;
+  const sigmas = isContact ? contactKelvin / contact.sigma : kelvin / die.sigma;
+  const hot = `is at ${celsius.toFixed(0)} °C at ${watts.toFixed(0)} W, where ${(celsius - kelvin).toFixed(0)} °C is usual for it`;
+  const beside = Number.isNaN(memoryKelvin)
+    ? ""
+    : `, while its memory is only ${Math.max(0, memoryKelvin).toFixed(0)} K too hot`;
+  const spread = `(${sigmas.toFixed(0)} sigmas)`;
   const why = isAir
-    ? `${heat}, and its memory is ${memoryKelvin.toFixed(0)} K too hot as well: no air passes its heatsink`
-    : `${heat}${Number.isNaN(memoryKelvin) ? "" : `, while its memory is only ${Math.max(0, memoryKelvin).toFixed(0)} K too hot`}: heat does not get from the chip into the heatsink (paste, contact, dust)`;
+    ? `${hot} ${spread}, and its memory is ${memoryKelvin.toFixed(0)} K too hot as well: no air passes its heatsink`
+    : isContact
+      ? `${hot}, and its chip is ${contactKelvin.toFixed(0)} K hotter than its memory explains ${spread}: heat does not get from the chip into the heatsink (paste, contact)`
+      : `${hot} ${spread}${beside}: heat does not get from the chip into the heatsink (paste, contact, dust)`;
   return [
     {
       cause: isAir ? "airflow_lost" : "cooling_degraded",
       gpus: [cells],
-      ...since,
-      confidence: confidenceOf(ratio),
+      ...sinceCell(grid, changePoint(shown, grid.recentCell)),
+      confidence: confidenceOf(focus.ratio),
       summary: why,
       evidence: [
-        ...evidence.mean(cells.celsiusField, end, celsius - kelvin, kelvin / sigma),
+        ...evidence.mean(cells.celsiusField, end, celsius - kelvin, sigmas),
         ...evidence.mean("power", end),
         ...(Number.isNaN(memoryKelvin)
           ? []
@@ -245,6 +148,29 @@ function heatSigns(
       ],
     },
   ];
+}
+
+/** The load level at which the newest minutes depart most. */
+function focusOn(
+  { grid }: FleetCells,
+  departures: Float64Array,
+  power: Float64Array,
+  scaleWatts: number,
+): HeatFocus {
+  return loadLevels
+    .map((leastPower): HeatFocus => {
+      const counts = (cell: number): boolean =>
+        !Number.isNaN(departures[cell]) && (power[cell] ?? 0) >= leastPower * scaleWatts;
+      const newest = newestCells(grid, counts);
+      const ratio = medianOf(newest.map((cell) => departures[cell] as number));
+      return { cells: newest, ratio, leastPower };
+    })
+    .filter(({ cells }) => cells.length >= 5)
+    .reduce((best, one) => (one.ratio > best.ratio ? one : best), {
+      cells: [],
+      ratio: 0,
+      leastPower: 0,
+    });
 }
 
 function meanUsual(cells: GpuCells, end: number, aboveKelvin: number): number {

@@ -50,6 +50,7 @@ function xidSigns({ grid }: FleetCells, cells: GpuCells): Finding[] {
         sinceMs,
         isOlder: false,
         confidence: isFault ? 0.97 : 0.9,
+        ...(isFault ? { runbook: "GpuXidCritical" } : {}),
         summary:
           `reported Xid ${xid}${entry === undefined ? "" : ` (${entry.name})`}${count > 1 ? ` ${count} times` : ""}${entry === undefined ? "" : `: ${lowerFirst(entry.meaning)}`}`.replace(
             /\.$/,

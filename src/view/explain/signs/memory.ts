@@ -1,5 +1,5 @@
 /** Memory of a job that only grows, and memory that is full. */
-import { EvidenceWriter, type Finding, type SignContext } from "../finding.ts";
+import { EvidenceWriter, type Finding, newestCells, type SignContext } from "../finding.ts";
 import type { FleetCells, GpuCells } from "../fleet-cells.ts";
 import { cellMs } from "../grid.ts";
 import { percent } from "./cooling.ts";
@@ -14,6 +14,7 @@ const leastGrowth = 0.015;
 const risingShare = 0.8;
 const fullShare = 0.98;
 const minuteCells = 3;
+const hangMs = 10 * 60_000;
 
 export function memorySigns({ fleet, scope }: SignContext): Finding[] {
   return scope.flatMap((cells) => leakSigns(fleet, cells));
@@ -23,11 +24,16 @@ function leakSigns(fleet: FleetCells, cells: GpuCells): Finding[] {
   const { grid } = fleet;
   const memory = cells.get("memoryBytes");
   const total = cells.last("memoryTotal") ?? Number.NaN;
-  const end = grid.cellCount - 1;
-  const owner = ownerAt(cells, end);
-  if (owner === undefined || memory.length === 0 || Number.isNaN(total)) return [];
+  // While a driver hangs, the last reading before counts.
+  const end = newestCells(grid, (cell) => !Number.isNaN(memory[cell] ?? Number.NaN), 1, hangMs)[0];
+  const owner = end === undefined ? undefined : ownerAt(cells, end);
+  if (end === undefined || owner === undefined || Number.isNaN(total)) return [];
   let first = end;
-  while (first > grid.recentCell && cells.owners[first - 1] === owner) first -= 1;
+  // While a driver hangs, nobody reports an owner: the job goes on.
+  const isSame = (cell: number): boolean =>
+    cells.owners[cell] === owner || (cells.owners[cell] === -1 && Number.isNaN(memory[cell]));
+  while (first > grid.recentCell && isSame(first - 1)) first -= 1;
+  while (first < end && cells.owners[first] !== owner) first += 1;
   // Where its start is not in sight, none of it is loading.
   if (first > grid.recentCell) first += startCells;
   const full = fullSigns(fleet, cells, total);

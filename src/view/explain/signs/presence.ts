@@ -7,6 +7,8 @@ import { cellMs } from "../grid.ts";
 
 /** Without a sample for this long a machine is silent. */
 const silentMs = 90_000;
+/** A GPU that went this long before the others is lost by itself. */
+const lostBeforeMs = 60_000;
 
 export function presenceSigns({ fleet, scope }: SignContext): Finding[] {
   const hosts = new Set(scope.map(({ gpu: own }) => own.host));
@@ -31,43 +33,56 @@ function hostSigns(
   const isSourceDown = fleet.host(host)?.last("sourceSuccess", recent(fleet)) === 0;
   const isHung =
     (down.length === all.length && all.length > 1) || (isSourceDown && down.length === all.length);
-  if (isHung) {
-    // One of them may have been lost before.
-    const sinceMs = Math.max(...down.map((cells) => downSince(fleet, cells)));
-    return [
+  // One of them may have been lost before.
+  const hungMs = Math.max(...down.map((cells) => downSince(fleet, cells)));
+  const before = isHung
+    ? lost.filter((cells) => downSince(fleet, cells) < hungMs - lostBeforeMs)
+    : lost;
+  return [
+    ...(isHung ? [hungFinding(fleet, host, all, lost, hungMs)] : []),
+    ...before.map((cells) => lostFinding(fleet, host, cells, all.length - down.length)),
+  ];
+}
+
+function hungFinding(
+  { grid }: FleetCells,
+  host: string,
+  all: readonly GpuCells[],
+  gpus: readonly GpuCells[],
+  sinceMs: number,
+): Finding {
+  return {
+    cause: "driver_hung",
+    gpus,
+    sinceMs,
+    isOlder: sinceMs <= (grid.endMs[grid.recentCell] ?? 0),
+    confidence: 0.99,
+    summary: `none of the ${all.length} GPUs of ${host} has responded for ${minutes(grid.timeMs - sinceMs)}, while its agent reports: the driver or the reading of it hangs`,
+    evidence: [
       {
-        cause: "driver_hung",
-        gpus: lost,
-        sinceMs,
-        isOlder: sinceMs <= (fleet.grid.endMs[fleet.grid.recentCell] ?? 0),
-        confidence: 0.99,
-        summary: `none of the ${all.length} GPUs of ${host} has responded for ${minutes(fleet.grid.timeMs - sinceMs)}, while its agent reports: the driver or the reading of it hangs`,
-        evidence: [
-          {
-            metric: gpu.up.name,
-            value: 0,
-            unit: "none",
-            usual: all.length,
-            sigmas: null,
-            promql: `sum(last_over_time(gpu_up{host=${JSON.stringify(host)}}[2m] @ ${seconds(fleet.grid.timeMs)}))`,
-          },
-        ],
+        metric: gpu.up.name,
+        value: 0,
+        unit: "none",
+        usual: all.length,
+        sigmas: null,
+        promql: `sum(last_over_time(gpu_up{host=${JSON.stringify(host)}}[2m] @ ${seconds(grid.timeMs)}))`,
       },
-    ];
-  }
-  return lost.map((cells) => {
-    const sinceMs = downSince(fleet, cells);
-    const others = all.length - down.length;
-    return {
-      cause: "gpu_lost",
-      gpus: [cells],
-      sinceMs,
-      isOlder: sinceMs <= (fleet.grid.endMs[fleet.grid.recentCell] ?? 0),
-      confidence: others > 0 ? 0.98 : 0.85,
-      summary: `has not responded for ${minutes(fleet.grid.timeMs - sinceMs)}${others > 0 ? `, while ${others === 1 ? "the other GPU" : `${others} others`} of ${host} ${others === 1 ? "does" : "do"}` : ""}`,
-      evidence: new EvidenceWriter(fleet, cells).last("up", 1),
-    };
-  });
+    ],
+  };
+}
+
+/** @param others GPUs of the machine that do respond */
+function lostFinding(fleet: FleetCells, host: string, cells: GpuCells, others: number): Finding {
+  const sinceMs = downSince(fleet, cells);
+  return {
+    cause: "gpu_lost",
+    gpus: [cells],
+    sinceMs,
+    isOlder: sinceMs <= (fleet.grid.endMs[fleet.grid.recentCell] ?? 0),
+    confidence: others > 0 ? 0.98 : 0.85,
+    summary: `has not responded for ${minutes(fleet.grid.timeMs - sinceMs)}${others > 0 ? `, while ${others === 1 ? "the other GPU" : `${others} others`} of ${host} ${others === 1 ? "does" : "do"}` : ""}`,
+    evidence: new EvidenceWriter(fleet, cells).last("up", 1),
+  };
 }
 
 const recent = ({ grid }: FleetCells): number => grid.since(2 * 60_000);

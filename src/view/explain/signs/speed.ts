@@ -110,7 +110,9 @@ function isFree(cells: GpuCells, cell: number): boolean {
     (cells.get("utilization")[cell] ?? 0) > busyShare &&
     (cells.get("heatThrottled")[cell] || 0) < heatShare &&
     (cells.get("braked")[cell] || 0) < heldShare &&
-    (watts < nearLimit * limit || (cells.get("capped")[cell] || 0) < 0.3)
+    // While it is busy: pauses lower the mean of a card that its limit holds down.
+    (watts < nearLimit * limit * (cells.get("utilization")[cell] ?? 1) ||
+      (cells.get("capped")[cell] || 0) < 0.3)
   );
 }
 
