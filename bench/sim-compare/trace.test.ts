@@ -94,8 +94,8 @@ test("of the recorded power only its course counts: a card that draws 15 % more 
   const ramp = comparison.phases.find(({ phase }) => phase === "ramp");
   expect(ramp?.powerMeanError).toBeGreaterThan(bounds.powerMeanError);
   const change = (ramp?.simulatedWatts ?? 0) / (usual?.simulatedWatts ?? 1);
-  // What it draws more at rest is taken for leakage, so the simulated power follows a little.
-  expect(Math.abs(change - 1)).toBeLessThan(0.05);
+  // What it draws more at rest is taken for leakage, so the simulated power follows: by less than half of the 15 %.
+  expect(Math.abs(change - 1)).toBeLessThan(0.075);
 });
 
 test("a card with other constants does not pass for an H200", () => {
