@@ -173,6 +173,7 @@ export function createCollector(
     hostName: settings.hostName,
     procfs: settings.procfs,
     sysfs: settings.sysfs,
+    machineLabels: settings.machineLabels,
     version: io.version,
     clock: systemClock,
     log,
