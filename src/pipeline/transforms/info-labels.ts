@@ -27,7 +27,8 @@ export interface InfoLabelOptions {
 export function createInfoLabels({ labels, numaNodeOf }: InfoLabelOptions): Transform {
   const layouts = new WeakMap<Layout, Layout>();
   const describe = (series: Series): Series => {
-    if (series.metric === host.info) return { ...series, labels: withLabels(series.labels, labels) };
+    if (series.metric === host.info)
+      return { ...series, labels: withLabels(series.labels, labels) };
     if (series.metric !== gpu.info) return series;
     return { ...series, labels: withLabels(series.labels, { ...numaLabel(series), ...labels }) };
   };
