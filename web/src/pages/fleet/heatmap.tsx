@@ -83,6 +83,7 @@ function HeatGroup({ group, scale, size }: { group: GpuGroup; scale: HeatScale; 
           {summary.powerWatts !== undefined &&
             ` · ${formatWithUnit(toTotalQuantity(summary.powerWatts, "watts"))}`}
         </span>
+        {summary.lost > 0 && " "}
         {summary.lost > 0 && <span class="word bad">{summary.lost} lost</span>}
       </p>
       <Cells gpus={gpus} scale={scale} size={size} of={name} />

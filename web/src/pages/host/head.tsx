@@ -1,10 +1,9 @@
 /** Which machine this is, its labels, and the way to the others. */
 import type { Gpu } from "../../../../src/view/gpu.ts";
 import { compareNames } from "../../../../src/view/sort.ts";
-import { gpuLabels, knownGpus } from "../../query/known-gpus.ts";
+import { knownGpus } from "../../query/known-gpus.ts";
 import { useNow } from "../../query/use-fetch.ts";
 import { goTo, hrefOf } from "../../view-state/address.ts";
-import { customLabels } from "../../../../src/view/host/labels.ts";
 
 const EVERY_MS = 60_000;
 
@@ -24,23 +23,11 @@ export interface HeadProps {
 }
 
 export function Head({ host, hosts, gpus }: HeadProps) {
-  const labels = customLabels(
-    gpus.map(({ id }) => gpuLabels.value.get(id)).filter((own) => own !== undefined),
-  );
   const lost = gpus.filter(({ state }) => state === "lost" || state === "silent").length;
   const all = hosts.includes(host) ? hosts : [host, ...hosts];
   return (
     <div class="gpu-head">
       <h2 class="page-title">{host}</h2>
-      {Object.entries(labels).map(([name, value]) => (
-        <a
-          key={name}
-          class="word"
-          href={hrefOf("fleet", { by: name, q: /\s/.test(value) ? undefined : `${name}=${value}` })}
-        >
-          {name} {value}
-        </a>
-      ))}
       {lost > 0 && <span class="word bad">{lost} lost or silent</span>}
       {gpus.some(({ device }) => device.simulated) && <span class="word note">simulated</span>}
       <span class="spacer" />

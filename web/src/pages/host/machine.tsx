@@ -1,8 +1,12 @@
 /** What the machine is: system, processors, memory, since when it runs. Absent where no agent describes it. */
 import { formatAge } from "../../../../src/view/age.ts";
+import type { Gpu } from "../../../../src/view/gpu.ts";
+import { customLabels } from "../../../../src/view/host/labels.ts";
 import { formatReadable } from "../../format/readable.ts";
 import { hubTimeMs } from "../../live/feed.ts";
+import { gpuLabels } from "../../query/known-gpus.ts";
 import { useNow } from "../../query/use-fetch.ts";
+import { hrefOf } from "../../view-state/address.ts";
 
 const EVERY_MS = 60_000;
 const names = [
@@ -17,10 +21,11 @@ const names = [
 
 export interface MachineFactsProps {
   readonly who: string;
+  readonly gpus: readonly Gpu[];
   readonly reported: ReadonlySet<string> | undefined;
 }
 
-export function MachineFacts({ who, reported }: MachineFactsProps) {
+export function MachineFacts({ who, gpus, reported }: MachineFactsProps) {
   // What hardly changes is written every five minutes: a query at an instant alone may just miss it.
   const query = `last_over_time({__name__=~"${names.join("|")}",${who}}[15m])`;
   const { value } = useNow(query, EVERY_MS);
@@ -50,16 +55,36 @@ export function MachineFacts({ who, reported }: MachineFactsProps) {
     ["Running for", boot === undefined ? undefined : formatAge(hubTimeMs() - boot * 1_000)],
   ];
   const known = facts.filter((fact): fact is [string, string] => fact[1] !== undefined);
-  if (known.length === 0)
-    return reported?.has("host_info") === true ? null : <p class="host-facts" aria-hidden="true" />;
+  const labels = customLabels(
+    gpus.map(({ id }) => gpuLabels.value.get(id)).filter((own) => own !== undefined),
+  );
+  const isUndescribed = value !== undefined && reported !== undefined && known.length === 0;
   return (
-    <dl class="host-facts">
+    <dl class="host-facts" aria-label="The machine">
+      {Object.entries(labels).map(([name, text]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            <a href={fleetHref(name, text)}>{text}</a>
+          </dd>
+        </div>
+      ))}
       {known.map(([name, text]) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd>{text}</dd>
         </div>
       ))}
+      {isUndescribed && (
+        <div>
+          <dt>Machine</dt>
+          <dd class="unit">not described: no agent reads it with the source host:</dd>
+        </div>
+      )}
     </dl>
   );
 }
+
+/** The fleet in the groups of this label, its own group alone where the filter can name it. */
+const fleetHref = (name: string, text: string): string =>
+  hrefOf("fleet", { by: name, q: /\s/.test(text) ? undefined : `${name}=${text}` });

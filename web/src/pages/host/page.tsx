@@ -69,7 +69,7 @@ function HostDetails({ host, hosts }: { host: string; hosts: readonly string[] }
         </Empty>
       ) : (
         <>
-          <MachineFacts who={who} reported={reported} />
+          <MachineFacts {...{ who, gpus, reported }} />
           {gpus.length > 0 && <GpuTable host={host} gpus={gpus} />}
           <div class="host-body">
             <HostEvents host={host} />

@@ -141,4 +141,7 @@ function rowsOf(
 }
 
 const longestRow = (node: NumaNode, groupOf: ReadonlyMap<string, PeerGroup>): number =>
-  Math.min(8, Math.max(...rowsOf(node, groupOf, Infinity).map(({ gpus }) => gpus.length)));
+  Math.min(
+    8,
+    Math.max(...rowsOf(node, groupOf, Number.MAX_SAFE_INTEGER).map(({ gpus }) => gpus.length)),
+  );
