@@ -142,9 +142,9 @@ describe.skipIf("missing" in chromium)(
       const { page } = await open("?by=room");
       const heads = page.locator(".heat-group p");
       await expect.poll(() => heads.count(), { timeout: 30_000 }).toBe(2);
-      await expect.poll(() => heads.last().innerText()).toMatch(/^2\s+2 GPUs · [\d ]+ k?W$/);
+      await expect.poll(() => heads.last().innerText()).toMatch(/^2\s+2 GPUs · [\d\s.]+k?W$/);
       expect(await page.locator("tr.group").last().innerText()).toMatch(
-        /2 GPUs · \d active · .* W/,
+        /2 GPUs · \d active · .*\sk?W/,
       );
       await page.locator("a.host-link", { hasText: "scraped" }).first().click();
       await page.waitForSelector(".host-gpus tbody tr");

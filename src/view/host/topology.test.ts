@@ -64,10 +64,17 @@ test("links that are up make it NVLink, with what they carry together; a link th
   expect(topology.groups).toEqual([{ uuids: ["A", "B"], via: "NVLink", isComplete: true }]);
 });
 
-test("without links it is PCIe, and AMD's links are XGMI", () => {
+test("AMD's links are XGMI; it is PCIe where all links are down, and unknown where none is reported", () => {
   const amd = { vendor: "amd" };
   const groups = [
     buildTopology([info("A", 0), info("B", 1), ...pairs("A", "B")]),
+    buildTopology([
+      info("A", 0),
+      info("B", 1),
+      ...pairs("A", "B"),
+      ...link("A", 0, 0),
+      ...link("B", 0, 0),
+    ]),
     buildTopology([
       info("A", 0, amd),
       info("B", 1, amd),
@@ -76,8 +83,8 @@ test("without links it is PCIe, and AMD's links are XGMI", () => {
       ...link("B", 0),
     ]),
   ].map((topology) => topology.groups[0]);
-  expect(groups.map((group) => group?.via)).toEqual(["PCIe", "XGMI"]);
-  expect(groups[1]?.bytesPerSecond).toBe(26_562_000_000);
+  expect(groups.map((group) => group?.via)).toEqual([undefined, "PCIe", "XGMI"]);
+  expect(groups[2]?.bytesPerSecond).toBe(26_562_000_000);
 });
 
 test("two islands are two groups; one that is reached by a neighbour only is in part", () => {

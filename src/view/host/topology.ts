@@ -40,7 +40,8 @@ export interface TopologyGpu {
 /** GPUs that reach each other's memory directly, also by way of others of the group. */
 export interface PeerGroup {
   readonly uuids: readonly string[];
-  readonly via: "NVLink" | "XGMI" | "PCIe";
+  /** Undefined where no source reports links, so that it could be either. */
+  readonly via: "NVLink" | "XGMI" | "PCIe" | undefined;
   /** Every one reaches every other. */
   readonly isComplete: boolean;
   /** All links of one member that are up together, one direction; absent where a rate is not reported or differs. */
@@ -201,11 +202,18 @@ function describeGroup(
   reaches: (from: string, to: string) => boolean,
 ): PeerGroup {
   const isLinked = members.every(({ links }) => (links?.up ?? 0) > 0);
+  const isUnlinked = members.every(({ links }) => links?.up === 0);
   const rates = new Set(members.map(({ links }) => links?.bytesPerSecond));
   const [rate] = rates;
   return {
     uuids: members.map(({ uuid }) => uuid),
-    via: !isLinked ? "PCIe" : members.every(({ vendor }) => vendor === "amd") ? "XGMI" : "NVLink",
+    via: isUnlinked
+      ? "PCIe"
+      : !isLinked
+        ? undefined
+        : members.every(({ vendor }) => vendor === "amd")
+          ? "XGMI"
+          : "NVLink",
     isComplete: members.every((one, at) =>
       members.slice(at + 1).every((other) => reaches(one.uuid, other.uuid)),
     ),
@@ -246,5 +254,6 @@ export function describeTopology({ nodes, groups, isPeerAccessKnown }: Topology)
 
 function describePeers({ uuids, via, isComplete }: PeerGroup, count: number): string {
   const who = uuids.length === count ? `All ${count}` : `${uuids.length} of them`;
-  return `${who} reach each other${isComplete ? "" : " in part"} over ${via}.`;
+  const how = via === undefined ? "directly" : `over ${via}`;
+  return `${who} reach each other${isComplete ? "" : " in part"} ${how}.`;
 }

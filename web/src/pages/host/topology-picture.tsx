@@ -52,7 +52,7 @@ export function TopologyPicture({ host, topology, widthPx }: TopologyPictureProp
 function nameOf(group: PeerGroup, at: number, { groups }: Topology): string {
   const { via, isComplete, bytesPerSecond } = group;
   return [
-    groups.length > 1 ? `${via} ${String.fromCharCode(65 + (at % 26))}` : via,
+    `${via ?? "Direct access"}${groups.length > 1 ? ` ${String.fromCharCode(65 + (at % 26))}` : ""}`,
     `${group.uuids.length} GPUs${isComplete ? "" : ", not all pairs"}`,
     ...(bytesPerSecond === undefined
       ? []
