@@ -205,7 +205,7 @@ describe.skipIf("missing" in chromium)(
         .poll(() => page.locator(".topology > p").innerText(), { timeout: 30_000 })
         .toMatch(/^6 GPUs on 1 NUMA node, 3 without a reported node\. 3 of them reach each other/);
       const gpu = page.locator(".topology-picture a").first();
-      expect(await gpu.getAttribute("aria-label")).toMatch(
+      expect(await gpu.getAttribute("data-tip")).toMatch(
         /^GPU 0: NVIDIA H200\nPCI 0000:18:00\.0\nPCIe 5 ×16/,
       );
       await gpu.click();

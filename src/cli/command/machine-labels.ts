@@ -15,7 +15,7 @@ function labelName() {
     v.regex(/^[a-zA-Z_][a-zA-Z0-9_]{0,99}$/, `${takes}: letters, digits and _ in the name`),
     v.check(
       (name) => !name.startsWith("__") && !reservedInfoLabels.has(name),
-      ({ input }) => `another name: "${String(input)}" is a label that gpulse sets`,
+      ({ input }) => `another name: "${input}" is a label that gpulse sets`,
     ),
   );
 }

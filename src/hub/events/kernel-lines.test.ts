@@ -31,7 +31,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await app.close();
-  timeline.close();
+  await timeline.close();
   rmSync(dataDir, { recursive: true });
 });
 

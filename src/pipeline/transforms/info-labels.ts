@@ -15,7 +15,7 @@ export const reservedInfoLabels: ReadonlySet<string> = new Set([
   "job",
   "instance",
   "numa_node",
-  ...[gpu.info, host.info].flatMap(({ labels = [] }) => labels.map(({ name }) => name)),
+  ...[gpu.info, host.info].flatMap(({ labels }) => labels.map(({ name }) => name)),
 ]);
 
 export interface InfoLabelOptions {

@@ -187,7 +187,7 @@ function findPeerGroups(
     const members = [first];
     // Grows while it is walked: whoever joins brings those that it reaches.
     for (const member of members)
-      for (const other of [...left.values()])
+      for (const other of left.values())
         if (reaches(member.uuid, other.uuid)) {
           left.delete(other.uuid);
           members.push(other);

@@ -1,8 +1,12 @@
 /** How many alerts fire: in the header of every page, and before the title of the tab. Silenced and inhibited ones do not count. */
 import { computed } from "@preact/signals";
-import { severityLevel } from "../../../src/view/alert-summary.ts";
-import { alertSummary, useAlertSummary } from "../query/alert-summary.ts";
+import { useEffect } from "preact/hooks";
+import { type AlertSummary, severityLevel } from "../../../src/view/alert-summary.ts";
+import { alertSummary } from "../query/alert-summary.ts";
+import { useJson } from "../query/use-fetch.ts";
 import { hrefOf } from "../view-state/address.ts";
+
+const EVERY_MS = 10_000;
 
 /** Undefined while it is not known. */
 export const firingCount = computed(() =>
@@ -10,7 +14,11 @@ export const firingCount = computed(() =>
 );
 
 export function AlertBadge() {
-  const summary = useAlertSummary();
+  const { value } = useJson<AlertSummary>("api/alert-summary", EVERY_MS);
+  useEffect(() => {
+    if (value !== undefined) alertSummary.value = value;
+  }, [value]);
+  const summary = alertSummary.value;
   const count = firingCount.value ?? 0;
   if (summary === undefined || count === 0) return null;
   const isCritical = summary.active.some(({ severity }) => severityLevel(severity) === "bad");

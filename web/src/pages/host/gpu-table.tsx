@@ -2,13 +2,13 @@
 import {
   type Gpu,
   memoryRatio,
+  numberOf,
   powerLimit,
   powerRatio,
   read,
   shortModel,
   temperature,
 } from "../../../../src/view/gpu.ts";
-import { numberOf } from "../../../../src/view/gpu.ts";
 import { statusBadges } from "../../../../src/view/gpu-status.ts";
 import { Table, type TableColumn } from "../../ui/table.tsx";
 import { Bar, Value } from "../../ui/value.tsx";

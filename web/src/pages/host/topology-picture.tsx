@@ -142,7 +142,7 @@ function GpuNode({
   };
   const text = x + 8 * scale;
   return (
-    <a href={hrefOf("gpu", { uuid: id })} aria-label={says} data-tip={says} onClick={open}>
+    <a href={hrefOf("gpu", { uuid: id })} data-tip={says} onClick={open}>
       <rect
         class="gpu"
         x={x + 0.5}
@@ -153,14 +153,14 @@ function GpuNode({
       />
       <text class="gpu-name" x={text} y={y + 18 * scale}>
         #{gpu.index}
-      </text>
+      </text>{" "}
       <text
         class={pcie !== undefined && isReducedLink(pcie) ? "reduced" : "quiet-text"}
         x={text}
         y={y + 35 * scale}
       >
         {pcie === undefined ? "PCIe n/a" : `PCIe ${pcie.generation} ×${pcie.width}`}
-      </text>
+      </text>{" "}
       <text
         class={links !== undefined && links.down > 0 ? "reduced" : "quiet-text"}
         x={text}
