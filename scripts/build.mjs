@@ -141,6 +141,7 @@ function copyPack() {
   for (const name of readdirSync(rules).filter((file) => file.endsWith(".yml")))
     cpSync(path.join(rules, name), path.join(pack, "rules", name));
   cpSync(path.join(root, "docs/runbook/README.md"), path.join(pack, "runbook.md"));
+  cpSync(path.join(root, "docs/runbook/stack.md"), path.join(pack, "runbook-stack.md"));
 }
 
 /** The pages that MCP clients may read; src/hub/mcp reads them there. */

@@ -18,11 +18,13 @@ import { type CollectMetrics, SelfFrames } from "../model/self-frames.ts";
 import { collectSelf } from "../pipeline/self.ts";
 import { type ActivityOptions, createActivity } from "../pipeline/transforms/activity.ts";
 import { createDerive } from "../pipeline/transforms/derive.ts";
+import { createInfoLabels } from "../pipeline/transforms/info-labels.ts";
 import { LatestFrames } from "../sinks/latest/latest.ts";
 import { viewDevices } from "../sinks/latest/devices.ts";
 import { RecentPower } from "../sinks/recent/power.ts";
 import type { OpenSource } from "../sources/open.ts";
 import { hostFileAccess } from "../machine/sysfs/file-access.ts";
+import { readNumaNode } from "../machine/sysfs/numa.ts";
 import type { GpuView } from "../machine/snapshot-gpu.ts";
 import type { HealthSource } from "./health/source.ts";
 import { createHealthReport, type HealthReport } from "../view/health/report.ts";
@@ -41,6 +43,8 @@ export interface CollectorOptions {
   readonly procfs: string;
   /** `/sys` where not given. */
   readonly sysfs?: string;
+  /** Labels of this machine on `gpu_info` and `host_info`. */
+  readonly machineLabels?: Readonly<Record<string, string>>;
   readonly version: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -111,7 +115,14 @@ export class Collector {
         health === undefined
           ? options.sources
           : [...options.sources, { name: "health", source: health }],
-      transforms: [createDerive(), createActivity(options.activity)],
+      transforms: [
+        createInfoLabels({
+          labels: options.machineLabels ?? {},
+          numaNodeOf: (address) => readNumaNode(options.sysfs ?? "/sys", address),
+        }),
+        createDerive(),
+        createActivity(options.activity),
+      ],
       sinks: [this.latest, this.#power, ...(options.sinks ?? [])],
       intervalMs: options.intervalMs,
       host: options.hostName,

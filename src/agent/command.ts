@@ -17,7 +17,7 @@ export function declareAgent(program: Command, run: (flags: AgentFlags) => Promi
       "Reads the GPUs of this machine and serves /metrics, /stats, /api/health, /api/snapshot, /healthz and /readyz. " +
         "A scrape returns the latest frame and never touches the hardware.",
     );
-  addSettingFlags(addFlags(command, [...readingFlags, "compat"]), agentSettings)
+  addSettingFlags(addFlags(command, [...readingFlags, "machineLabel", "compat"]), agentSettings)
     .option("--json", "log as JSON lines")
     .addHelpText(
       "after",

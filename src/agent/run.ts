@@ -4,6 +4,7 @@ import { type FlagValues, resolveSettings, type Settings } from "../cli/command/
 import type { WebListener } from "../net/http/web-listener.ts";
 import type { Log } from "../base/log.ts";
 import { systemClock } from "../base/clock.ts";
+import type { KernelLine } from "../sinks/kernel-log/line.ts";
 import { type OpenSource, openSources, resolveAuto } from "../sources/open.ts";
 import type { SourceContext } from "../sources/source.ts";
 import { type FileAccess, hostFileAccess } from "../machine/sysfs/file-access.ts";
@@ -138,8 +139,12 @@ export async function openConfiguredSources(
 export function openHealth(
   { hostName, sysfs }: Settings,
   sources: readonly OpenSource[],
+  onLine?: (line: KernelLine) => void,
 ): Pick<CollectorOptions, "health"> {
-  return sources.length === 0 ? {} : { health: new HealthSource({ hostName, sysfs }) };
+  if (sources.length === 0) return {};
+  return {
+    health: new HealthSource({ hostName, sysfs, ...(onLine === undefined ? {} : { onLine }) }),
+  };
 }
 
 /** Logged once at the start; the page, `/stats` and `gpu_info` mark it too. */
@@ -173,6 +178,7 @@ export function createCollector(
     hostName: settings.hostName,
     procfs: settings.procfs,
     sysfs: settings.sysfs,
+    machineLabels: settings.machineLabels,
     version: io.version,
     clock: systemClock,
     log,

@@ -8,6 +8,7 @@ import { type GpuWindow, matchersOf } from "../view/first-load.ts";
 import { gpuId } from "../view/gpu.ts";
 import type { LiveFeed } from "../view/live/feed.ts";
 import { stepMsFor } from "../view/step.ts";
+import { summarizeAlerts } from "./alerts/summary.ts";
 import type { ApiContext } from "./api/context.ts";
 import { reserveFor } from "./api/reserve.ts";
 import { clientOf } from "./limits/client.ts";
@@ -41,10 +42,14 @@ export async function firstLoadJson(
 ): Promise<readonly (string | Buffer)[] | undefined> {
   const fleet = options.feed.describe();
   if (fleet.byteLength > maxFleetBytes) return undefined;
+  const { api } = options;
+  const alerts =
+    api?.alerting === undefined ? undefined : summarizeAlerts(api.alerting, api.nowMs());
   const gpu = page === "gpu" ? await gpuJson(request, reply, options) : undefined;
   return [
     '{"fleet":',
     fleet.includes("<") ? escapeJson(fleet.toString()) : fleet,
+    ...(alerts === undefined ? [] : [',"alerts":', escapeJson(JSON.stringify(alerts))]),
     ...(gpu === undefined ? [] : [',"gpu":', escapeJson(gpu)]),
     "}",
   ];

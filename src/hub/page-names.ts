@@ -4,6 +4,7 @@
 export const pageNames = [
   "fleet",
   "gpu",
+  "host",
   "jobs",
   "serving",
   "compare",
@@ -12,5 +13,6 @@ export const pageNames = [
   "explore",
   "analytics",
   "system",
+  "runbooks",
 ] as const;
 export type PageName = (typeof pageNames)[number];

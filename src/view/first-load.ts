@@ -2,6 +2,7 @@
  * The data that the hub inlines in the HTML of a page as JSON, so that the first view is drawn without another request. The browser
  * app reads this file too: types, constants and pure functions only.
  */
+import type { AlertSummary } from "./alert-summary.ts";
 import type { WireDevice, WireFleet } from "./live/protocol.ts";
 
 /** The id of the `<script type="application/json">` element. */
@@ -9,6 +10,8 @@ export const FIRST_LOAD_ID = "first-load";
 
 export interface FirstLoad {
   readonly fleet: WireFleet;
+  /** Known before the first drawing, so that no banner moves the page later. Absent from a hub that evaluates no rules. */
+  readonly alerts?: AlertSummary;
   /** On the GPU page: the GPU that the address names, over the range that it names. */
   readonly gpu?: GpuWindow;
 }

@@ -78,6 +78,9 @@ describe.skipIf("missing" in chromium)(
       await page.keyboard.press("Enter");
       await expect.poll(() => page.locator("dialog.silence[open]").count(), poll).toBe(0);
       await expect.poll(() => stateOf("PowerAbove"), poll).toBe("suppressed");
+      // HostHot alone: PowerAbove is silenced, Child inhibited, Waits pending.
+      await expect.poll(() => page.locator(".alert-badge").innerText(), poll).toBe("1");
+      expect(await page.title()).toMatch(/^\(1\) /);
       await expect
         .poll(() => row(page, "PowerAbove").innerText(), poll)
         .toContain("fan is being changed");
@@ -97,6 +100,52 @@ describe.skipIf("missing" in chromium)(
       await expect.poll(() => stateOf("PowerAbove"), poll).toBe("active");
       if ("path" in amtool)
         expect(await reported(["alert", "query", "alertname=PowerAbove"])).toContain("PowerAbove");
+      await page.context().close();
+    });
+
+    test("on a phone the fleet's banner is there at once and moves nothing", async () => {
+      const context = await browser.newContext({ viewport: { width: 390, height: 844 } });
+      const page = await context.newPage();
+      // Answers about alerts come late: what the HTML does not hold would push the page down.
+      await page.route(/\/api\/(?:v1\/alerts|alert-summary)/, async (route) => {
+        await new Promise((resolve) => setTimeout(resolve, 1_500));
+        await route.continue();
+      });
+      await page.addInitScript(`globalThis.shift = 0;
+        new PerformanceObserver((list) => {
+          for (const entry of list.getEntries()) if (!entry.hadRecentInput) globalThis.shift += entry.value;
+        }).observe({ type: "layout-shift", buffered: true });`);
+      const answered = page.waitForResponse(/alert-summary/);
+      await page.goto(hub.url);
+      await page.waitForSelector(".attention .banner");
+      await answered;
+      await page.waitForSelector("tbody tr[data-uuid]");
+      expect(await page.locator(".attention").innerText()).toContain("HostHot");
+      expect(await page.evaluate<number>("globalThis.shift")).toBeLessThanOrEqual(0.05);
+      await context.close();
+    });
+
+    test("an alert leads to its runbook, which is a page, and a message's link leads there too", async () => {
+      const { page, strangers } = await openPage(
+        browser,
+        `${hub.url}runbook/gputoohot`,
+        {},
+        ".runbooks .prose",
+      );
+      expect(new URL(page.url()).pathname).toBe("/runbooks");
+      expect(await page.locator(".runbooks").innerText()).toMatch(/Meaning\..*Check\..*Fix\./s);
+      expect(await page.title()).toContain("Runbook: GpuTooHot");
+      await page.getByRole("link", { name: "All runbooks" }).click();
+      await page.getByRole("searchbox").fill("xid");
+      await page.getByRole("link", { name: "GpuXidCritical" }).click();
+      await expect
+        .poll(() => page.locator("h2.page-title").innerText(), poll)
+        .toBe("GpuXidCritical");
+      const plain = await page.request.get(`${hub.url}runbook/gpuhot`, {
+        headers: { accept: "*/*" },
+      });
+      expect(await plain.text()).toMatch(/^### GpuHot/);
+      expect(strangers).toEqual([]);
       await page.context().close();
     });
 

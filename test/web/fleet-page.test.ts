@@ -152,6 +152,13 @@ describe.skipIf("missing" in chromium)(
       await expect.poll(() => head.getAttribute("aria-sort")).toBe("descending");
       await page.keyboard.press("Enter");
       await expect.poll(() => head.getAttribute("aria-sort")).toBe("ascending");
+      // Anywhere in the cell, not on the words alone.
+      const box = await head.boundingBox();
+      const corner = { x: (box?.width ?? 0) - 3, y: (box?.height ?? 0) - 3 };
+      await head.click({ position: corner });
+      await expect.poll(() => head.getAttribute("aria-sort")).toBe("descending");
+      await head.click({ position: corner });
+      await expect.poll(() => head.getAttribute("aria-sort")).toBe("ascending");
       await page.reload();
       await page.waitForSelector("tbody tr[data-uuid]");
       expect(await head.getAttribute("aria-sort")).toBe("ascending");

@@ -35,7 +35,9 @@ describe.skipIf("missing" in chromium)(
     beforeAll(async () => {
       await ensureBuild();
       const folder = await mkdtemp(path.join(tmpdir(), "gpulse-fleet-"));
-      agent = await startAgent(["--source", "sim:2?seed=77", "--host-name", "scraped"]);
+      agent = await startAgent(
+        "--source sim:2?seed=77 --host-name scraped --machine-label room=2".split(" "),
+      );
       const [file, scrape] = [path.join(folder, "lose.yaml"), path.join(folder, "prometheus.yml")];
       await writeFile(file, scenario);
       await writeFile(
@@ -45,6 +47,7 @@ describe.skipIf("missing" in chromium)(
       up = await startUp(await freePort(), `sim:6?scenario=${file}`, [
         "--prometheus-config",
         scrape,
+        ..."--source host: --host-name own --machine-label room=1".split(" "),
       ]);
       browser = await openBrowser("path" in chromium ? chromium.path : "");
     }, 300_000);
@@ -132,6 +135,84 @@ describe.skipIf("missing" in chromium)(
       await page.locator("#filter").fill("rack=b7");
       await expect.poll(() => count(page)).toBe(2);
       await expect.poll(() => page.getByRole("link", { name: "Compare these" }).count()).toBe(1);
+      await page.context().close();
+    });
+
+    test("machines stand in their rooms, with totals, and lead to the page of a host", async () => {
+      const { page } = await open("?by=room");
+      const heads = page.locator(".heat-group p");
+      await expect.poll(() => heads.count(), { timeout: 30_000 }).toBe(2);
+      await expect.poll(() => heads.last().innerText()).toMatch(/^2\s+2 GPUs · [\d\s.]+k?W$/);
+      expect(await page.locator("tr.group").last().innerText()).toMatch(
+        /2 GPUs · \d active · .*\sk?W/,
+      );
+      await page.locator("a.host-link", { hasText: "scraped" }).first().click();
+      await page.waitForSelector(".host-gpus tbody tr");
+      expect(new URL(page.url()).searchParams.get("host")).toBe("scraped");
+      await page.context().close();
+    });
+
+    test("a host that only an exporter reports has its GPUs, and says what is missing instead of zeros", async () => {
+      const { page, complaints } = await openPage(
+        browser,
+        `${up.url}host?host=scraped&range=5m`,
+        {},
+        ".topology-picture a",
+      );
+      expect(await page.locator(".host-gpus tbody tr").count()).toBe(2);
+      expect(await page.locator("main").innerText()).toContain("Nothing reports the CPU, memory");
+      await expect
+        .poll(() => page.locator(".host-facts").innerText())
+        .toMatch(/room\s+2.*not described/s);
+      const titles = await page
+        .locator(".host-charts .chart h2, .host-charts .chart h3")
+        .allInnerTexts();
+      expect(titles.every((title) => title.startsWith("GPU "))).toBe(true);
+      expect(await page.locator(".topology-picture a").count()).toBe(2);
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    });
+
+    test("a host has its machine, kernel lines at the cursor of the charts, and its topology", async () => {
+      const line = "NVRM: Xid (PCI:0000:18:00): 31, pid=4242, name=python";
+      const posted = await fetch(`${up.url}api/events`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ kind: "kernel", title: line, labels: { host: "own" } }),
+      });
+      expect(posted.status).toBe(201);
+      const { page, complaints } = await openPage(
+        browser,
+        `${up.url}host?host=own&range=5m`,
+        {},
+        ".host-charts .chart .u-over",
+      );
+      for (const title of ["CPU", "Memory", "Network", "GPU utilisation"])
+        await page.getByRole("heading", { name: title, exact: true }).waitFor();
+      const row = page.locator(".host-events li", { hasText: line });
+      await row.getByRole("button").click();
+      await expect.poll(() => row.getAttribute("data-at-cursor")).toBe("");
+      // The charts read that instant, and a chart that is pointed at elsewhere takes it away.
+      await expect
+        .poll(() => page.locator(".chart th", { hasText: "at cursor" }).count())
+        .toBeGreaterThan(3);
+      await page
+        .locator(".host-charts .u-over")
+        .first()
+        .hover({ position: { x: 5, y: 20 } });
+      await expect.poll(() => row.getAttribute("data-at-cursor")).toBe(null);
+      await expect
+        .poll(() => page.locator(".topology > p").innerText(), { timeout: 30_000 })
+        .toMatch(/^6 GPUs on 1 NUMA node, 3 without a reported node\. 3 of them reach each other/);
+      const gpu = page.locator(".topology-picture a").first();
+      expect(await gpu.getAttribute("data-tip")).toMatch(
+        /^GPU 0: NVIDIA H200\nPCI 0000:18:00\.0\nPCIe 5 ×16/,
+      );
+      await gpu.click();
+      await page.waitForSelector('main[data-page="gpu"] .gpu-head');
+      await page.locator(".gpu-head").getByRole("link", { name: "own" }).click();
+      await page.waitForSelector(".host-gpus tbody tr");
+      expect(complaints).toEqual([]);
       await page.context().close();
     });
 

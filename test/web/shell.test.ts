@@ -129,6 +129,31 @@ describe.skipIf("missing" in chromium)(
       await page.context().close();
     });
 
+    test("a page that shows the present alone offers no time range", async () => {
+      const { page } = await open("serving?from=2026-01-01T00:00:00Z&to=2026-01-01T01:00:00Z");
+      await page.waitForSelector('.live-state[data-state="live"]');
+      expect(await page.locator(".time").count()).toBe(0);
+      expect(await page.locator(".live-state").innerText()).toContain("Live");
+      await page.keyboard.press("t");
+      await page.locator(".nav").getByRole("link", { name: "GPU", exact: true }).click();
+      await expect.poll(() => page.locator(".time").count()).toBe(1);
+      expect(await page.locator(".picker").count()).toBe(0);
+      await page.context().close();
+    });
+
+    test("type grows with a wall display", async () => {
+      const { page } = await open();
+      const size = (): Promise<number> =>
+        page.evaluate<number>("Number.parseFloat(getComputedStyle(document.body).fontSize)");
+      const sizes: number[] = [];
+      for (const width of [1_440, 2_560, 3_840]) {
+        await page.setViewportSize({ width, height: 1_080 });
+        sizes.push(await size());
+      }
+      expect(sizes.map((one) => Math.round(one))).toEqual([13, 17, 25]);
+      await page.context().close();
+    });
+
     test("Tab first meets the way past the navigation", async () => {
       const { page } = await open();
       await page.keyboard.press("Tab");

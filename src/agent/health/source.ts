@@ -16,6 +16,7 @@ import { host } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
+import type { KernelLine } from "../../sinks/kernel-log/line.ts";
 import type { PolledSource } from "../../sources/source.ts";
 import type { DriverLogAccess } from "../../view/health/judge.ts";
 import { type ListedReading, ReadingFrames } from "../../model/reading-frames.ts";
@@ -28,6 +29,8 @@ export interface HealthSourceOptions {
   readonly sysfs: string;
   /** `/dev/kmsg` where absent. */
   readonly kmsg?: string;
+  /** Called for each kernel line about a GPU that was written after this source was created. */
+  readonly onLine?: (line: KernelLine) => void;
   /** A single look: conditions count once they have held this long, and the log is read once. */
   readonly settleMs?: number;
 }
@@ -43,6 +46,7 @@ export class HealthSource implements PolledSource {
   readonly #watch: HealthWatch;
   readonly #frames = new ReadingFrames();
   readonly #closing = new AbortController();
+  readonly #startMs = systemNow().wallMs;
   #pending: { readonly line: GpuLine; readonly timeMs: number }[] = [];
   #driverLog: DriverLogAccess | undefined;
   #following: Promise<void> | undefined;
@@ -112,6 +116,8 @@ export class HealthSource implements PolledSource {
         const line = classify(record);
         if (line === undefined) return;
         const timeMs = Number(timeNs / 1_000_000n);
+        if (timeMs >= this.#startMs)
+          this.#options.onLine?.({ ...line, host: this.#options.hostName, timeNs });
         this.#pending.push({ line, timeMs });
         if (this.#pending.length > mostPending) this.#pending.shift();
       },

@@ -21,6 +21,10 @@ const runbookFile = isBuilt
   ? path.join(builtDir, "runbook.md")
   : at("../../../docs/runbook/README.md");
 
+const stackRunbookFile = isBuilt
+  ? path.join(builtDir, "runbook-stack.md")
+  : at("../../../docs/runbook/stack.md");
+
 /** As they are on disk, for `--rules` of a real Prometheus or a copy. */
 export function packRuleFiles(): readonly PackFile[] {
   return readdirSync(rulesDir)
@@ -30,3 +34,6 @@ export function packRuleFiles(): readonly PackFile[] {
 }
 
 export const packRunbook = (): string => readFileSync(runbookFile, "utf8");
+
+/** Of the rules of deploy/prometheus/rules/stack, which are not among the default ones. */
+export const stackRunbook = (): string => readFileSync(stackRunbookFile, "utf8");

@@ -1,5 +1,5 @@
 /** The runbook's sections by alert. */
-import { packRunbook } from "./files.ts";
+import { packRunbook, stackRunbook } from "./files.ts";
 
 export interface RunbookSection {
   readonly alert: string;
@@ -18,3 +18,20 @@ export function runbookSection(name: string): RunbookSection | undefined {
   const wanted = name.toLowerCase();
   return runbookSections().find(({ alert }) => alert.toLowerCase() === wanted);
 }
+
+export interface RunbookChapter {
+  readonly title: string;
+  readonly sections: readonly RunbookSection[];
+}
+
+/** Both runbooks by their headings of the second level, for the page. */
+export const runbookChapters = (
+  files: readonly string[] = [packRunbook(), stackRunbook()],
+): readonly RunbookChapter[] =>
+  files.flatMap((markdown) =>
+    markdown.split(/^(?=## )/m).flatMap((part) => {
+      const title = /^## (.+)$/m.exec(part)?.[1];
+      const sections = runbookSections(part);
+      return title === undefined || sections.length === 0 ? [] : [{ title, sections }];
+    }),
+  );

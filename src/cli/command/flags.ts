@@ -26,6 +26,11 @@ const shared = {
   boundWindow: () => settingOption(generalSettings.bound_window),
   tensorPrecision: () => settingOption(generalSettings.tensor_precision),
   hostName: () => settingOption(generalSettings.host_name),
+  machineLabel: () =>
+    new Option(
+      "--machine-label <name=value>",
+      "add this label to gpu_info and host_info, such as rack=b7; repeatable (default: none)",
+    ).argParser(collect),
   data: () => settingOption(hubSettings.data),
   store: () =>
     new Option(

@@ -9,6 +9,7 @@ import { GpulseError } from "../../base/error.ts";
 import { alertingKeys, ruleFilesKey } from "./alerting.ts";
 import { kernelLogKey } from "./kernel-log.ts";
 import { jobsKeys } from "./jobs.ts";
+import { machineLabelsKey } from "./machine-labels.ts";
 import { nodeTaintKeys } from "./node-taints.ts";
 import { podInfoKeys } from "./pod-info.ts";
 import { lakeKeys } from "./lake.ts";
@@ -65,6 +66,7 @@ export const configSchema = v.strictObject({
   bound_window: general.bound_window,
   tensor_precision: general.tensor_precision,
   host_name: general.host_name,
+  machine_labels: machineLabelsKey,
   log_level: general.log_level,
   sysfs: general.sysfs,
   procfs: general.procfs,

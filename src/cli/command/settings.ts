@@ -19,6 +19,7 @@ import { agentSettings, generalSettings, hubSettings } from "./table.ts";
 import { type AlertingFlags, type AlertingSettings, alertingSettings } from "./alerting.ts";
 import { type KernelLogFlags, kernelLogSettings } from "./kernel-log.ts";
 import { type JobsFlags, type JobsSettings, jobsSettings } from "./jobs.ts";
+import { type MachineLabels, machineLabelSettings } from "./machine-labels.ts";
 import { type NodeTaintFlags, type NodeTaintSettings, nodeTaintSettings } from "./node-taints.ts";
 import { type PodInfoFlags, type PodInfoSettings, podInfoSettings } from "./pod-info.ts";
 import { type LakeFlags, type LakeSettings, lakeSettings } from "./lake.ts";
@@ -37,6 +38,8 @@ export interface Settings {
   /** How FLOP/s and the bound are derived. */
   readonly activity: Required<ActivityOptions>;
   readonly hostName: string;
+  /** Of this machine, such as room and rack: on `gpu_info` and `host_info`. */
+  readonly machineLabels: MachineLabels;
   readonly logLevel: LogLevel;
   readonly sysfs: string;
   readonly procfs: string;
@@ -122,6 +125,7 @@ export interface FlagValues
   readonly config?: string;
   readonly source?: readonly string[];
   readonly compat?: readonly string[];
+  readonly machineLabel?: readonly string[];
   readonly store?: string;
   readonly prometheusConfig?: string;
   readonly retentionRule?: readonly string[];
@@ -158,6 +162,7 @@ export async function resolveSettings(
       precision: readSetting(generalSettings, "tensor_precision", flags, env, file),
     },
     hostName: readSetting(generalSettings, "host_name", flags, env, file) ?? hostname(),
+    machineLabels: machineLabelSettings(flags.machineLabel, file.machine_labels),
     logLevel: readSetting(generalSettings, "log_level", flags, env, file),
     sysfs: readSetting(generalSettings, "sysfs", flags, env, file),
     procfs: readSetting(generalSettings, "procfs", flags, env, file),

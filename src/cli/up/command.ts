@@ -21,6 +21,7 @@ export function declareUp(program: Command, io: CommandIo, finish: Finish): void
     );
   addFlags(command, [
     ...readingFlags,
+    "machineLabel",
     "port",
     "host",
     "compat",

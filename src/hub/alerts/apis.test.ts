@@ -41,6 +41,41 @@ async function ask({ app }: AlertApiFixture, method: Method, url: string, body?:
   };
 }
 
+test("the summary counts what fires, silenced and inhibited alerts apart", async () => {
+  const opened = await bench();
+  expect((await ask(opened, "GET", "/api/alert-summary")).body).toEqual({
+    active: [],
+    silenced: 0,
+    inhibited: 0,
+  });
+  const alert = (alertname: string, host: string) => ({
+    labels: { alertname, host, severity: alertname === "Down" ? "critical" : "warning" },
+  });
+  await ask(opened, "POST", "/api/v2/alerts", [
+    alert("Down", "a"),
+    alert("Hot", "a"),
+    alert("Hot", "b"),
+    alert("Hot", "c"),
+    alert("Loud", "d"),
+    { ...alert("Over", "e"), endsAt: new Date(Date.now() - 1_000).toISOString() },
+  ]);
+  await ask(opened, "POST", "/api/v2/silences", {
+    matchers: [{ name: "alertname", value: "Loud", isRegex: false, isEqual: true }],
+    startsAt: new Date(Date.now() - 1_000).toISOString(),
+    endsAt: new Date(Date.now() + 3_600_000).toISOString(),
+    createdBy: "a test",
+    comment: "none",
+  });
+  expect((await ask(opened, "GET", "/api/alert-summary")).body).toEqual({
+    active: [
+      { name: "Hot", severity: "warning", count: 2 },
+      { name: "Down", severity: "critical", count: 1 },
+    ],
+    silenced: 1,
+    inhibited: 1,
+  });
+});
+
 test("what is reported is found again with its state, its receivers and what keeps it quiet", async () => {
   const opened = await bench();
   const reported = [

@@ -18,6 +18,7 @@ import { addTargets } from "./targets.ts";
 import { addAlertApis } from "../alerts/apis.ts";
 import { addBacktest } from "../alerts/backtest-api.ts";
 import { addRules } from "../alerts/rules-api.ts";
+import { addAlertSummary } from "../alerts/summary.ts";
 import { addReceivers } from "../receive/receivers.ts";
 
 const shedRetrySeconds = 5;
@@ -59,8 +60,10 @@ export async function addApi(
     await addReceivers(api, context);
     if (context.agents !== undefined) addAgentList(api, context.agents);
   });
-  if (context.alerting !== undefined)
+  if (context.alerting !== undefined) {
     await addAlertApis(app, context.alerting.sink, context, quota);
+    addAlertSummary(app, context.alerting, context.nowMs);
+  }
 }
 
 function failureOf(thrown: unknown): PrometheusApiError {

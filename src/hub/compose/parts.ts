@@ -102,7 +102,7 @@ export async function openParts(
   if (hubLake.jobTable !== undefined) parts.push(hubLake.jobTable);
   const writer = fanOut(history, [...outgoing.sampleSinks, ...lake.sinks], jobs?.take);
   const collector = createCollector(settings, sources, io, log, {
-    ...openHealth(settings, sources),
+    ...openHealth(settings, sources, (line) => timeline.addKernelLine(line)),
     lagEveryMs: lagResolutionMs.hub,
     memoryLimitBytes: storage.api.budgets?.limit.bytes,
     sinks:

@@ -1,10 +1,11 @@
-/** What happened, as the timeline keeps it: alerts, anomalies, XIDs, devices that come and go, deployments and notes. */
+/** What happened, as the timeline stores it: alerts, anomalies, XIDs, devices that come and go, kernel lines, deployments and notes. */
 
 export const eventKinds = [
   "alert",
   "anomaly",
   "xid",
   "device",
+  "kernel",
   "deployment",
   "annotation",
 ] as const;

@@ -79,7 +79,8 @@ async function hub(onAlert: readonly AlertActionSettings[] = []) {
       await close();
     },
     timeline,
-    get: async (url: string) => app.inject({ url, headers: { host: "localhost" } }),
+    get: async (url: string, headers: Record<string, string> = {}) =>
+      app.inject({ url, headers: { host: "localhost", ...headers } }),
     post: async (url: string, payload: object, headers: Record<string, string> = {}) =>
       app.inject({ method: "POST", url, payload, headers: { host: "localhost", ...headers } }),
   };
@@ -383,6 +384,22 @@ test("the runbook is served, section by section", async () => {
   expect((await one.get("/runbook/GpuLost")).body).toContain("**Fix.**");
   expect((await one.get("/runbook/nothing")).statusCode).toBe(404);
   expect((await one.get("/runbook")).body).toContain("/runbook/gpuidle\n");
+  const { chapters } = (await one.get("/api/runbook")).json<{
+    chapters: { title: string; sections: { alert: string; text: string }[] }[];
+  }>();
+  expect(chapters.map(({ title }) => title)).toEqual(
+    expect.arrayContaining(["Heat", "Application"]),
+  );
+  expect(chapters[0]?.sections[0]?.text).toMatch(/^### GpuHot\n/);
+  const headers = { accept: "text/html,*/*" };
+  for (const [url, to] of [
+    ["/runbook/GpuHot", "../runbooks?alert=gpuhot"],
+    ["/runbook/gatewayslow", "../runbooks?alert=gatewayslow"],
+    ["/runbook", "runbooks"],
+  ] as const) {
+    const answer = await one.get(url, headers);
+    expect([answer.statusCode, answer.headers.location]).toEqual([302, to]);
+  }
 });
 
 function isRunning(pid: number): boolean {

@@ -1,7 +1,7 @@
 /** `/api/events`, `POST /alert` and the runbook: what happened, who reports on it, and what to do about it. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
-import { runbookSection, runbookSections } from "../../alerting/pack/runbook.ts";
+import { runbookChapters, runbookSections } from "../../alerting/pack/runbook.ts";
 import { checkValue } from "../../config/check.ts";
 import type { EventStore } from "./store.ts";
 import { type EventKind, eventKinds, eventSeverities, type TimelineEvent } from "./event.ts";
@@ -212,20 +212,30 @@ export function eventJson(event: TimelineEvent): Readonly<Record<string, unknown
   };
 }
 
-/** Where the links in messages lead: the section of an alert as plain text, which every browser shows. */
+/**
+ * Where the links in messages lead: a browser is sent to the runbook's page, other clients get the section as plain text. The page
+ * reads every section from `/api/runbook`.
+ */
 function addRunbook(app: FastifyInstance): void {
   const plain = "text/plain; charset=utf-8";
-  app.get("/runbook", async (_request, reply) =>
-    reply.type(plain).send(
-      `${runbookSections()
-        .map(({ alert }) => `/runbook/${alert.toLowerCase()}`)
-        .join("\n")}\n`,
-    ),
+  const isBrowser = ({ headers }: FastifyRequest): boolean =>
+    headers.accept?.includes("text/html") === true;
+  app.get("/api/runbook", async (_request, reply) =>
+    noStore(reply).send({ chapters: runbookChapters() }),
   );
+  app.get("/runbook", async (request, reply) => {
+    if (isBrowser(request)) return reply.redirect("runbooks", 302);
+    const names = runbookSections().map(({ alert }) => `/runbook/${alert.toLowerCase()}`);
+    return reply.type(plain).send(`${names.join("\n")}\n`);
+  });
   app.get<{ Params: { alert: string } }>("/runbook/:alert", async (request, reply) => {
-    const section = runbookSection(request.params.alert);
+    const name = request.params.alert.toLowerCase();
+    const sections = runbookChapters().flatMap((chapter) => chapter.sections);
+    const section = sections.find(({ alert }) => alert.toLowerCase() === name);
     if (section === undefined)
       return reply.code(404).send({ error: "The runbook has no such alert: /runbook lists them." });
+    if (isBrowser(request))
+      return reply.redirect(`../runbooks?alert=${section.alert.toLowerCase()}`, 302);
     return reply.type(plain).send(`${section.text}\n`);
   });
 }

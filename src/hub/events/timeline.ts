@@ -6,6 +6,7 @@ import type { TimelineEvent } from "./event.ts";
 import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
+import { type KernelLine, kernelLineEvent } from "../../sinks/kernel-log/line.ts";
 import type { Agent, AgentState } from "../agents/agent.ts";
 import type { AlertSink } from "../alerts/sink.ts";
 import { AlertActions } from "./actions.ts";
@@ -26,6 +27,8 @@ export interface TimelineOptions {
 
 const lookEveryMs = 2_000;
 const deliveriesLookedAt = 100;
+/** In an hour: a driver that repeats itself must not push alerts out of the timeline. */
+const mostKernelLines = 1_000;
 
 export class Timeline implements EventRoutesContext {
   readonly store: EventStore;
@@ -37,6 +40,7 @@ export class Timeline implements EventRoutesContext {
   readonly #ends: (() => void)[] = [];
   #recordedMs = Number.NEGATIVE_INFINITY;
   #isFailing = false;
+  #kernelLines = { hour: 0, count: 0 };
 
   constructor(options: TimelineOptions) {
     const { nowMs, log, dataDir } = options;
@@ -57,6 +61,16 @@ export class Timeline implements EventRoutesContext {
     this.#ends.push(
       frames.subscribe((delivery) => this.#carefully(() => this.#devices.take(delivery))),
     );
+  }
+
+  /** A line of this machine's kernel log about a GPU. */
+  addKernelLine(line: KernelLine): void {
+    const timeMs = Number(line.timeNs / 1_000_000n);
+    const hour = Math.floor(timeMs / 3_600_000);
+    if (hour !== this.#kernelLines.hour) this.#kernelLines = { hour, count: 0 };
+    this.#kernelLines.count += 1;
+    if (this.#kernelLines.count > mostKernelLines) return;
+    this.#carefully(() => this.store.add({ ...kernelLineEvent(line), timeMs }));
   }
 
   /** Alerts that go through this sink are on the timeline, and so is who was notified. */

@@ -70,7 +70,7 @@ export const gpu = {
     },
   }),
   info: device("gpu_info", {
-    help: "Identity of the GPU; the value is always 1.",
+    help: "Identity of the GPU, with the labels that --machine-label sets; the value is always 1.",
     labels: [
       { name: "vendor", help: "Who made it.", values: vendors },
       { name: "model", help: "Marketing name as the device or driver reports it." },
@@ -78,6 +78,7 @@ export const gpu = {
       { name: "vbios", help: "Firmware version of the board." },
       { name: "pci_bus_id", help: "domain:bus:device.function, lower case." },
       { name: "parent", help: "uuid of the GPU this is an instance of; absent on a whole GPU." },
+      { name: "numa_node", help: "NUMA node of its slot; absent where the machine reports none." },
       {
         name: "simulated",
         help: "true where the numbers come from the simulator; absent on real hardware.",

@@ -80,7 +80,7 @@ export const host = {
     ],
   }),
   info: machine("host_info", {
-    help: "The machine; the value is always 1.",
+    help: "The machine, with the labels that --machine-label sets; the value is always 1.",
     labels: [
       { name: "system", help: "Operating system as it calls itself." },
       { name: "kernel", help: "Kernel release." },

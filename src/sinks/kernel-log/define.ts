@@ -97,6 +97,17 @@ const lokiOptions = v.strictObject({
 });
 export type LokiUrlOptions = InferOutput<typeof lokiOptions>;
 
+const hubOptions = v.strictObject({
+  url: v.pipe(text("an address such as //hub:9410"), v.description("The hub.")),
+  timeout: v.optional(
+    v.pipe(durationMs(100, 600_000), v.description("How long one request may take.")),
+    "10s",
+  ),
+  ...httpOptions,
+  ...reading,
+});
+export type HubLineOptions = InferOutput<typeof hubOptions>;
+
 function define<Schema extends GenericSchema>(
   definition: KernelLogDefinition<Schema>,
 ): KernelLogDefinition<Schema> {
@@ -122,7 +133,27 @@ const loki = (scheme: "http" | "https"): KernelLogDefinition =>
     },
   });
 
+const hub = (scheme: "http" | "https"): KernelLogDefinition =>
+  define({
+    name: `hub+${scheme}`,
+    summary: `To the event timeline of a hub over ${scheme === "http" ? "HTTP" : "HTTPS"}: its host page shows the lines beside the charts.`,
+    mainOption: "url",
+    options: hubOptions,
+    examples: [
+      {
+        url: `hub+${scheme}://hub:9410?bearer_token_file=/etc/gpulse/token`,
+        description: "with a token of scope push",
+      },
+    ],
+    open: async (options, context) => {
+      const { openHubLines } = await import("./hub-lines.ts");
+      return openHubLines(scheme, options, context);
+    },
+  });
+
 export const kernelLogTargets: readonly KernelLogDefinition[] = [
+  hub("http"),
+  hub("https"),
   loki("http"),
   loki("https"),
   define({

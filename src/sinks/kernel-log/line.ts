@@ -25,3 +25,30 @@ export function detailsOf(line: KernelLine): Record<string, string> {
     ...(line.event === undefined ? {} : { event: line.event }),
   };
 }
+
+/** A line as an event of the hub's timeline. Its key is the same each time it is sent. */
+export interface KernelLineEvent {
+  readonly kind: "kernel";
+  readonly severity: "info" | "warning" | "critical";
+  readonly title: string;
+  readonly text?: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly key: string;
+}
+
+const maxTitle = 300;
+const maxText = 4_000;
+
+export function kernelLineEvent(line: KernelLine): KernelLineEvent {
+  const { text, host, vendor, level, timeNs } = line;
+  const severity =
+    level === "critical" ? "critical" : level === "info" || level === "debug" ? "info" : "warning";
+  return {
+    kind: "kernel",
+    severity,
+    title: text.slice(0, maxTitle).trim() || "empty line",
+    ...(text.length > maxTitle ? { text: text.slice(0, maxText) } : {}),
+    labels: { host, vendor, ...detailsOf(line) },
+    key: `kernel:${host}:${timeNs}`,
+  };
+}

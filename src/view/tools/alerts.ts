@@ -120,6 +120,7 @@ const eventKinds = [
   "anomaly",
   "xid",
   "device",
+  "kernel",
   "deployment",
   "annotation",
 ] as const;
@@ -144,7 +145,7 @@ export const listEvents = defineTool({
   name: "list_events",
   title: "Events",
   description:
-    "The timeline, newest first: alerts, anomalies, Xid errors, GPUs that appeared or were lost, deployments and notes. Answers what changed before a problem began.",
+    "The timeline, newest first: alerts, anomalies, Xid errors, GPUs that appeared or were lost, kernel log lines about GPUs, deployments and notes. Answers what changed before a problem began.",
   input: v.strictObject({
     from: text(`Start (default: 24h ago): ${timeHint}.`),
     to: text(`End (default: now): ${timeHint}.`),

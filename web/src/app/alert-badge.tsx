@@ -1,40 +1,39 @@
-/** How many alerts fire: in the header of every page, and before the title of the tab. */
-import { computed, signal } from "@preact/signals";
+/** How many alerts fire: in the header of every page, and before the title of the tab. Silenced and inhibited ones do not count. */
+import { computed } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { useNow } from "../query/use-fetch.ts";
+import { type AlertSummary, severityLevel } from "../../../src/view/alert-summary.ts";
+import { alertSummary } from "../query/alert-summary.ts";
+import { useJson } from "../query/use-fetch.ts";
 import { hrefOf } from "../view-state/address.ts";
 
 const EVERY_MS = 10_000;
-const QUERY = 'count by (severity) (ALERTS{alertstate="firing"})';
 
-/** Undefined until the hub has answered: unknown is not none. */
-const firing = signal<ReadonlyMap<string, number> | undefined>(undefined);
-
+/** Undefined while it is not known. */
 export const firingCount = computed(() =>
-  firing.value === undefined
-    ? undefined
-    : [...firing.value.values()].reduce((sum, count) => sum + count, 0),
+  alertSummary.value?.active.reduce((sum, { count }) => sum + count, 0),
 );
 
 export function AlertBadge() {
-  const { value } = useNow(QUERY, EVERY_MS);
+  const { value } = useJson<AlertSummary>("api/alert-summary", EVERY_MS);
   useEffect(() => {
-    if (value !== undefined)
-      firing.value = new Map(
-        value.samples.map((one) => [one.labels["severity"] ?? "", one.value] as const),
-      );
+    if (value !== undefined) alertSummary.value = value;
   }, [value]);
+  const summary = alertSummary.value;
   const count = firingCount.value ?? 0;
-  if (count === 0) return null;
-  const isCritical = ["critical", "page", "error"].some((one) => (firing.value?.get(one) ?? 0) > 0);
+  if (summary === undefined || count === 0) return null;
+  const isCritical = summary.active.some(({ severity }) => severityLevel(severity) === "bad");
   const says = `${count} ${count === 1 ? "alert fires" : "alerts fire"}`;
+  const quiet = [
+    summary.silenced > 0 ? `${summary.silenced} silenced` : "",
+    summary.inhibited > 0 ? `${summary.inhibited} inhibited` : "",
+  ].filter((part) => part !== "");
   return (
     <a
       class="alert-badge"
       data-level={isCritical ? "bad" : "warn"}
       href={hrefOf("alerts")}
       aria-label={says}
-      data-tip={says}
+      data-tip={[says, ...quiet].join("\n")}
     >
       {count > 999 ? "999+" : count}
     </a>

@@ -10,6 +10,7 @@ import { AlertBadge } from "./alert-badge.tsx";
 import { helpOpen } from "./help.tsx";
 import { Nav } from "./nav.tsx";
 import { paletteOpen } from "./palette-loader.tsx";
+import { usesTime } from "./routes.ts";
 import { TimePicker } from "./time-picker.tsx";
 
 export function Header() {
@@ -25,7 +26,7 @@ export function Header() {
       <span class="spacer" />
       <AlertBadge />
       <LiveState />
-      <TimePicker />
+      {usesTime.value && <TimePicker />}
       <button
         type="button"
         class="quiet key"
@@ -73,18 +74,15 @@ export function Header() {
 function LiveState() {
   const state = liveness.value;
   const old = formatAge(silentMs.value);
+  const isPast = usesTime.value && range.value.kind === "between";
   const says = {
     connecting: "Connecting…",
-    live: range.value.kind === "between" ? "Past" : "Live",
+    live: isPast ? "Past" : "Live",
     stale: `Stale: numbers are ${old} old`,
     lost: fleet.value === undefined ? "Reconnecting…" : `Reconnecting: numbers are ${old} old`,
   }[state];
   return (
-    <span
-      class="live-state"
-      data-state={state}
-      data-past={range.value.kind === "between" ? "" : undefined}
-    >
+    <span class="live-state" data-state={state} data-past={isPast ? "" : undefined}>
       <span class="dot" aria-hidden="true" />
       <span>{says}</span>
       <span class="unseen" role="status">

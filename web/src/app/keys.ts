@@ -4,7 +4,7 @@ import { density } from "../view-state/preferences.ts";
 import { goLive, pickerOpen, refreshNow, shift, zoomOut } from "../view-state/time.ts";
 import { helpOpen } from "./help.tsx";
 import { paletteOpen } from "./palette-loader.tsx";
-import { routes } from "./routes.ts";
+import { routes, usesTime } from "./routes.ts";
 import { addShortcuts } from "./shortcuts.ts";
 
 export function startKeys(): void {
@@ -16,7 +16,11 @@ export function startKeys(): void {
         says: label,
         run: () => goTo(name),
       })),
-      { keys: ["t"], says: "time range", run: () => void (pickerOpen.value = true) },
+      {
+        keys: ["t"],
+        says: "time range",
+        run: () => void (pickerOpen.value = usesTime.peek()),
+      },
       {
         keys: ["[", "]"],
         says: "back and forward in time",

@@ -7,6 +7,7 @@ export function Nav() {
   return (
     <nav class="nav" aria-label="Pages">
       {routes
+        .filter(({ isOutsideNav }) => isOutsideNav !== true)
         .filter(({ name }) => name !== "system" || !isShared.value)
         .map(({ name, label }) => (
           <a key={name} href={hrefOf(name)} aria-current={page.value === name ? "page" : undefined}>

@@ -47,7 +47,7 @@ export function paletteEntries(): readonly PaletteEntry[] {
     ...hosts.map((host): PaletteEntry => ({
       kind: "host",
       label: host,
-      run: () => goTo("fleet", { q: host }),
+      run: () => goTo("host", { host }),
     })),
     ...catalogue.map(({ name, help }): PaletteEntry => ({
       kind: "metric",

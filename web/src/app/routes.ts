@@ -1,23 +1,31 @@
 /** The pages: name, place in the navigation, key, and how each is loaded when it is first opened. Adding one is one line. */
 import type { ComponentType } from "preact";
+import { computed } from "@preact/signals";
 import type { PageName } from "../../../src/hub/page-names.ts";
+import { page } from "../view-state/address.ts";
 
 export interface PageRoute {
   readonly name: PageName;
   readonly label: string;
   /** Pressed after `g`. */
   readonly key: string;
+  /** Shows the present whatever range is chosen, so the time picker is not offered. */
+  readonly isTimeless?: boolean;
+  /** Reached from other pages and the palette alone. */
+  readonly isOutsideNav?: boolean;
   readonly load: () => Promise<{ readonly Page: ComponentType }>;
 }
 
 export const routes: readonly PageRoute[] = [
   { name: "fleet", label: "Fleet", key: "f", load: () => import("../pages/fleet/page.tsx") },
   { name: "gpu", label: "GPU", key: "g", load: () => import("../pages/gpu/page.tsx") },
+  { name: "host", label: "Host", key: "h", load: () => import("../pages/host/page.tsx") },
   { name: "jobs", label: "Jobs", key: "j", load: () => import("../pages/jobs/page.tsx") },
   {
     name: "serving",
     label: "Serving",
     key: "v",
+    isTimeless: true,
     load: () => import("../pages/serving/page.tsx"),
   },
   { name: "compare", label: "Compare", key: "c", load: () => import("../pages/compare/page.tsx") },
@@ -31,7 +39,18 @@ export const routes: readonly PageRoute[] = [
     load: () => import("../pages/analytics/page.tsx"),
   },
   { name: "system", label: "System", key: "s", load: () => import("../pages/system/page.tsx") },
+  {
+    name: "runbooks",
+    label: "Runbooks",
+    key: "r",
+    isTimeless: true,
+    isOutsideNav: true,
+    load: () => import("../pages/runbooks/page.tsx"),
+  },
 ];
 
 export const routeOf = (name: PageName): PageRoute | undefined =>
   routes.find((route) => route.name === name);
+
+/** Whether the page in view follows the chosen range. */
+export const usesTime = computed(() => routeOf(page.value)?.isTimeless !== true);

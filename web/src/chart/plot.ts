@@ -11,7 +11,11 @@ import { drawLineLabels } from "./line-labels.ts";
 import { watchTouch } from "./touch.ts";
 import type { ChartData, ChartLimit, ChartLine, ChartStyle } from "./model.ts";
 
-const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+/** Grows with the page's text on a wall display, as far as the labels fit beside the plot. */
+function axisFont(): string {
+  const rootPx = Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
+  return `${Math.min(14, (11 * rootPx) / 16)}px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif`;
+}
 const LEAST_DRAG_PX = 5;
 const NARROW_PX = 480;
 
@@ -103,7 +107,7 @@ export class Plot {
     const [muted, grid] = [colour("var(--muted)"), colour("var(--line)")];
     const axis = {
       stroke: muted,
-      font: FONT,
+      font: axisFont(),
       ticks: { show: false },
       grid: { stroke: grid, width: 1 },
     };

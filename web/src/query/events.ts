@@ -17,15 +17,18 @@ export interface HubEvent {
 const EVERY_MS = 30_000;
 let absent = false;
 
+/** `match`: a selector of the events' labels; all of them where not given. */
 export async function eventsIn(
   { fromMs, toMs }: TimeWindow,
   signal?: AbortSignal,
+  match?: string,
 ): Promise<readonly HubEvent[]> {
   if (absent) return [];
   try {
     const query = new URLSearchParams({
       start: String(fromMs / 1_000),
       end: String(toMs / 1_000),
+      ...(match === undefined ? {} : { "match[]": match }),
     });
     return readEvents(await getJson(`api/events?${query.toString()}`, signal));
   } catch (thrown) {
@@ -52,8 +55,11 @@ export function useEvents(
       .catch(() => undefined);
     return () => abort.abort();
   }, [fromMs, toMs]);
-  return events.filter(({ labels }) => wanted(labels));
+  return events.filter((event) => isMark(event) && wanted(event.labels));
 }
+
+/** What a driver writes while all is well stands in the list of the host page, not on every chart. */
+const isMark = ({ kind, level }: HubEvent): boolean => kind !== "kernel" || level !== "note";
 
 function readEvents(body: unknown): HubEvent[] {
   const data = isRecord(body) && isRecord(body["data"]) ? body["data"] : body;

@@ -2,6 +2,7 @@
 import { FIRST_LOAD_ID, type FirstLoad, type GpuWindow } from "../../../src/view/first-load.ts";
 import type { WireFleet } from "../../../src/view/live/protocol.ts";
 import { range } from "../view-state/time.ts";
+import { alertSummary } from "./alert-summary.ts";
 import { type Matrix, readNumber } from "./columns.ts";
 import type { RangeResult } from "./use-range.ts";
 
@@ -17,6 +18,7 @@ export function readFirstLoad(): WireFleet | undefined {
   const data = JSON.parse(element.textContent ?? "") as FirstLoad;
   element.remove();
   gpu = data.gpu;
+  alertSummary.value = data.alerts;
   setTimeout(() => {
     gpu = undefined;
   }, FORGET_AFTER_MS);

@@ -7,6 +7,7 @@ import type {
 } from "../../../src/view/explain/explanation.ts";
 import { formatEvidence, formatSigmas, formatSince } from "../../../src/view/explain/quantity.ts";
 import { useJson } from "../query/use-fetch.ts";
+import { runbookHref } from "../format/runbook-link.ts";
 import { hrefOf } from "../view-state/address.ts";
 import { formatInstant } from "../view-state/range.ts";
 import "./explain.css";
@@ -103,9 +104,7 @@ function Cause({ cause, timeMs }: { cause: ExplainedCause; timeMs: number }) {
       )}
       <p>
         <span class="unit">Fix:</span> {runbook.step}{" "}
-        <a href={runbook.href.replace(/^\//, "")} target="_blank" rel="noreferrer">
-          Runbook
-        </a>
+        <a href={runbookHref(runbook.href) ?? runbook.href}>Runbook</a>
       </p>
     </li>
   );

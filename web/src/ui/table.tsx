@@ -118,15 +118,15 @@ function Head<Row>({
               : "ascending"
             : "none"
       }
+      // The whole cell sorts; the button's clicks and keys arrive here too.
+      onClick={
+        by === undefined ? undefined : () => setSort(nextTableSort(sort, key, numeric === true))
+      }
     >
       {by === undefined ? (
         label
       ) : (
-        <button
-          type="button"
-          data-tip={tip}
-          onClick={() => setSort(nextTableSort(sort, key, numeric === true))}
-        >
+        <button type="button" data-tip={tip}>
           {label}
           <span class="arrow" aria-hidden="true">
             {chosen ? (sort.descending ? "↓" : "↑") : ""}

@@ -1,11 +1,12 @@
 /** Frames from a fleet: a layout per tier, made once, and numbers written in its order. */
 import { gpu as metrics, type MetricEntry, ml, type Tier } from "../../../model/catalogue/index.ts";
 import { type Frame, FrameWriter } from "../../../model/frame.ts";
-import { labelSet } from "../../../model/labels.ts";
+import { labelSet, withLabels } from "../../../model/labels.ts";
 import { type Layout, LayoutBuilder, type Series } from "../../../model/layout.ts";
 import type { SimFleet } from "../fleet/fleet.ts";
 import { type Histogram, jobKinds, jobOutcomes, type Tally } from "../workloads/workload.ts";
 import { deviceInfoLabels, deviceLabels } from "../../../model/device.ts";
+import { gpusPerMachine } from "../fleet/build.ts";
 import { isAsleep, type SimGpu } from "../fleet/gpu.ts";
 import { countsWork } from "../workloads/make.ts";
 import type { GpuModel } from "../physics/model.ts";
@@ -63,6 +64,13 @@ function countUpTo({ counts }: Histogram, upTo: number): number {
   let sum = 0;
   for (let at = 0; at <= upTo; at++) sum += counts[at] ?? 0;
   return sum;
+}
+
+/** A machine of more than four datacentre GPUs has two sockets with half of them each. */
+function numaNodeOf({ model, device }: SimGpu, onMachine: number): string | undefined {
+  if (model.kind !== "datacentre") return undefined;
+  const place = device.index % gpusPerMachine;
+  return onMachine > gpusPerMachine / 2 && place >= gpusPerMachine / 2 ? "1" : "0";
 }
 
 export class Emitter {
@@ -130,7 +138,8 @@ export class Emitter {
   #addIdentity(builder: LayoutBuilder): void {
     for (const { gpus } of this.#fleet.machines) {
       for (const gpu of gpus) {
-        builder.add(metrics.info, deviceInfoLabels(gpu.device, this.#host));
+        const info = deviceInfoLabels(gpu.device, this.#host);
+        builder.add(metrics.info, withLabels(info, { numa_node: numaNodeOf(gpu, gpus.length) }));
         if (gpu.model.kind !== "datacentre") continue;
         for (const peer of gpus) {
           if (peer === gpu || peer.model !== gpu.model) continue;

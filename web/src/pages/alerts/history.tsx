@@ -88,6 +88,7 @@ const columns: readonly TableColumn<ApiDelivery>[] = [
   {
     key: "status",
     label: "Of",
+    by: ({ group, status }) => `${group["alertname"] ?? "alerts"} ${status}`,
     cell: ({ group, status, alerts }) => (
       <>
         <strong>{group["alertname"] ?? "alerts"}</strong> {status}
@@ -110,6 +111,7 @@ const columns: readonly TableColumn<ApiDelivery>[] = [
   {
     key: "why",
     label: "Why",
+    by: ({ why }) => why,
     cell: ({ why, attempts }) => (
       <>
         {why ?? ""}

@@ -1,5 +1,5 @@
 /** Firing alerts in their notification groups, the most severe first; silenced and inhibited alerts with the reason. */
-import { webLink } from "../../format/link.ts";
+import { runbookHref } from "../../format/runbook-link.ts";
 import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { type FetchState, useJson } from "../../query/use-fetch.ts";
@@ -159,6 +159,8 @@ function Group({
   );
 }
 
+const outside = { target: "_blank", rel: "noreferrer" };
+
 const describe = (labels: LabelMap): string =>
   Object.entries(labels)
     .map(([name, value]) => `${name} ${value}`)
@@ -179,7 +181,7 @@ function Row({
   const name = labels["alertname"] ?? "alert";
   const suppressed = status.state === "suppressed";
   const level = suppressed ? undefined : levelOf(labels["severity"]);
-  const runbook = webLink(annotations["runbook_url"]);
+  const runbook = runbookHref(annotations["runbook_url"]);
   return (
     <li data-level={level} data-alert={name}>
       <p class="what">
@@ -196,7 +198,7 @@ function Row({
           Chart
         </a>
         {runbook !== undefined && (
-          <a class="quiet" href={runbook} target="_blank" rel="noreferrer">
+          <a class="quiet" href={runbook} {...(runbook.startsWith("http") ? outside : {})}>
             Runbook
           </a>
         )}

@@ -156,6 +156,7 @@ const columns: readonly TableColumn<ListedRule>[] = [
   {
     key: "expr",
     label: "Expression",
+    by: ({ query }) => query,
     rowTip: ({ query }) => query,
     cell: ({ query }) => <code class="expr">{query}</code>,
   },

@@ -1,5 +1,6 @@
 /** What is wrong, before anything else; nothing at all where nothing is. */
-import { useAlerts } from "../../query/alerts.ts";
+import { countAlerts } from "../../../../src/view/alert-summary.ts";
+import { alertSummary } from "../../query/alert-summary.ts";
 import { severalHosts } from "../../query/known-gpus.ts";
 import { fleetGpus, pastAlerts } from "./moment.ts";
 import { Banner } from "../../ui/banner.tsx";
@@ -11,8 +12,12 @@ const MOST_LINES = 4;
 const MOST_NAMED = 4;
 
 export function AttentionBanner() {
-  const current = useAlerts().value ?? [];
-  const alerts = alertLine(pastAlerts.value ?? current);
+  const past = pastAlerts.value;
+  const alerts = alertLine(
+    past === undefined
+      ? (alertSummary.value?.active ?? [])
+      : countAlerts(past.map(({ labels }) => new Map(Object.entries(labels)))),
+  );
   const lines = findAttention(fleetGpus.value);
   const more = lines.slice(MOST_LINES);
   if (lines.length === 0 && alerts === undefined) return null;

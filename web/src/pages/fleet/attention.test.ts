@@ -1,14 +1,6 @@
 import { expect, test } from "vitest";
 import { sampleGpu } from "../../../../test/fixtures/web/sample-gpu.ts";
-import type { ActiveAlert } from "../../query/alert.ts";
 import { alertLine, findAttention } from "./attention.ts";
-
-const alert = (alertname: string, severity: string, state: ActiveAlert["state"] = "firing") => ({
-  labels: { alertname, severity },
-  annotations: {},
-  state,
-  activeAt: "",
-});
 
 test("the worst comes first, the same problem is one line, and usual states are left out", () => {
   const lines = findAttention([
@@ -30,9 +22,13 @@ test("uncorrectable ECC errors are one line, however many each GPU has", () => {
   expect(lines.map(({ title, gpus }) => [title, gpus.length])).toEqual([["ECC", 2]]);
 });
 
-test("alerts are counted by name; pending ones and mere notes are left out", () => {
-  expect(alertLine([alert("A", "info"), alert("B", "critical", "pending")])).toBe(undefined);
+test("alerts are counted by name; mere notes are left out", () => {
+  expect(alertLine([{ name: "A", severity: "info", count: 3 }])).toBe(undefined);
   expect(
-    alertLine([alert("Hot", "warning"), alert("Hot", "warning"), alert("Lost", "critical")]),
+    alertLine([
+      { name: "Hot", severity: "warning", count: 1 },
+      { name: "Lost", severity: "critical", count: 1 },
+      { name: "Hot", severity: "critical", count: 1 },
+    ]),
   ).toEqual({ level: "bad", count: 3, names: ["Hot ×2", "Lost"] });
 });

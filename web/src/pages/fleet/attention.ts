@@ -6,7 +6,7 @@ import {
   statusBadges,
   temperatureLevel,
 } from "../../../../src/view/gpu-status.ts";
-import { type ActiveAlert, levelOfAlert } from "../../query/alert.ts";
+import { type AlertCount, severityLevel } from "../../../../src/view/alert-summary.ts";
 
 export interface Attention {
   readonly level: "warn" | "bad";
@@ -56,22 +56,16 @@ export interface AlertLine {
   readonly names: readonly string[];
 }
 
-/** Firing ones only: what is pending may well go away by itself. */
-export function alertLine(alerts: readonly ActiveAlert[]): AlertLine | undefined {
-  const firing = alerts.filter(
-    (alert) => alert.state === "firing" && levelOfAlert(alert) !== "note",
-  );
-  if (firing.length === 0) return undefined;
-  const counts = new Map<string, number>();
-  for (const { labels } of firing) {
-    const name = labels["alertname"] ?? "alert";
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  const levels = firing.map(levelOfAlert).sort((one, other) => rank[other] - rank[one]);
+/** What is only information is no problem. */
+export function alertLine(active: readonly AlertCount[]): AlertLine | undefined {
+  const loud = active.filter(({ severity }) => severityLevel(severity) !== "note");
+  if (loud.length === 0) return undefined;
+  const byName = new Map<string, number>();
+  for (const { name, count } of loud) byName.set(name, (byName.get(name) ?? 0) + count);
   return {
-    level: levels[0] ?? "warn",
-    count: firing.length,
-    names: [...counts]
+    level: loud.some(({ severity }) => severityLevel(severity) === "bad") ? "bad" : "warn",
+    count: loud.reduce((sum, { count }) => sum + count, 0),
+    names: [...byName]
       .sort(([, one], [, other]) => other - one)
       .map(([name, count]) => (count === 1 ? name : `${name} ×${count}`)),
   };

@@ -83,15 +83,12 @@ function Head({ column }: { column: FleetColumn }) {
       scope="col"
       class={classOf(column)}
       aria-sort={by ? (sort.value.descending ? "descending" : "ascending") : "none"}
+      // The whole cell sorts; the button's clicks and keys arrive here too.
+      onClick={() => {
+        sort.value = nextSort(sort.value, key);
+      }}
     >
-      <button
-        type="button"
-        aria-label={says}
-        data-tip={helpOf(column)}
-        onClick={() => {
-          sort.value = nextSort(sort.value, key);
-        }}
-      >
+      <button type="button" aria-label={says} data-tip={helpOf(column)}>
         {label}
         <span class="arrow" aria-hidden="true">
           {by ? (sort.value.descending ? "↓" : "↑") : ""}

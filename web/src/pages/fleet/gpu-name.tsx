@@ -41,7 +41,11 @@ export function GpuName({ gpu }: { gpu: Gpu }) {
       >
         <span aria-hidden="true">↗</span>
       </a>
-      {severalHosts.value && <span class="unit">{device.host}</span>}
+      {severalHosts.value && (
+        <a class="unit host-link" href={hrefOf("host", { host: device.host })} tabIndex={-1}>
+          {device.host}
+        </a>
+      )}
       {partlySimulated.value && device.simulated && <span class="word note">simulated</span>}
     </>
   );

@@ -5,20 +5,16 @@ import {
   toTotalQuantity,
   formatWithUnit,
 } from "../../format/quantity.ts";
-import { type GpuGroup, summarizeGroup } from "./group.ts";
-import { toggleGroup } from "./view.ts";
+import { hrefOf } from "../../view-state/address.ts";
+import { type GpuGroup, type GroupSummary, summarizeGroup } from "./group.ts";
+import { by, toggleGroup } from "./view.ts";
 
-interface GroupRowProps {
-  readonly group: GpuGroup;
-  readonly open: boolean;
-  readonly index: number;
-}
-
-export function GroupRow({ group, open, index }: GroupRowProps) {
-  const { count, active, lost, utilizationRatio, powerWatts, hottestCelsius } =
-    summarizeGroup(group);
-  const parts = [
+/** The group in figures; what no GPU of it reports is left out. */
+export function formatGroupTotals(summary: GroupSummary): readonly string[] {
+  const { count, hosts, active, utilizationRatio, powerWatts, hottestCelsius } = summary;
+  return [
     `${formatFixedPoint(count, 0)} ${count === 1 ? "GPU" : "GPUs"}`,
+    hosts > 1 ? `${formatFixedPoint(hosts, 0)} hosts` : "",
     `${formatFixedPoint(active, 0)} active`,
     utilizationRatio === undefined
       ? ""
@@ -28,6 +24,17 @@ export function GroupRow({ group, open, index }: GroupRowProps) {
       ? ""
       : `up to ${formatWithUnit(toColumnQuantity(hottestCelsius, "celsius"))}`,
   ].filter((part) => part !== "");
+}
+
+interface GroupRowProps {
+  readonly group: GpuGroup;
+  readonly open: boolean;
+  readonly index: number;
+}
+
+export function GroupRow({ group, open, index }: GroupRowProps) {
+  const summary = summarizeGroup(group);
+  const { lost } = summary;
   return (
     <tr class="group" aria-rowindex={index}>
       <th scope="rowgroup">
@@ -36,7 +43,8 @@ export function GroupRow({ group, open, index }: GroupRowProps) {
             <span class="fold" aria-hidden="true" />
             {group.name}
           </button>
-          <span class="unit">{parts.join(" · ")}</span>
+          {by.value === "host" && <a href={hrefOf("host", { host: group.name })}>Host page</a>}
+          <span class="unit">{formatGroupTotals(summary).join(" · ")}</span>
           {lost > 0 && <span class="word bad">{lost} lost or silent</span>}
         </div>
       </th>

@@ -1,6 +1,7 @@
 /** The fleet in groups: by host, model, vendor, state, job, or any label the store has of a GPU. Pure. */
 import { type Gpu, numbersOf, read, sum, temperature } from "../../../../src/view/gpu.ts";
 import type { Labels } from "../../query/columns.ts";
+import { customLabelNames } from "../../../../src/view/host/labels.ts";
 import { compareNames } from "../../../../src/view/sort.ts";
 
 type LabelsOf = (id: string) => Labels | undefined;
@@ -16,15 +17,30 @@ const own: Readonly<Record<string, (gpu: Gpu) => string | undefined>> = {
   source: ({ device }) => device.source,
 };
 
-/** Labels that distinguish single GPUs make no groups; `job` of the store is the scrape's, not the GPU's. */
-const noGroups = new Set(["__name__", "uuid", "gpu", "pci_bus_id", "vbios", "parent", "job"]);
+/**
+ * Labels that distinguish single GPUs make no groups, and neither does a node number without its host; `job` of the store is the
+ * scrape's, not the GPU's.
+ */
+const noGroups = new Set([
+  "__name__",
+  "uuid",
+  "gpu",
+  "pci_bus_id",
+  "vbios",
+  "parent",
+  "job",
+  "numa_node",
+]);
 
-/** What the GPUs may be grouped by, the usual ones first. */
+/** What the GPUs may be grouped by: labels that the machines' owner set, such as room and rack, then the usual ones. */
 export function groupings(labels: Iterable<Labels>): readonly string[] {
-  const found = new Set<string>();
-  for (const one of labels) for (const name of Object.keys(one)) found.add(name);
-  const more = [...found].filter((name) => !noGroups.has(name) && own[name] === undefined);
-  return [...Object.keys(own), ...more.sort()];
+  const all = [...labels];
+  const custom = customLabelNames(all).filter((name) => own[name] === undefined);
+  const found = new Set(all.flatMap((one) => Object.keys(one)));
+  const more = [...found].filter(
+    (name) => !noGroups.has(name) && own[name] === undefined && !custom.includes(name),
+  );
+  return [...custom, ...Object.keys(own), ...more.sort()];
 }
 
 export function groupOf(gpu: Gpu, by: string, labelsOf: LabelsOf): string {
@@ -57,6 +73,7 @@ export function groupGpus(
 
 export interface GroupSummary {
   readonly count: number;
+  readonly hosts: number;
   readonly active: number;
   readonly lost: number;
   /** Undefined where no GPU of the group reports it. */
@@ -71,6 +88,7 @@ export function summarizeGroup({ gpus }: GpuGroup): GroupSummary {
   const heat = numbersOf(gpus.map(temperature));
   return {
     count: gpus.length,
+    hosts: new Set(gpus.map(({ device }) => device.host)).size,
     active: gpus.filter(({ state }) => state === "active").length,
     lost: gpus.filter(({ state }) => state === "lost" || state === "silent").length,
     utilizationRatio: utilization.length === 0 ? undefined : sum(utilization) / utilization.length,

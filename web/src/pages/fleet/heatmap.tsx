@@ -2,6 +2,10 @@
 import { Component } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Gpu } from "../../../../src/view/gpu.ts";
+import { formatWithUnit, toTotalQuantity } from "../../format/quantity.ts";
+import { hrefOf } from "../../view-state/address.ts";
+import { type GpuGroup, summarizeGroup } from "./group.ts";
+import { formatGroupTotals } from "./group-row.tsx";
 import { heatKeys, type HeatScale, heatScales } from "./heat.ts";
 import { fleetGpus } from "./moment.ts";
 import { describeCell, type HeatShade, heatShade } from "./heat-cell.ts";
@@ -54,13 +58,8 @@ export function Heatmap() {
       </fieldset>
       {named ? (
         <div class="heat-groups">
-          {groups.value.map(({ name, gpus }) => (
-            <div key={name} class="heat-group">
-              <p class="unit" data-tip={name}>
-                {name} <span class="count-of">{gpus.length}</span>
-              </p>
-              <Cells gpus={gpus} scale={scale} size={size} of={name} />
-            </div>
+          {groups.value.map((group) => (
+            <HeatGroup key={group.name} {...{ group, scale, size }} />
           ))}
         </div>
       ) : (
@@ -68,6 +67,27 @@ export function Heatmap() {
       )}
       <Legend scale={scale} />
     </section>
+  );
+}
+
+function HeatGroup({ group, scale, size }: { group: GpuGroup; scale: HeatScale; size: string }) {
+  const { name, gpus } = group;
+  const summary = summarizeGroup(group);
+  const totals = formatGroupTotals(summary);
+  return (
+    <div class="heat-group">
+      <p data-tip={[name, ...totals].join("\n")}>
+        {by.value === "host" ? <a href={hrefOf("host", { host: name })}>{name}</a> : name}{" "}
+        <span class="unit">
+          {gpus.length === 1 ? "1 GPU" : `${gpus.length} GPUs`}
+          {summary.powerWatts !== undefined &&
+            ` · ${formatWithUnit(toTotalQuantity(summary.powerWatts, "watts"))}`}
+        </span>
+        {summary.lost > 0 && " "}
+        {summary.lost > 0 && <span class="word bad">{summary.lost} lost</span>}
+      </p>
+      <Cells gpus={gpus} scale={scale} size={size} of={name} />
+    </div>
   );
 }
 

@@ -31,6 +31,7 @@ export function Inspector() {
           {momentMs.value === undefined ? "last five minutes" : "five minutes before this moment"}
         </span>
         <a href={hrefOf("gpu", { uuid: gpu.id })}>All about this GPU</a>
+        <a href={hrefOf("host", { host: gpu.device.host })}>Its host</a>
         <button
           type="button"
           class="quiet"

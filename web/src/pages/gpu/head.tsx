@@ -13,7 +13,9 @@ export function Head({ gpu, all }: HeadProps) {
   return (
     <div class="gpu-head">
       <h2 class="page-title">{nameOf(gpu)}</h2>
-      <span class="unit">{device.host}</span>
+      <a href={hrefOf("host", { host: device.host })} data-tip="All about this host">
+        {device.host}
+      </a>
       <span
         class={`word ${state === "lost" ? "bad" : state === "silent" ? "warn" : "note"}`}
         data-state={state}

@@ -10,6 +10,7 @@ import { useVerdict } from "../../query/health.ts";
 import { knownGpus } from "../../query/known-gpus.ts";
 import { useJson } from "../../query/use-fetch.ts";
 import { Banner } from "../../ui/banner.tsx";
+import { runbookHref } from "../../format/runbook-link.ts";
 import { hrefOf } from "../../view-state/address.ts";
 import { formatInstant } from "../../view-state/range.ts";
 import { diagnose, formatOnset } from "./diagnosis.ts";
@@ -101,11 +102,7 @@ function SickGpu({ gpu, verdict, findings }: SickGpuProps) {
     <>
       <Banner level={level} title={`${what} ${since}${cost === undefined ? "" : `, ${cost}`}.`}>
         {why} {peers} Next: <WithCode text={next} />{" "}
-        {href !== undefined && (
-          <a href={href} target="_blank" rel="noreferrer">
-            Runbook
-          </a>
-        )}
+        {href !== undefined && <a href={runbookHref(href) ?? href}>Runbook</a>}
       </Banner>
       <details class="findings">
         <summary>

@@ -21,7 +21,7 @@ import { Identity } from "./identity.tsx";
 import { ReadingsTable } from "./readings-table.tsx";
 import { useSeriesStatistics } from "./use-series-statistics.ts";
 import { Timelines } from "./timelines.tsx";
-import { useReportedMetrics } from "./use-reported-metrics.ts";
+import { useReportedMetrics } from "../../query/use-reported-metrics.ts";
 import { Work } from "./work.tsx";
 import "./gpu.css";
 

@@ -182,6 +182,7 @@ const processColumns: readonly TableColumn<Process>[] = [
   {
     key: "owner",
     label: "Job or pod",
+    by: ({ labels }) => labels["workload"] ?? labels["pod"] ?? labels["container"],
     cell: ({ labels }) => labels["workload"] ?? labels["pod"] ?? labels["container"] ?? "",
   },
   {

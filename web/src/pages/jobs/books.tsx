@@ -79,6 +79,7 @@ const columns: readonly TableColumn<Book>[] = [
   {
     key: "why",
     label: "Why unattributed",
+    by: ({ gaps }) => Object.keys(gaps).join(", ") || undefined,
     cell: ({ gaps }) => Object.keys(gaps).join(", ").replaceAll("_", " ") || "–",
   },
   {

@@ -192,9 +192,8 @@ const stretchColumns: readonly TableColumn<JobStretch>[] = [
     by: ({ host, gpu }) => `${host} ${String(gpu).padStart(3, "0")}`,
     cell: ({ host, gpu, model, uuid, fromMs, toMs }) => (
       <>
-        <a href={hrefOf("gpu", gpuParams(uuid, fromMs, toMs))}>
-          {host} {gpu}
-        </a>{" "}
+        <a href={hrefOf("gpu", gpuParams(uuid, fromMs, toMs))}>GPU {gpu}</a>{" "}
+        <a href={hrefOf("host", { host, ...timeParams(fromMs, toMs) })}>{host}</a>{" "}
         <span class="unit">{model}</span>
       </>
     ),
@@ -243,11 +242,20 @@ const stretchColumns: readonly TableColumn<JobStretch>[] = [
     cell: ({ peakMemoryBytes }) =>
       peakMemoryBytes === undefined ? "n/a" : `${(peakMemoryBytes / 2 ** 30).toFixed(1)} GiB`,
   },
-  { key: "notes", label: "Notes", cell: (stretch) => notesOf(stretch).join("; ") || "–" },
+  {
+    key: "notes",
+    label: "Notes",
+    by: (stretch) => notesOf(stretch).join("; ") || undefined,
+    cell: (stretch) => notesOf(stretch).join("; ") || "–",
+  },
 ];
 
 const gpuParams = (uuid: string, fromMs: number, toMs: number) => ({
   uuid,
+  ...timeParams(fromMs, toMs),
+});
+
+const timeParams = (fromMs: number, toMs: number) => ({
   from: new Date(fromMs).toISOString(),
   to: new Date(Math.max(toMs, fromMs + 10_000)).toISOString(),
 });

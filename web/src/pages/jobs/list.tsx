@@ -104,7 +104,12 @@ const columns: readonly TableColumn<JobSummary>[] = [
     numeric: true,
     cell: ({ joules }) => formatEnergy(joules),
   },
-  { key: "verdict", label: "Verdict", cell: ({ verdict }) => verdict },
+  {
+    key: "verdict",
+    label: "Verdict",
+    by: ({ verdict }) => verdict,
+    cell: ({ verdict }) => verdict,
+  },
 ];
 
 export function UsefulShare({ job }: { job: Parameters<typeof usefulShare>[0] }) {

@@ -57,6 +57,7 @@ const columnsWith = (currency: string | undefined): readonly TableColumn<Serving
   {
     key: "gpus",
     label: "GPUs",
+    by: ({ gpus }) => ("absent" in gpus ? undefined : formatGpus(gpus)),
     cell: ({ gpus }) => ("absent" in gpus ? <NotKnown reason={gpus.absent} /> : formatGpus(gpus)),
   },
   ...shown.map((name): TableColumn<ServingReplica> => ({

@@ -8,6 +8,7 @@ import { Banner, Empty } from "../../ui/banner.tsx";
 import { Table, type TableColumn } from "../../ui/table.tsx";
 import { attempt } from "../../ui/attempt.ts";
 import { toast } from "../../ui/toast.ts";
+import { hrefOf } from "../../view-state/address.ts";
 import { formatInstant } from "../../view-state/range.ts";
 import { AddMachine } from "./add-machine.tsx";
 import type { ApiAgent, AgentsResponse, ApiTarget, TargetsResponse } from "./api.ts";
@@ -107,7 +108,12 @@ const agentColumns = (again: () => void): readonly TableColumn<ApiAgent>[] => [
     cell: ({ id, host }) => (
       <>
         <strong>{id}</strong>
-        {host !== id && <span class="unit"> {host}</span>}
+        {host !== id && (
+          <>
+            {" "}
+            <a href={hrefOf("host", { host })}>{host}</a>
+          </>
+        )}
       </>
     ),
   },

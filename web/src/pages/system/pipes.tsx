@@ -190,6 +190,7 @@ const columns = (acts: Acts): readonly TableColumn<ApiPipe>[] => [
   {
     key: "way",
     label: "From → to",
+    by: ({ from, to }) => [...from, ...to].join(" "),
     cell: ({ from, to }) => (
       <>
         <code>{from.join(", ")}</code> → <code>{to.join(", ")}</code>
@@ -242,6 +243,7 @@ const columns = (acts: Acts): readonly TableColumn<ApiPipe>[] => [
   {
     key: "trouble",
     label: "Last error",
+    by: ({ trouble: problem }) => problem?.text,
     cell: ({ trouble: problem }) =>
       problem === null ? null : (
         <>

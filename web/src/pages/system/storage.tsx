@@ -215,6 +215,7 @@ const sinkColumns: readonly TableColumn<SinkStatus>[] = [
   {
     key: "up",
     label: "State",
+    by: ({ up }) => (up === 0 ? "fails" : "ok"),
     cell: ({ up }) => (
       <span class={`word ${up === 0 ? "warn" : ""}`}>{up === 0 ? "fails" : "ok"}</span>
     ),

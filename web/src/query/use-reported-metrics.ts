@@ -1,8 +1,8 @@
-/** Which metrics the hub has of a GPU in the range in view: the device does not report any other. */
-import { firstMetrics } from "../../query/first-load.ts";
-import { getJson } from "../../query/http.ts";
-import { type FetchState, useFetch } from "../../query/use-fetch.ts";
-import { timeWindow } from "../../view-state/time.ts";
+/** Which metrics the hub has of a GPU or a host in the range in view: it reports no other. */
+import { firstMetrics } from "./first-load.ts";
+import { getJson } from "./http.ts";
+import { type FetchState, useFetch } from "./use-fetch.ts";
+import { timeWindow } from "../view-state/time.ts";
 
 const EVERY_MS = 60_000;
 

@@ -1,0 +1,90 @@
+/** What the machine is: system, processors, memory, since when it runs. Absent where no agent describes it. */
+import { formatAge } from "../../../../src/view/age.ts";
+import type { Gpu } from "../../../../src/view/gpu.ts";
+import { customLabels } from "../../../../src/view/host/labels.ts";
+import { formatReadable } from "../../format/readable.ts";
+import { hubTimeMs } from "../../live/feed.ts";
+import { gpuLabels } from "../../query/known-gpus.ts";
+import { useNow } from "../../query/use-fetch.ts";
+import { hrefOf } from "../../view-state/address.ts";
+
+const EVERY_MS = 60_000;
+const names = [
+  "host_info",
+  "host_cpu_info",
+  "host_cpu_sockets",
+  "host_cpu_cores",
+  "host_cpu_threads",
+  "host_memory_total_bytes",
+  "host_boot_timestamp_seconds",
+];
+
+export interface MachineFactsProps {
+  readonly who: string;
+  readonly gpus: readonly Gpu[];
+  readonly reported: ReadonlySet<string> | undefined;
+}
+
+export function MachineFacts({ who, gpus, reported }: MachineFactsProps) {
+  // What hardly changes is written every five minutes: a query at an instant alone may just miss it.
+  const query = `last_over_time({__name__=~"${names.join("|")}",${who}}[15m])`;
+  const { value } = useNow(query, EVERY_MS);
+  const find = (name: string) => value?.samples.find(({ labels }) => labels["__name__"] === name);
+  const [info, cpu] = [find("host_info")?.labels, find("host_cpu_info")?.labels];
+  const [sockets, cores, threads] = ["sockets", "cores", "threads"].map(
+    (what) => find(`host_cpu_${what}`)?.value,
+  );
+  const memory = find("host_memory_total_bytes")?.value;
+  const boot = find("host_boot_timestamp_seconds")?.value;
+  const facts: readonly (readonly [string, string | undefined])[] = [
+    ["System", info?.["system"]],
+    ["Kernel", info?.["kernel"]],
+    ["CPU", cpu?.["model"]],
+    [
+      "Cores",
+      cores === undefined
+        ? undefined
+        : [
+            sockets !== undefined && sockets > 1
+              ? `${sockets} × ${cores / sockets}`
+              : String(cores),
+            ...(threads === undefined ? [] : [`${threads} threads`]),
+          ].join(", "),
+    ],
+    ["Memory", memory === undefined ? undefined : formatReadable(memory, "bytes")],
+    ["Running for", boot === undefined ? undefined : formatAge(hubTimeMs() - boot * 1_000)],
+  ];
+  const known = facts.filter((fact): fact is [string, string] => fact[1] !== undefined);
+  const labels = customLabels(
+    gpus.map(({ id }) => gpuLabels.value.get(id)).filter((own) => own !== undefined),
+  );
+  const isUndescribed = value !== undefined && reported !== undefined && known.length === 0;
+  return (
+    <dl class="host-facts" aria-label="The machine">
+      {Object.entries(labels).map(([name, text]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            <a href={fleetHref(name, text)}>{text}</a>
+          </dd>
+        </div>
+      ))}
+      {known.map(([name, text]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+      {isUndescribed && (
+        <div>
+          <dt>Machine</dt>
+          <dd class="unit">not described: no agent reads it with the source host:</dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+/** The fleet in the groups of this label, its own group alone where the filter can name it. */
+const fleetHref = (name: string, text: string): string =>
+  hrefOf("fleet", { by: name, q: /\s/.test(text) ? undefined : `${name}=${text}` });

@@ -1,0 +1,12 @@
+/** The answer of `/api/runbook`. */
+
+export interface RunbookSection {
+  readonly alert: string;
+  /** Markdown, with its heading. */
+  readonly text: string;
+}
+
+export interface RunbookChapter {
+  readonly title: string;
+  readonly sections: readonly RunbookSection[];
+}
