@@ -6,7 +6,7 @@ import { alignColumns, plainText } from "../table.ts";
 export function changesText(report: ChangeReport): string {
   const { subject, fromMs, toMs, sentence, changes, leftOut, lookedAt } = report;
   const head = `${plainText(subject.label)} from ${formatUtc(fromMs)} to ${formatUtc(toMs)} UTC\n`;
-  const foot = `\nLooked at ${lookedAt.series} series of ${lookedAt.gpus} GPUs and their machines, and ${lookedAt.peers} peers.\n`;
+  const foot = `\nLooked at ${lookedAt.series} series of ${count(lookedAt.gpus, "GPU")} and ${count(lookedAt.peers, "peer")}.\n`;
   if (changes.length === 0) return `${head}${plainText(sentence)}\n${foot}`;
   const table = alignColumns([
     ["SERIES", "WHERE", "BEFORE", "AFTER", "SIGMAS", "PEERS", "SINCE"],
@@ -40,3 +40,6 @@ function afterText({ kind, after, unit }: SeriesChange): string {
 }
 
 const formatUtc = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
+
+const count = (number: number, noun: string): string =>
+  `${number} ${noun}${number === 1 ? "" : "s"}`;

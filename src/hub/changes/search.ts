@@ -28,9 +28,13 @@ export async function findChanges(
   const others = all.slice(own.length);
   const mates = subject.kind === "gpu" ? await findMates(history, own, others, toMs, signal) : [];
   const hosts = [...new Set(own.map(({ host }) => host))];
+  const models = new Set(own.map(({ model }) => model));
+  const peers = others
+    .filter((one) => models.has(one.model) && !mates.includes(one))
+    .slice(0, mostPeers);
   const grid = changeGrid(fromMs, toMs);
   const looked = [...own, ...mates];
-  const search = new ChangeSearch(grid, { subject, own, mates, hosts });
+  const search = new ChangeSearch(grid, { subject, own, mates, peers });
   const read = async (
     gpus: number,
     matchers: readonly Matcher[],
@@ -49,14 +53,10 @@ export async function findChanges(
   const hostNames = { name: "__name__", op: "=~", value: "host_.+" } as const;
   const noGpu = { name: "uuid", op: "=", value: "" } as const;
   await read(hosts.length, [hostNames, noGpu, anyOf("host", hosts)], search.series);
-  const models = new Set(own.map(({ model }) => model));
-  const peers = others
-    .filter((one) => models.has(one.model) && !mates.includes(one))
-    .slice(0, mostPeers);
   const moved = search.movedMetrics;
   if (peers.length > 0 && moved.length > 0)
     await read(peers.length, [anyOf("__name__", moved), ...matchersOf(peers)], search.peers);
-  return search.report(peers.length);
+  return search.report();
 }
 
 const matchersOf = (gpus: readonly GpuIdentity[]): readonly Matcher[] => [

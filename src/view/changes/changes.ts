@@ -30,13 +30,14 @@ export interface ChangeScope {
   readonly subject: ChangeReport["subject"];
   readonly own: readonly GpuIdentity[];
   readonly mates: readonly GpuIdentity[];
-  /** Names of the machines whose own series are looked at. */
-  readonly hosts: readonly string[];
+  /** Other GPUs of their models. */
+  readonly peers: readonly GpuIdentity[];
 }
 
 export class ChangeSearch {
   readonly grid: ChangeGrid;
   readonly #scope: ChangeScope;
+  readonly #models = new Map<string, string>();
   /** Series of the GPUs and machines looked at. */
   readonly series: SeriesTable;
   /** The same metrics of other GPUs of the model. */
@@ -47,6 +48,8 @@ export class ChangeSearch {
   constructor(grid: ChangeGrid, scope: ChangeScope) {
     this.grid = grid;
     this.#scope = scope;
+    for (const { host, uuid, model } of [...scope.own, ...scope.mates, ...scope.peers])
+      this.#models.set(deviceKey(host, uuid), model);
     this.series = new SeriesTable(grid);
     this.peers = new SeriesTable(grid);
   }
@@ -57,7 +60,7 @@ export class ChangeSearch {
     return [...new Set(moved.map(({ series }) => series.metric.name))];
   }
 
-  report(peerCount: number): ChangeReport {
+  report(): ChangeReport {
     const { grid } = this;
     const all = this.#judged().map((judged) => this.#describe(judged));
     all.sort((left, right) => right.strength - left.strength);
@@ -90,7 +93,7 @@ export class ChangeSearch {
             : "nothing_moved";
     return {
       subject: this.#scope.subject,
-      fromMs: grid.fromMs + grid.rangeCell * grid.stepMs,
+      fromMs: grid.rangeFromMs,
       toMs: grid.toMs,
       historyFromMs: grid.fromMs,
       outcome,
@@ -100,7 +103,7 @@ export class ChangeSearch {
       lookedAt: {
         gpus: this.#scope.own.length + this.#scope.mates.length,
         series,
-        peers: peerCount,
+        peers: this.#scope.peers.length,
       },
     };
   }
@@ -174,7 +177,7 @@ export class ChangeSearch {
       before: isMany || isJob ? null : orNull(before),
       after: isJob ? null : orNull(after),
       sigmas: orNull(sigmas),
-      sinceMs: grid.fromMs + firstCell * grid.stepMs,
+      sinceMs: Math.max(grid.rangeFromMs, grid.fromMs + firstCell * grid.stepMs),
       untilMs: grid.fromMs + endCell * grid.stepMs,
       peers:
         peers === undefined
@@ -188,7 +191,7 @@ export class ChangeSearch {
         peerLow: peers?.low ?? [],
         peerHigh: peers?.high ?? [],
         anomalies: anomalousSpans(judged, grid.rangeCell).map(([from, to]) => ({
-          fromMs: grid.fromMs + from * grid.stepMs,
+          fromMs: Math.max(grid.rangeFromMs, grid.fromMs + from * grid.stepMs),
           toMs: grid.fromMs + to * grid.stepMs,
         })),
       },
@@ -205,8 +208,13 @@ export class ChangeSearch {
   #compare({ series, unit, before, after, firstCell, endCell }: JudgedChange) {
     const kind = seriesKind(series.labels);
     const { stepMs, rangeCell, cellCount } = this.grid;
-    const columns = this.peers.all.flatMap(({ labels, metric, cells }) => {
-      if (seriesKind(labels) !== kind || deviceOf(labels) === deviceOf(series.labels)) return [];
+    const own = deviceOf(series.labels);
+    // Of a machine or a job, the GPUs are peers of each other.
+    const all = [...this.peers.all, ...this.series.all];
+    const columns = all.flatMap(({ labels, metric, cells }) => {
+      const device = deviceOf(labels);
+      if (seriesKind(labels) !== kind || device === own) return [];
+      if (this.#models.get(device) !== this.#models.get(own)) return [];
       return [metric.meaning === "counter" ? ratesOf(cells, stepMs) : cells];
     });
     const steps = columns.flatMap((cells) => {

@@ -7,7 +7,7 @@ export const leastSigmas = 4;
 const mostPull = 2;
 const toll = 0.5;
 /** A stretch that scores less is noise; so is one that the history has nearly as strong. */
-const leastScore = 1;
+const leastScore = 1.5;
 const timesHistory = 1.5;
 /** Less than this says nothing about what is usual. */
 export const leastHistoryCells = 5;

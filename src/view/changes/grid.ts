@@ -19,6 +19,8 @@ export interface ChangeGrid extends GridWindow {
   readonly stepMs: number;
   /** The first cell of the range. */
   readonly rangeCell: number;
+  /** Where the range begins, within that cell. */
+  readonly rangeFromMs: number;
 }
 
 /** The cells end with the range. */
@@ -36,6 +38,7 @@ export function changeGrid(fromMs: number, toMs: number): ChangeGrid {
     cellCount,
     stepMs,
     rangeCell: before,
+    rangeFromMs: fromMs,
   };
 }
 

@@ -58,8 +58,7 @@ export function ratesOf(counts: Float64Array, stepMs: number): Float64Array {
 
 /** The index of the newest known cell in [from, to), or -1. */
 export function lastKnown(cells: Float64Array, from: number, to: number): number {
-  for (let cell = to - 1; cell >= from; cell--)
-    if (!Number.isNaN(cells[cell])) return cell;
+  for (let cell = to - 1; cell >= from; cell--) if (!Number.isNaN(cells[cell])) return cell;
   return -1;
 }
 

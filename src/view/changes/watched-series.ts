@@ -74,7 +74,8 @@ export const ownLabels = (labels: LabelSet): readonly (readonly [string, string]
 export const seriesKind = (labels: LabelSet): string =>
   JSON.stringify([labelValue(labels, "__name__") ?? "", ...ownLabels(labels)]);
 
-const acronyms: Readonly<Record<string, string>> = {
+/** As the page writes them. */
+const spellings: Readonly<Record<string, string>> = {
   cpu: "CPU",
   dram: "DRAM",
   ecc: "ECC",
@@ -83,6 +84,7 @@ const acronyms: Readonly<Record<string, string>> = {
   ofa: "OFA",
   pcie: "PCIe",
   sm: "SM",
+  utilization: "utilisation",
   xid: "Xid",
 };
 
@@ -95,7 +97,7 @@ export function titleOf(labels: LabelSet): string {
     .replace(/^(?:gpu|host)_/, "")
     .replace(/_total$/, "")
     .replace(new RegExp(`_${unit}$`), "");
-  const words = bare.split("_").map((word) => acronyms[word] ?? word);
+  const words = bare.split("_").map((word) => spellings[word] ?? word);
   const text = words.join(" ");
   const values = ownLabels(labels).map(([, value]) => value.replaceAll("_", " "));
   const title = bare === "up" ? "Responds" : text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,10 +1,9 @@
 /** A change in words: its values, and how far they are from what is usual. */
-import type { Unit } from "../../../src/model/catalogue/entry.ts";
+import { formatChangeValue } from "../../../src/view/changes/quantity.ts";
 import type { SeriesChange } from "../../../src/view/changes/report.ts";
-import { formatReadable } from "../format/readable.ts";
 
 const shown = (value: number | null, unit: string): string =>
-  value === null ? "n/a" : formatReadable(Number(value.toPrecision(3)), unit as Unit);
+  value === null ? "n/a" : formatChangeValue(value, unit);
 
 export function numbersOf({ kind, before, after, unit, series }: SeriesChange): string {
   switch (kind) {
