@@ -79,9 +79,7 @@ async function transfer(browser: Browser, gpus: number, { gpulse }: Pages): Prom
   say(`| ${grouped(gpus)} | ${kb(firstBytes)} | ${kb(bytesPerSecond)}/s |`);
 }
 
-async function memory(browser: Browser, pages: Pages): Promise<void> {
-  say(`\n### The heap after collecting, after ${number(minutes)} min live, 8 GPUs\n`);
-  say("| page | after the first chart | after it | growth |\n|---|---|---|---|");
+async function memory(browser: Browser, gpus: number, pages: Pages): Promise<void> {
   const rows = [
     ["gpulse, fleet", pages.gpulse, CELL],
     ["gpulse, one GPU", `${pages.gpulse}gpu?range=5m`, CURVE],
@@ -98,7 +96,7 @@ async function memory(browser: Browser, pages: Pages): Promise<void> {
   rows.forEach(([name], at) => {
     const [first = Number.NaN, last = Number.NaN] = [before[at], after[at]];
     const mb = (bytes: number): string => `${number(bytes / 1e6)} MB`;
-    say(`| ${name} | ${mb(first)} | ${mb(last)} | ${mb(last - first)} |`);
+    say(`| ${grouped(gpus)} | ${name} | ${mb(first)} | ${mb(last)} | ${mb(last - first)} |`);
   });
   for (const one of opened) await one.close();
 }
@@ -119,7 +117,9 @@ try {
   say(`\n### What the fleet page transfers, empty cache, as encoded on the wire\n`);
   say("| GPUs | until it is live | then |\n|---|---|---|");
   for (const gpus of fleets) await withFleet(gpus, async (pages) => transfer(browser, gpus, pages));
-  await withFleet(8, async (pages) => memory(browser, pages));
+  say(`\n### The heap after collecting, after ${number(minutes)} min live\n`);
+  say("| GPUs | page | after the first chart | after it | growth |\n|---|---|---|---|---|");
+  for (const gpus of fleets) await withFleet(gpus, async (pages) => memory(browser, gpus, pages));
 } finally {
   await browser.close();
 }

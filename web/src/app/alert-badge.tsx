@@ -1,11 +1,11 @@
-/** How many alerts fire: in the header of every page, and before the title of the tab. */
+/** How many alerts fire that somebody should look at, which those of severity info are not: in the header of every page, and before the title of the tab. */
 import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { useNow } from "../query/use-fetch.ts";
 import { hrefOf } from "../view-state/address.ts";
 
 const EVERY_MS = 10_000;
-const QUERY = 'count by (severity) (ALERTS{alertstate="firing"})';
+const QUERY = 'count by (severity) (ALERTS{alertstate="firing",severity!="info"})';
 
 /** Undefined until the hub has answered: unknown is not none. */
 const firing = signal<ReadonlyMap<string, number> | undefined>(undefined);
