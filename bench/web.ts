@@ -2,7 +2,7 @@
  * The page in a real Chromium beside the same data drawn by ECharts: `npm run bench:web`. Time from navigation to the first
  * chart with an empty cache, scripting for each live update of 8, 256 and 2,000 simulated GPUs, and what the heap holds
  * after some minutes live. `-- --minutes 10` watches memory for ten minutes, `--gpus 8,256` other fleets, `--runs 9` more
- * first charts, `--seconds 30` longer updates.
+ * first charts, `--seconds 30` longer updates, `--only transfer,memory` a part of it.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -18,6 +18,7 @@ const { values: given } = parseArgs({
     gpus: { type: "string", default: "8,256,2000" },
     runs: { type: "string", default: "5" },
     seconds: { type: "string", default: "20" },
+    only: { type: "string", default: "charts,updates,transfer,memory" },
   },
 });
 const [minutes, runs, seconds] = [given.minutes, given.runs, given.seconds].map(Number) as [
@@ -79,9 +80,7 @@ async function transfer(browser: Browser, gpus: number, { gpulse }: Pages): Prom
   say(`| ${grouped(gpus)} | ${kb(firstBytes)} | ${kb(bytesPerSecond)}/s |`);
 }
 
-async function memory(browser: Browser, pages: Pages): Promise<void> {
-  say(`\n### The heap after collecting, after ${number(minutes)} min live, 8 GPUs\n`);
-  say("| page | after the first chart | after it | growth |\n|---|---|---|---|");
+async function memory(browser: Browser, gpus: number, pages: Pages): Promise<void> {
   const rows = [
     ["gpulse, fleet", pages.gpulse, CELL],
     ["gpulse, one GPU", `${pages.gpulse}gpu?range=5m`, CURVE],
@@ -98,9 +97,37 @@ async function memory(browser: Browser, pages: Pages): Promise<void> {
   rows.forEach(([name], at) => {
     const [first = Number.NaN, last = Number.NaN] = [before[at], after[at]];
     const mb = (bytes: number): string => `${number(bytes / 1e6)} MB`;
-    say(`| ${name} | ${mb(first)} | ${mb(last)} | ${mb(last - first)} |`);
+    say(`| ${grouped(gpus)} | ${name} | ${mb(first)} | ${mb(last)} | ${mb(last - first)} |`);
   });
   for (const one of opened) await one.close();
+}
+
+const updatesHead = `
+### A live update of the fleet page, mean of ${seconds} s
+
+| GPUs | scripting, gpulse | scripting, ECharts | ratio | main thread, gpulse | main thread, ECharts | updates |
+|---|---|---|---|---|---|---|`;
+const transferHead = `
+### What the fleet page transfers, empty cache, as encoded on the wire
+
+| GPUs | until it is live | then |
+|---|---|---|`;
+const memoryHead = `
+### The heap after collecting, after ${number(minutes)} min live
+
+| GPUs | page | after the first chart | after it | growth |
+|---|---|---|---|---|`;
+
+const parts = given.only.split(",");
+const isWanted = (part: "charts" | "updates" | "transfer" | "memory"): boolean =>
+  parts.includes(part);
+
+async function eachFleet(
+  head: string,
+  measure: (browser: Browser, gpus: number, pages: Pages) => Promise<void>,
+): Promise<void> {
+  say(head);
+  for (const gpus of fleets) await withFleet(gpus, async (pages) => measure(browser, gpus, pages));
 }
 
 const browser = await openBrowser();
@@ -109,17 +136,10 @@ try {
     `npm run bench:web -- --minutes ${minutes} --gpus ${fleets.join(",")} --runs ${runs} --seconds ${seconds}`,
   );
   say(`Chromium ${browser.version()}, headless, 1440 × 900 pixels, painted without a GPU`);
-  await withFleet(8, async (pages) => firstCharts(browser, pages));
-  say(`\n### A live update of the fleet page, mean of ${seconds} s\n`);
-  say(
-    "| GPUs | scripting, gpulse | scripting, ECharts | ratio | main thread, gpulse | main thread, ECharts | updates |",
-  );
-  say("|---|---|---|---|---|---|---|");
-  for (const gpus of fleets) await withFleet(gpus, async (pages) => updates(browser, gpus, pages));
-  say(`\n### What the fleet page transfers, empty cache, as encoded on the wire\n`);
-  say("| GPUs | until it is live | then |\n|---|---|---|");
-  for (const gpus of fleets) await withFleet(gpus, async (pages) => transfer(browser, gpus, pages));
-  await withFleet(8, async (pages) => memory(browser, pages));
+  if (isWanted("charts")) await withFleet(8, async (pages) => firstCharts(browser, pages));
+  if (isWanted("updates")) await eachFleet(updatesHead, updates);
+  if (isWanted("transfer")) await eachFleet(transferHead, transfer);
+  if (isWanted("memory")) await eachFleet(memoryHead, memory);
 } finally {
   await browser.close();
 }

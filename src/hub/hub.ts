@@ -11,9 +11,11 @@ import { addAudit } from "./audit/routes.ts";
 import { addAuth } from "./auth/auth.ts";
 import { sendNotFoundPage, serveAccessPageStyle } from "./auth/pages.ts";
 import { addBoards } from "./boards/routes.ts";
+import { addChanges } from "./changes/routes.ts";
 import { addCompare } from "./compare/routes.ts";
 import { addEvents, eventJson } from "./events/routes.ts";
 import { addExplain } from "./explain/routes.ts";
+import { ExplainTurns } from "./explain/turns.ts";
 import { addCompression } from "./compression.ts";
 import { DirectRoutes } from "./direct-routes.ts";
 import { addGuards, createGuard } from "./guard.ts";
@@ -170,13 +172,13 @@ export async function buildHub(
       version: options.version,
       ...(options.runs === undefined ? {} : { runs: options.runs }),
     });
-  if (options.api !== undefined)
-    addExplain(app, {
-      history: options.api.history,
-      alerting: options.api.alerting,
-      jobs: options.jobs,
-      nowMs: options.nowMs,
-    });
+  if (options.api !== undefined) {
+    const { history, alerting } = options.api;
+    const context = { history, alerting, jobs: options.jobs, nowMs: options.nowMs };
+    const turns = new ExplainTurns();
+    addExplain(app, context, turns);
+    addChanges(app, context, turns);
+  }
   if (options.api !== undefined)
     addServing(app, {
       history: options.api.history,

@@ -53,6 +53,23 @@ describe.skipIf("missing" in chromium)(
         .toMatch(/inhibited\s+by HostHot: The host is hot/);
       expect(await row(page, "Waits").innerText()).toContain("pending");
       expect(await page.locator(".banner").innerText()).toMatch(/\d alerts fire/);
+      // Child is of severity info: nobody has to look at it.
+      const severities = async (): Promise<string[]> => {
+        const answer = await fetch(`${hub.url}api/v1/alerts`);
+        const { data } = (await answer.json()) as {
+          data: { alerts: { state: string; labels: { severity?: string } }[] };
+        };
+        return data.alerts.flatMap(({ state, labels }) =>
+          state === "firing" ? [labels.severity ?? ""] : [],
+        );
+      };
+      expect(await severities()).toContain("info");
+      await expect
+        .poll(async () => {
+          const counted = (await severities()).filter((one) => one !== "info").length;
+          return Number(await page.locator(".alert-badge").innerText()) - counted;
+        }, poll)
+        .toBe(0);
       expect(complaints).toEqual([]);
       expect(strangers).toEqual([]);
       await page.context().close();

@@ -7,9 +7,9 @@ import { freePort } from "../../engines/ports.ts";
 import { ensureBuild, runGpulse } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { openBrowser, openPage } from "./browser.ts";
+import { layoutFaults } from "./layouts.ts";
 import { type PastDays, pastDays, pastUuids } from "./past-days.ts";
 import { type RunningUp, startUp } from "./up.ts";
-import { layoutFaults } from "./layouts.ts";
 
 const chromium = findTool("chromium");
 const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
@@ -125,6 +125,49 @@ describe.skipIf("missing" in chromium)(
       await page.waitForSelector("table.matrix td");
       expect(await layoutFaults(page)).toEqual([]);
       expect([...complaints, ...strangers]).toEqual([]);
+      await page.context().close();
+    });
+
+    test("a time dragged over a chart is asked what changed in it: series, peers, a link that shows it again", async () => {
+      const at = (hour: number): string => {
+        const time = new Date(past.toMs - 2 * 86_400_000);
+        time.setHours(hour, 0, 0, 0);
+        return time.toISOString();
+      };
+      const gpu = (uuid: string, from: number, to: number): string =>
+        `${up.url}gpu?uuid=${uuid}@past&from=${at(from)}&to=${at(to)}`;
+      // Work begins at eight.
+      const address = gpu(pastUuids[0], 6, 10);
+      const { page, complaints } = await openPage(browser, address, {}, ".chart .u-over");
+      const box = await page.locator(".chart .u-over").first().boundingBox();
+      if (box === null) throw new Error("the chart has no box");
+      const y = box.y + box.height / 2;
+      await page.mouse.move(box.x + box.width * 0.45, y);
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width * 0.7, y, { steps: 5 });
+      await page.mouse.move(box.x + box.width * 0.9, y, { steps: 5 });
+      await page.mouse.up();
+      await page.getByRole("button", { name: "What changed here?" }).click();
+      const dialog = page.getByRole("dialog", { name: "What changed here?" });
+      const power = dialog.locator("li[data-metric=gpu_power_watts]");
+      await power.waitFor();
+      expect(await power.innerText()).toMatch(
+        /GPU 0 of past\s+\d+[.\d]* W → \d+[.\d]* W\s+\d+ sigmas from its own history/,
+      );
+      expect(await power.locator("svg .ribbon").count()).toBeGreaterThan(0);
+      expect(await dialog.locator("li").count()).toBe(3);
+      expect(await layoutFaults(page, "what-changed")).toEqual([]);
+      await page.reload();
+      await power.waitFor();
+      await page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "hidden" });
+      expect(new URL(page.url()).searchParams.get("changed")).toBeNull();
+      // Without a pointer: the chart's menu asks about the range in view. At noon it works as before.
+      await page.goto(gpu(pastUuids[1], 12, 13));
+      await page.getByRole("button", { name: "Menu of Power" }).click();
+      await page.getByRole("menuitem", { name: "What changed here?" }).click();
+      await expect.poll(() => dialog.innerText()).toContain("Nothing moved on GPU 1 of past");
+      expect(complaints).toEqual([]);
       await page.context().close();
     });
   },

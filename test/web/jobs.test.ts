@@ -66,6 +66,23 @@ describe.skipIf("missing" in chromium)(
         expect(fromMs).toBeGreaterThanOrEqual(first.startMs - stepMs);
         expect(searchParams.get("query")).toContain("uuid=~");
       }
+      // A job's charts keep their own time: what is dragged over is marked and can be asked about.
+      const box = await page.locator(".chart .u-over").first().boundingBox();
+      if (box === null) throw new Error("the chart has no box");
+      const [y, address] = [box.y + box.height / 2, page.url()];
+      await page.mouse.move(box.x + box.width * 0.3, y);
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width * 0.5, y, { steps: 5 });
+      await page.mouse.move(box.x + box.width * 0.8, y, { steps: 5 });
+      await page.mouse.up();
+      await page.locator(".dragged i").waitFor();
+      expect(page.url()).toBe(address);
+      await page.getByRole("button", { name: "What changed here?" }).click();
+      const dialog = page.getByRole("dialog", { name: "What changed here?" });
+      await expect.poll(() => dialog.innerText()).toContain(`job ${first.name}, `);
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Hide this offer" }).click();
+      expect(await page.locator(".changes-offer").count()).toBe(0);
       const report = page.getByRole("link", { name: "Report as HTML" });
       const href = new URL((await report.getAttribute("href")) ?? "", page.url());
       const html = await (await fetch(href)).text();
@@ -73,7 +90,7 @@ describe.skipIf("missing" in chromium)(
       expect(html).not.toContain("<script");
       expect(await layoutFaults(page, "jobs-one")).toEqual([]);
       expect({ complaints, strangers }).toEqual({ complaints: [], strangers: [] });
-      await page.goBack();
+      for (let back = 0; back < 3; back += 1) await page.goBack();
       await page.locator(".jobs tbody a").first().waitFor();
       await page.close();
     });

@@ -23,6 +23,11 @@ export function declareExplain(program: Command, io: CommandIo, finish: Finish):
       "--at <time>",
       "a time such as 2026-11-01T12:00:00Z, seconds since 1970, or how long ago, such as 30m (default: now, the end of the job or the start of the alert)",
     )
+    .option(
+      "--from <time>",
+      "list the series that changed in a range that begins here instead of causes; a time as for --at (default: off)",
+    )
+    .option("--to <time>", "the end of that range, a time as for --at (default: now)")
     .option(...hubUrlOption)
     .option("--json", "print JSON")
     .addHelpText(
@@ -39,6 +44,7 @@ Examples:
   gpulse explain --host node-7                what is wrong on a machine
   gpulse explain --job 4711                   why a job is slow, or how it ended
   gpulse explain --alert 1a2b3c4d5e6f7a8b     what an alert is about
+  gpulse explain node-7:3 --from 2h --to 1h   which of its series changed in that hour
   gpulse explain --host node-7 --json         the same for a program`,
     )
     .action((gpu: string | undefined, flags: ExplainFlags) =>

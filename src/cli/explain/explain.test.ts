@@ -1,6 +1,7 @@
 import { fastify } from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { simulateHistory } from "../../../test/fixtures/view/simulated-history.ts";
+import { addChanges } from "../../hub/changes/routes.ts";
 import { addExplain } from "../../hub/explain/routes.ts";
 import type { CommandIo } from "../command/io.ts";
 import { runExplain } from "./run.ts";
@@ -11,7 +12,9 @@ const sick = simulateHistory(
   90,
 );
 const app = fastify();
-addExplain(app, { history: sick.store, nowMs: () => sick.endMs });
+const context = { history: sick.store, nowMs: () => sick.endMs };
+addExplain(app, context);
+addChanges(app, context);
 let url = "";
 beforeAll(async () => void (url = await app.listen({ host: "127.0.0.1", port: 0 })));
 afterAll(async () => app.close());
@@ -48,6 +51,23 @@ test.each([
   ["a", { host: "b" }, "Name one GPU"],
   ["nobody-here", {}, 'No GPU "nobody-here" reported'],
   ["a", { at: "later" }, "--at takes a time"],
+  ["a", { to: "1h" }, "--to needs --from"],
+  ["a", { from: "soon" }, "--from takes a time"],
+  ["a", { from: "2h", at: "1h" }, "give one"],
+  [undefined, { alert: "a", from: "2h" }, "not --alert"],
 ])("%s with %j is refused with a sentence", async (gpu, flags, sentence) => {
   await expect(explain(gpu, flags)).rejects.toThrow(sentence);
+});
+
+test("--from and --to list the series that changed in the range, with peers and times", async () => {
+  const minute = (at: number): string => String(sick.startMs / 1_000 + at * 60);
+  const text = await explain(`${sick.host}:1`, { from: minute(68), to: minute(88) });
+  expect(text).toContain("from 2026-01-05 01:08:00 to 2026-01-05 01:28:00 UTC");
+  expect(text).toMatch(/^SERIES +WHERE +BEFORE +AFTER +SIGMAS +PEERS +SINCE$/m);
+  expect(text).toMatch(
+    /^Fan speed \(.+\) +GPU 1 of node-1 +\d+[.\d]* % +0[.\d]* % +\d+ .* 01:\d\d:\d\d$/m,
+  );
+  const calm = { from: minute(68), to: minute(88), json: true };
+  const found: unknown = JSON.parse(await explain(undefined, { host: sick.host, ...calm }));
+  expect(found).toMatchObject({ outcome: "changes", subject: { kind: "host" } });
 });

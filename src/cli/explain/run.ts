@@ -2,6 +2,7 @@
 import { GpulseError } from "../../base/error.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { parseTimeMs } from "../../config/time.ts";
+import { changeReportSchema } from "../../view/changes/report.ts";
 import {
   type ExplainedCause,
   type Explanation,
@@ -12,12 +13,15 @@ import { clientAccess, type ClientFlags, defaultHubUrl } from "../command/client
 import type { CommandIo } from "../command/io.ts";
 import { HubClient } from "../hub-client.ts";
 import { alignColumns, plainText } from "../table.ts";
+import { changesText } from "./changes.ts";
 
 export interface ExplainFlags extends ClientFlags {
   readonly host?: string;
   readonly job?: string;
   readonly alert?: string;
   readonly at?: string;
+  readonly from?: string;
+  readonly to?: string;
   readonly url?: string;
   readonly json?: boolean;
 }
@@ -35,8 +39,18 @@ export async function runExplain(
   if (subject === undefined || asked.length > 1)
     throw new GpulseError("USAGE", "Name one GPU, or one of --host, --job and --alert.");
   const query = new URLSearchParams({ [subject[0]]: subject[1] });
-  if (flags.at !== undefined) query.set("time", String(readTime(flags.at, Date.now()) / 1_000));
   const client = new HubClient(flags.url ?? defaultHubUrl, clientAccess(flags, io.env));
+  if (flags.from !== undefined || flags.to !== undefined) {
+    const range = readRange(flags, subject[0], Date.now());
+    for (const [name, ms] of Object.entries(range)) query.set(name, String(ms / 1_000));
+    const report = await client.get(`/api/changes?${query.toString()}`, changeReportSchema);
+    io.stdout.write(
+      flags.json === true ? `${JSON.stringify(report, null, 2)}\n` : changesText(report),
+    );
+    return 0;
+  }
+  if (flags.at !== undefined)
+    query.set("time", String(readTime("--at", flags.at, Date.now()) / 1_000));
   const found = await client.get(`/api/explain?${query.toString()}`, explanationSchema);
   io.stdout.write(
     flags.json === true ? `${JSON.stringify(found, null, 2)}\n` : explanationText(found),
@@ -44,13 +58,30 @@ export async function runExplain(
   return 0;
 }
 
-function readTime(text: string, nowMs: number): number {
+/** Both ends of the range, in milliseconds. */
+function readRange(
+  { from, to, at }: ExplainFlags,
+  kind: string,
+  nowMs: number,
+): { readonly from: number; readonly to: number } {
+  if (from === undefined) throw new GpulseError("USAGE", "--to needs --from.");
+  if (at !== undefined)
+    throw new GpulseError("USAGE", "--at names a moment, --from and --to a range: give one.");
+  if (kind === "alert")
+    throw new GpulseError("USAGE", "--from takes a GPU, --host or --job, not --alert.");
+  return {
+    from: readTime("--from", from, nowMs),
+    to: to === undefined ? nowMs : readTime("--to", to, nowMs),
+  };
+}
+
+function readTime(flag: string, text: string, nowMs: number): number {
   const agoMs = /[a-z]$/.test(text) ? parseDurationMs(text) : undefined;
   const timeMs = agoMs === undefined ? parseTimeMs(text) : nowMs - agoMs;
   if (timeMs !== undefined) return timeMs;
   throw new GpulseError(
     "USAGE",
-    `--at takes a time such as 2026-11-01T12:00:00Z, seconds since 1970, or how long ago, such as 30m, not ${JSON.stringify(text)}.`,
+    `${flag} takes a time such as 2026-11-01T12:00:00Z, seconds since 1970, or how long ago, such as 30m, not ${JSON.stringify(text)}.`,
   );
 }
 

@@ -7,30 +7,32 @@ import type { FastifyInstance } from "fastify";
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
 import { parseTimeMs } from "../../config/time.ts";
-import { QueryError } from "../../query/errors.ts";
 import { type SubjectKind, subjectKinds } from "../../view/explain/explanation.ts";
 import { noStore, sendError } from "../reply.ts";
 import { explainSubject } from "./explain.ts";
 import { type ExplainContext, resolveSubject } from "./subject.ts";
+import { ExplainTurns } from "./turns.ts";
 
-const name = v.pipe(v.string(), v.nonEmpty("a name"), v.maxLength(500, "at most 500 characters"));
+/** Of a GPU, a machine, a job or an alert. */
+export const subjectName = v.pipe(
+  v.string(),
+  v.nonEmpty("a name"),
+  v.maxLength(500, "at most 500 characters"),
+);
 const explainQuery = v.strictObject({
-  gpu: v.optional(name),
-  host: v.optional(name),
-  job: v.optional(name),
-  alert: v.optional(name),
+  gpu: v.optional(subjectName),
+  host: v.optional(subjectName),
+  job: v.optional(subjectName),
+  alert: v.optional(subjectName),
   time: v.optional(v.string()),
 });
 
-/** One explanation reads some millions of samples: more at once would hold everybody else up. */
-const mostAtOnce = 2;
-const mostWaiting = 16;
-const retryAfterSeconds = 2;
-
-export function addExplain(app: FastifyInstance, context: ExplainContext): void {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-
+/** @param turns shared with what costs as much */
+export function addExplain(
+  app: FastifyInstance,
+  context: ExplainContext,
+  turns = new ExplainTurns(),
+): void {
   app.get("/api/explain", async ({ query }, reply) => {
     const checked = checkValue(explainQuery, query);
     if (!checked.ok)
@@ -54,26 +56,10 @@ export function addExplain(app: FastifyInstance, context: ExplainContext): void 
         400,
         "time takes seconds since 1970 or a time such as 2026-11-01T12:00:00Z.",
       );
-    if (waiting.length >= mostWaiting)
-      return sendError(
-        reply.header("retry-after", retryAfterSeconds),
-        503,
-        "Too many explanations are asked for at once: try again in a moment.",
-      );
-    const abort = new AbortController();
-    reply.raw.once("close", () => abort.abort());
-    if (running >= mostAtOnce) await new Promise<void>((resolve) => waiting.push(resolve));
-    running += 1;
-    try {
+    return turns.run(reply, async (signal) => {
       const resolved = await resolveSubject(context, asked.kind, asked.id, timeMs);
-      if ("missing" in resolved) return await sendError(reply, 404, resolved.missing);
-      return await noStore(reply).send(await explainSubject(context, resolved, abort.signal));
-    } catch (thrown) {
-      if (thrown instanceof QueryError) return await sendError(reply, 503, thrown.message);
-      throw thrown;
-    } finally {
-      running -= 1;
-      waiting.shift()?.();
-    }
+      if ("missing" in resolved) return sendError(reply, 404, resolved.missing);
+      return noStore(reply).send(await explainSubject(context, resolved, signal));
+    });
   });
 }

@@ -46,6 +46,7 @@ const queries = [
   "/federate",
   "/api/compare",
   "/api/explain",
+  "/api/changes",
   "/api/serving",
   "/api/rules/backtest",
   "/mcp",

@@ -101,6 +101,7 @@ export type CellCombination = "max" | "min" | "sum";
 /**
  * Adds the samples of one series to the cells of a window. Cells that have a number already (another fan, another reason)
  * are combined.
+ * @param widthMs of a cell
  */
 export function fillCells(
   cells: Float64Array,
@@ -108,6 +109,7 @@ export function fillCells(
   { times, values, stale }: SampleColumn,
   value: CellValue,
   combine: CellCombination = "max",
+  widthMs = cellMs,
 ): void {
   let cell = -1;
   let sum = 0;
@@ -122,7 +124,7 @@ export function fillCells(
   };
   for (let at = 0; at < times.length; at++) {
     if (stale?.[at] === 1) continue;
-    const now = Math.ceil(((times[at] as number) - window.fromMs) / cellMs) - 1;
+    const now = Math.ceil(((times[at] as number) - window.fromMs) / widthMs) - 1;
     if (now < 0 || now >= window.cellCount) continue;
     if (now !== cell) {
       close();

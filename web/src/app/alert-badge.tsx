@@ -1,4 +1,7 @@
-/** How many alerts fire: in the header of every page, and before the title of the tab. Silenced and inhibited ones do not count. */
+/**
+ * How many alerts fire that somebody should look at: in the header of every page, and before the title of the tab. Silenced and
+ * inhibited ones and those of severity info do not count.
+ */
 import { computed } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { type AlertSummary, severityLevel } from "../../../src/view/alert-summary.ts";
@@ -10,7 +13,9 @@ const EVERY_MS = 10_000;
 
 /** Undefined while it is not known. */
 export const firingCount = computed(() =>
-  alertSummary.value?.active.reduce((sum, { count }) => sum + count, 0),
+  alertSummary.value?.active
+    .filter(({ severity }) => severityLevel(severity) !== "note")
+    .reduce((sum, { count }) => sum + count, 0),
 );
 
 export function AlertBadge() {

@@ -4,6 +4,7 @@ import { boardLimits, defaultVariables } from "../../../src/view/board/board.ts"
 import { addBoard, type BoardSummary, pinPanel } from "../pages/boards/api.ts";
 import { useJson } from "../query/use-fetch.ts";
 import { Dialog } from "../ui/dialog.tsx";
+import { FormEnd, TextField } from "../ui/dialog-form.tsx";
 import { toast } from "../ui/toast.ts";
 import { type PinnedChart, pinnedChart } from "./pin.tsx";
 
@@ -76,31 +77,21 @@ function PinForm({ chart, onClose }: { chart: PinnedChart; onClose: () => void }
         </select>
       </div>
       {board === NEW && (
-        <div class="field">
-          <label class="name-of" for={`${id}n`}>
-            Its title
-          </label>
-          <input
-            id={`${id}n`}
-            type="text"
-            maxLength={boardLimits.titleCharacters}
-            value={name}
-            onInput={(event) => setName(event.currentTarget.value)}
-          />
-        </div>
-      )}
-      <div class="field">
-        <label class="name-of" for={`${id}t`}>
-          Title of the panel
-        </label>
-        <input
-          id={`${id}t`}
-          type="text"
+        <TextField
+          id={`${id}n`}
+          label="Its title"
           maxLength={boardLimits.titleCharacters}
-          value={title}
-          onInput={(event) => setTitle(event.currentTarget.value)}
+          value={name}
+          onChange={setName}
         />
-      </div>
+      )}
+      <TextField
+        id={`${id}t`}
+        label="Title of the panel"
+        maxLength={boardLimits.titleCharacters}
+        value={title}
+        onChange={setTitle}
+      />
       <div class="field">
         <label class="check">
           <input
@@ -112,19 +103,12 @@ function PinForm({ chart, onClose }: { chart: PinnedChart; onClose: () => void }
         </label>
         <span class="unit">A chart of one GPU stays with that GPU.</span>
       </div>
-      {problem !== undefined && (
-        <p class="bad" role="alert">
-          {problem}
-        </p>
-      )}
-      <div class="row">
-        <button type="submit" class="primary" disabled={busy || value === undefined}>
-          Pin
-        </button>
-        <button type="button" class="quiet" onClick={onClose}>
-          Cancel
-        </button>
-      </div>
+      <FormEnd
+        problem={problem}
+        submit="Pin"
+        disabled={busy || value === undefined}
+        onCancel={onClose}
+      />
     </form>
   );
 }

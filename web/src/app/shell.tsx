@@ -4,6 +4,7 @@ import { mayChange } from "../query/me.ts";
 import { Tip } from "../ui/tip.tsx";
 import { Toasts } from "../ui/toasts.tsx";
 import { AccountDialogLoader } from "./account.tsx";
+import { ChangesDialogLoader } from "./changes.tsx";
 import { Header } from "./header.tsx";
 import { Help } from "./help.tsx";
 import { Notices } from "./notices.tsx";
@@ -41,6 +42,7 @@ export function Shell() {
       <PaletteLoader />
       <AccountDialogLoader />
       <PinDialogLoader />
+      <ChangesDialogLoader />
       <Toasts />
       <Tip />
     </div>

@@ -9,6 +9,7 @@ import { frozenHref, goTo } from "../view-state/address.ts";
 import { copyToClipboard } from "../ui/copy.tsx";
 import { csvOf, fileName, jsonOf, save } from "./export.ts";
 import type { ChartData, ChartQuery, ChartStyle } from "./model.ts";
+import { askForChanges, type ChangeSubject } from "./changes-subject.ts";
 import { pictureOf } from "./picture.ts";
 import { combineQueries, fillStep } from "./promql.ts";
 import type { StatisticsOptions } from "./statistics.ts";
@@ -25,6 +26,8 @@ export interface ChartContext {
   /** How a board shows it; a time series where absent. */
   readonly kind?: PanelKind;
   readonly window: TimeWindow;
+  /** The GPU, machine or job that "What changed here?" asks about. */
+  readonly changesOf?: ChangeSubject | undefined;
   /** What is drawn; absent while it loads, and on timelines and heatmaps. */
   readonly data?: ChartData | undefined;
   readonly options?: StatisticsOptions;
@@ -43,6 +46,13 @@ const isDrawn = ({ data }: ChartContext): boolean => data !== undefined && data.
 const hasQueries = ({ queries }: ChartContext): boolean => queries.length > 0;
 
 export const chartActions: readonly ChartAction[] = [
+  {
+    label: "What changed here?",
+    isOffered: ({ changesOf }) => changesOf !== undefined,
+    run: ({ changesOf, window }) => {
+      if (changesOf !== undefined) askForChanges(changesOf, window);
+    },
+  },
   {
     label: "Open in Explore",
     isOffered: hasQueries,

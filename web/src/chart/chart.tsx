@@ -5,9 +5,11 @@ import { formatReadable } from "../format/readable.ts";
 import type { ApiError } from "../query/http.ts";
 import { useLate } from "../ui/use-late.ts";
 import { useWidth } from "../ui/use-size.ts";
-import { formatInstant, formatRange } from "../view-state/range.ts";
+import { formatInstant, formatRange, rangeBetween, type TimeWindow } from "../view-state/range.ts";
 import { dark } from "../view-state/preferences.ts";
 import { following, range, timeWindow, zoomTo } from "../view-state/time.ts";
+import { ChangesOffer } from "./changes-offer.tsx";
+import { type ChangeSubject, changeSubjectOf } from "./changes-subject.ts";
 import { ChartMenu } from "./chart-menu.tsx";
 import { cursor } from "./cursor.ts";
 import { gpuNameOf } from "./gpu-name.ts";
@@ -52,6 +54,10 @@ export interface ChartProps extends ChartStyle {
   readonly stored?: StoredStatisticsOf;
   /** Reports the width of the plot, which decides the step of the queries. */
   readonly onWidth?: (widthPx: number) => void;
+  /** What "What changed here?" asks about; where absent, the one GPU or machine that all lines are of. */
+  readonly changesOf?: ChangeSubject;
+  /** What dragging over it does: change the range of the page, or mark a time on a chart that has its own. */
+  readonly drag?: "zoom" | "mark";
 }
 
 const none: readonly never[] = [];
@@ -65,6 +71,7 @@ export function Chart(props: ChartProps) {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | undefined>(undefined);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const [dragged, setDragged] = useState<TimeWindow | undefined>(undefined);
   const [me] = useState(() => ({}));
   const widthPx = useWidth(host);
   const id = useId();
@@ -93,7 +100,11 @@ export function Chart(props: ChartProps) {
             cursor.value =
               index === undefined ? undefined : { ms: startMs + index * stepMs, from: me };
           },
-          zoom: zoomTo,
+          zoom: (oneMs, otherMs) => {
+            const { fromMs, toMs } = rangeBetween(oneMs, otherMs);
+            setDragged({ fromMs, toMs });
+            if (props.drag !== "mark") zoomTo(fromMs, toMs);
+          },
         },
       },
       data,
@@ -123,6 +134,8 @@ export function Chart(props: ChartProps) {
     if (!own || pointed.keys === true) plot.current?.pointAt(pointed?.ms);
   }, [pointed?.ms, pointed?.from]);
 
+  const subject =
+    props.changesOf ?? changeSubjectOf(data?.lines.map(({ labels }) => labels) ?? none);
   const options: StatisticsOptions = { isPast: !following.value, stored: props.stored };
   const empty = data?.lines.length === 0;
   return (
@@ -157,6 +170,7 @@ export function Chart(props: ChartProps) {
           queries={props.queries ?? none}
           grid={data?.grid}
           window={data?.window ?? timeWindow.value}
+          changesOf={subject}
           canvas={() => plot.current?.canvas}
         />
       </figcaption>
@@ -184,6 +198,13 @@ export function Chart(props: ChartProps) {
             hidden={hidden}
             left={plot.current?.leftOf(timeAt(at, data)) ?? 0}
             widthPx={widthPx - AXIS_PX}
+          />
+        )}
+        {data !== undefined && dragged !== undefined && (
+          <ChangesOffer
+            {...{ dragged, subject }}
+            window={data.window}
+            onClose={() => setDragged(undefined)}
           />
         )}
         {data !== undefined && <Marks marks={marks} window={data.window} />}

@@ -8,6 +8,7 @@ import { useEvents } from "../query/events.ts";
 import { useExemplars } from "../query/exemplars.ts";
 import { type RangeResult, useRange } from "../query/use-range.ts";
 import type { TimeWindow } from "../view-state/range.ts";
+import type { ChangeSubject } from "./changes-subject.ts";
 import { Chart } from "./chart.tsx";
 import { gpuColour, orderOf, shade, variant } from "./colour.ts";
 import type { ChartThreshold } from "./threshold-handle.tsx";
@@ -43,6 +44,9 @@ export interface QueryChartProps extends ChartStyle {
   readonly window?: TimeWindow;
   /** What the store has of a line over the range; without it, statistics are those of the points drawn. */
   readonly stored?: StoredStatisticsOf;
+  /** What "What changed here?" asks about; where absent, the one GPU or machine that all lines are of. */
+  readonly changesOf?: ChangeSubject;
+  readonly drag?: "zoom" | "mark";
   readonly children?: ComponentChildren;
 }
 

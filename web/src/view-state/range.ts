@@ -103,7 +103,10 @@ export function windowOf(range: Range, nowMs: number): TimeWindow {
 }
 
 /** What was dragged over in a chart, never too short to draw. */
-export function rangeBetween(oneMs: number, otherMs: number): Range {
+export function rangeBetween(
+  oneMs: number,
+  otherMs: number,
+): Extract<Range, { readonly kind: "between" }> {
   const [fromMs, toMs] = [Math.min(oneMs, otherMs), Math.max(oneMs, otherMs)].map(Math.round) as [
     number,
     number,

@@ -4,6 +4,7 @@ import { useId, useState } from "preact/hooks";
 import { hubTimeMs } from "../../live/feed.ts";
 import { ApiError, send } from "../../query/http.ts";
 import { Dialog } from "../../ui/dialog.tsx";
+import { FormEnd, TextField } from "../../ui/dialog-form.tsx";
 import { toast } from "../../ui/toast.ts";
 import { formatInstant } from "../../view-state/range.ts";
 import { readStoredText, writeStoredText } from "../../view-state/preferences.ts";
@@ -159,45 +160,23 @@ function Form({
         </div>
         <span class="unit">until {formatInstant(hubTimeMs() + ms).slice(0, 16)}</span>
       </fieldset>
-      <div class="field">
-        <label class="name-of" for={`${id}c`}>
-          Comment
-        </label>
-        <input
-          id={`${id}c`}
-          type="text"
-          autocomplete="off"
-          placeholder="why, for those who wonder later"
-          value={comment}
-          onInput={(event) => setComment(event.currentTarget.value)}
-        />
-      </div>
-      <div class="field">
-        <label class="name-of" for={`${id}b`}>
-          Your name
-        </label>
-        <input
-          id={`${id}b`}
-          type="text"
-          autocomplete="name"
-          placeholder="page"
-          value={by}
-          onInput={(event) => setBy(event.currentTarget.value)}
-        />
-      </div>
-      {problem !== undefined && (
-        <p class="bad" role="alert">
-          {problem}
-        </p>
-      )}
-      <div class="row">
-        <button type="submit" class="primary" disabled={busy}>
-          Silence
-        </button>
-        <button type="button" class="quiet" onClick={close}>
-          Cancel
-        </button>
-      </div>
+      <TextField
+        id={`${id}c`}
+        label="Comment"
+        autocomplete="off"
+        placeholder="why, for those who wonder later"
+        value={comment}
+        onChange={setComment}
+      />
+      <TextField
+        id={`${id}b`}
+        label="Your name"
+        autocomplete="name"
+        placeholder="page"
+        value={by}
+        onChange={setBy}
+      />
+      <FormEnd problem={problem} submit="Silence" disabled={busy} onCancel={close} />
     </form>
   );
 }

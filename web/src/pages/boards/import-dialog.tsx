@@ -2,6 +2,7 @@
 import { useId, useState } from "preact/hooks";
 import { type Board, boardLimits } from "../../../../src/view/board/board.ts";
 import { Dialog } from "../../ui/dialog.tsx";
+import { FormEnd } from "../../ui/dialog-form.tsx";
 import { type ImportedBoard, readImport } from "./api.ts";
 
 export interface ImportDialogProps {
@@ -82,20 +83,14 @@ function ImportForm({ onClose, onAdd }: Omit<ImportDialogProps, "open">) {
           }}
         />
       </div>
-      {problem !== undefined && (
-        <p class="bad" role="alert">
-          {problem}
-        </p>
-      )}
-      {result !== undefined && <Outcome {...result} />}
-      <div class="row">
-        <button type="submit" class="primary" disabled={text.trim() === ""}>
-          {result === undefined ? "Read" : `Add “${result.board.title}”`}
-        </button>
-        <button type="button" class="quiet" onClick={onClose}>
-          Cancel
-        </button>
-      </div>
+      <FormEnd
+        problem={problem}
+        submit={result === undefined ? "Read" : `Add “${result.board.title}”`}
+        disabled={text.trim() === ""}
+        onCancel={onClose}
+      >
+        {result !== undefined && <Outcome {...result} />}
+      </FormEnd>
     </form>
   );
 }

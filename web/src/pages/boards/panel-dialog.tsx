@@ -9,6 +9,7 @@ import {
 } from "../../../../src/view/board/board.ts";
 import { type Unit, units } from "../../../../src/model/catalogue/entry.ts";
 import { Dialog } from "../../ui/dialog.tsx";
+import { FormEnd, TextField } from "../../ui/dialog-form.tsx";
 
 const kindLabels: Readonly<Record<PanelKind, string>> = {
   timeseries: "Time series",
@@ -55,18 +56,13 @@ function PanelForm({ panel, onClose, onDone }: PanelDialogProps & { readonly pan
       }}
     >
       <h2>Panel</h2>
-      <div class="field">
-        <label class="name-of" for={`${id}t`}>
-          Title
-        </label>
-        <input
-          id={`${id}t`}
-          type="text"
-          maxLength={boardLimits.titleCharacters}
-          value={draft.title}
-          onInput={(event) => setDraft({ ...draft, title: event.currentTarget.value })}
-        />
-      </div>
+      <TextField
+        id={`${id}t`}
+        label="Title"
+        maxLength={boardLimits.titleCharacters}
+        value={draft.title}
+        onChange={(title) => setDraft({ ...draft, title })}
+      />
       <div class="panel-form-line">
         <div class="field">
           <label class="name-of" for={`${id}k`}>
@@ -144,19 +140,7 @@ function PanelForm({ panel, onClose, onDone }: PanelDialogProps & { readonly pan
         $host, $model and $job are the board's variables; $step, $rate and $range are durations that
         fit the chart.
       </p>
-      {problem !== undefined && (
-        <p class="bad" role="alert">
-          {problem}
-        </p>
-      )}
-      <div class="row">
-        <button type="submit" class="primary">
-          Done
-        </button>
-        <button type="button" class="quiet" onClick={onClose}>
-          Cancel
-        </button>
-      </div>
+      <FormEnd problem={problem} submit="Done" onCancel={onClose} />
     </form>
   );
 }

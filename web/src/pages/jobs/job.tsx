@@ -116,7 +116,14 @@ function Charts({ summary, job }: JobResponse) {
   const gpus = job.stretches.slice(0, MOST_GPUS);
   const who = matchersOf(gpus);
   const most = (selector: string): string => `(max_over_time(${selector}[$step]) or ${selector})`;
-  const chart = { queries: [], window, colourBy: "gpu", events: concerns(gpus) } as const;
+  const chart = {
+    queries: [],
+    window,
+    colourBy: "gpu",
+    events: concerns(gpus),
+    changesOf: { kind: "job", id: summary.id },
+    drag: "mark",
+  } as const;
   return (
     <>
       <div class="chart-grid timelines">

@@ -1,0 +1,91 @@
+/** Whether and where a column of cells departs from its own history. Robust: a few wild cells decide nothing. */
+import { meanOfCells, medianOf, quantileOf, sigmaOf } from "../explain/statistics.ts";
+
+/** What is worth a line, in standard deviations of the history. */
+export const leastSigmas = 4;
+/** How far one cell may pull, in thresholds, and what a cell has to bring to prolong a stretch. */
+const mostPull = 2;
+const toll = 0.5;
+/** A stretch that scores less is noise; so is one that the history has nearly as strong. */
+const leastScore = 1.5;
+const timesHistory = 1.5;
+/** Less than this says nothing about what is usual. */
+export const leastHistoryCells = 5;
+/** Between the 5 % and the 95 % quantile lie so many standard deviations: covers a load that goes up and down. */
+const sigmasAcross = 3.29;
+
+export interface Level {
+  readonly middle: number;
+  /** Never below the floor that is given. */
+  readonly sigma: number;
+}
+
+/** What is usual in the cells [0, count); undefined of too few readings. */
+export function levelOf(
+  cells: Float64Array,
+  count: number,
+  floorOf: (middle: number) => number,
+): Level | undefined {
+  const history = cells.subarray(0, count);
+  let known = 0;
+  for (const value of history) if (!Number.isNaN(value)) known += 1;
+  if (known < leastHistoryCells) return undefined;
+  const middle = medianOf(history);
+  const across = (quantileOf(history, 0.95) - quantileOf(history, 0.05)) / sigmasAcross;
+  return { middle, sigma: Math.max(floorOf(middle), sigmaOf(history, middle), across) };
+}
+
+export interface Stretch {
+  readonly firstCell: number;
+  /** Not part of it any more. */
+  readonly endCell: number;
+  readonly score: number;
+}
+
+/**
+ * The consecutive cells [from, to) that depart most in one direction: the largest sum of clipped departures, each less a toll
+ * (a CUSUM with outliers held down, as `changePoint` of an explanation, but with an end).
+ */
+export function strongestStretch(
+  cells: Float64Array,
+  { middle, sigma }: Level,
+  from: number,
+  to: number,
+): Stretch | undefined {
+  let best: Stretch | undefined;
+  for (const sign of [1, -1]) {
+    let [sum, start] = [0, from];
+    for (let cell = from; cell < to; cell++) {
+      const value = cells[cell] ?? Number.NaN;
+      if (Number.isNaN(value)) continue;
+      if (sum <= 0) [sum, start] = [0, cell];
+      const departure = (sign * (value - middle)) / (leastSigmas * sigma);
+      sum += Math.max(-mostPull, Math.min(mostPull, departure)) - toll;
+      if (sum > (best?.score ?? 0)) best = { firstCell: start, endCell: cell + 1, score: sum };
+    }
+  }
+  return best;
+}
+
+export interface Departure extends Stretch {
+  readonly before: number;
+  readonly after: number;
+  readonly sigma: number;
+  readonly sigmas: number;
+}
+
+/** Undefined where the range is as its history was. */
+export function findDeparture(
+  cells: Float64Array,
+  rangeCell: number,
+  level: Level,
+): Departure | undefined {
+  const stretch = strongestStretch(cells, level, rangeCell, cells.length);
+  if (stretch === undefined || stretch.score < leastScore) return undefined;
+  const usual = strongestStretch(cells, level, 0, rangeCell);
+  if (stretch.score < timesHistory * (usual?.score ?? 0)) return undefined;
+  const after = meanOfCells(cells, stretch.firstCell, stretch.endCell);
+  const sigmas = Math.abs(after - level.middle) / level.sigma;
+  if (sigmas < leastSigmas) return undefined;
+  return { ...stretch, before: level.middle, after, sigma: level.sigma, sigmas };
+}
