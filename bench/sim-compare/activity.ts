@@ -8,8 +8,7 @@
  * Of the power only its course within the phase counts, as a share of the phase's own full load: the same course at other watts
  * gives the same activity. Looks at the recording only, never at the simulator or at a temperature.
  */
-import { followPower } from "./follow-power.ts";
-import { readingSeenMs, type PowerSlot } from "./power-slots.ts";
+import type { PowerSlot } from "./power-slots.ts";
 import type { Phase, TraceRow } from "./trace.ts";
 
 const binMs = 25;
@@ -44,12 +43,6 @@ export const leastClockDrop = 0.05;
 /** Readings between these are work that is neither on nor off for a whole window. */
 const [mostlyOff, mostlyOn] = [0.15, 0.85];
 const mostBetween = 0.5;
-/** Where the clock falls under the work, this many of them are work that starts and stops within the window. */
-const leastBetween = 0.3;
-/** Readings that never show more are of bursts much shorter than a window: their mean is all they show. */
-const leastSeen = 0.75;
-/** The utilisation while work runs, where a rhythm locked to the readings lets none see it run for a whole window. */
-const usualOnLevel = 0.95;
 /** Work that switches less often is timed well enough by the utilisation readings alone. */
 const leastSwitchesPerSecond = 0.8;
 /** In a second with more switches than this, a period of two refreshes, the utilisation does not show when the card was busy. */
@@ -107,22 +100,19 @@ export function inferActivity(
     ({ timeMs }) => timeMs >= phase.startMs && timeMs < phase.endMs + refreshMs,
   );
   const utilizations = within.map(({ utilization }) => utilization).sort((a, b) => a - b);
-  const mostUtilization = utilizations[Math.floor(utilizations.length * 0.9)] ?? 0;
-  if (mostUtilization < leastSeen) return undefined;
-  const isSeenOn = mostUtilization >= mostlyOn;
-  const onLevel = isSeenOn ? mostUtilization : usualOnLevel;
+  const onLevel = utilizations[Math.floor(utilizations.length * 0.9)] ?? 0;
+  if (onLevel < mostlyOn) return undefined;
   const busyHertz = busyClock(within);
   const clockDrop = 1 - busyHertz / boostHertz;
-  const clockShows = clockDrop >= leastClockDrop;
   const between = utilizations.filter((value) => value > mostlyOff && value < mostlyOn).length;
-  if (!clockShows && (!isSeenOn || between > mostBetween * within.length)) return undefined;
+  if (clockDrop < leastClockDrop && between > mostBetween * within.length) return undefined;
+  const clockShows = clockDrop >= leastClockDrop;
   const middleHertz = (busyHertz + boostHertz) / 2;
   const switches = Math.max(
     switchTimes(within, ({ utilization }) => utilization < onLevel / 2).length,
     clockShows ? switchTimes(within, ({ smHertz }) => smHertz < middleHertz).length : 0,
   );
-  const isSlow = switches < (leastSwitchesPerSecond * (phase.endMs - phase.startMs)) / 1_000;
-  if (isSlow && !(clockShows && between > leastBetween * within.length)) return undefined;
+  if (switches < (leastSwitchesPerSecond * (phase.endMs - phase.startMs)) / 1_000) return undefined;
   const bins = Math.ceil((phase.endMs + refreshMs - phase.startMs) / binMs);
   const binOf = (timeMs: number): number => Math.floor((timeMs - phase.startMs) / binMs);
   const readings = utilizationRefreshes(within);
@@ -146,19 +136,9 @@ export function inferActivity(
     }
     explanations.push(evidence.smooth());
   }
-  const busy = followPower(
-    average(explanations),
-    binMs,
-    slots
-      .filter(({ endMs }) => endMs > phase.startMs && endMs <= phase.endMs)
-      .map(({ endMs, meanWatts }) => ({
-        endBin: Math.round((endMs - readingSeenMs - phase.startMs) / binMs),
-        watts: meanWatts - restWatts(rows, boostHertz),
-      })),
-  );
   return new PhaseActivity(
     phase.startMs,
-    busy.map((share) => (share < leastShare ? 0 : share * onLevel)),
+    average(explanations).map((share) => (share < leastShare ? 0 : share * onLevel)),
     readings,
   );
 }
@@ -242,13 +222,13 @@ function switchTimes(rows: readonly TraceRow[], below: (row: TraceRow) => boolea
   });
 }
 
-/** The clock while the utilisation register is full: the median of those rows; where none is, the lowest tenth of all. */
+/** The clock while the utilisation register is full: the median of those rows. */
 function busyClock(rows: readonly TraceRow[]): number {
-  const full = rows.filter(({ utilization }) => utilization > 0.9);
-  const clocks = (full.length > 0 ? full : rows)
+  const clocks = rows
+    .filter(({ utilization }) => utilization > 0.9)
     .map(({ smHertz }) => smHertz)
     .sort((a, b) => a - b);
-  return clocks[Math.floor(clocks.length / (full.length > 0 ? 2 : 10))] ?? Number.POSITIVE_INFINITY;
+  return clocks[Math.floor(clocks.length / 2)] ?? Number.POSITIVE_INFINITY;
 }
 
 export const utilizationRefreshes = (rows: readonly TraceRow[]): TraceRow[] =>

@@ -11,7 +11,7 @@ import { leakageWatts } from "../../src/sources/sim/physics/governor.ts";
 import { updateSensors } from "../../src/sources/sim/physics/thermal.ts";
 import { Drive, type DriveOptions } from "./drive.ts";
 import { findKernelName } from "../../src/sources/sim/kernels.ts";
-import { findSensorAge, SensorAge } from "./sensor-age.ts";
+import { findSensorAgeMs } from "./sensor-age.ts";
 import type { Phase, TraceRow } from "./trace.ts";
 
 /** NVML holds power, temperature and clock this long; a trace sampled faster repeats them. */
@@ -45,6 +45,8 @@ export interface PhaseComparison {
   readonly realCelsius: number;
   readonly simulatedCelsius: number;
   readonly celsiusRmse: number;
+  /** Of the means over each second, where the trace does not show when within 100 ms the card was busy. */
+  readonly celsiusSecondsRmse?: number;
   /** Why the trace does not determine this phase's load: its power is given to the simulator, and only its heat is judged. */
   readonly undetermined?: string | undefined;
   /** Only where the real card was power-capped: the mean clocks of those samples. */
@@ -61,8 +63,8 @@ export interface TraceComparison {
   readonly heatPath: number;
   /** Leakage of this card over the model's. */
   readonly leakage: number;
-  /** From the sample of the temperature to its reading, in turn. */
-  readonly sensorAgesMs: readonly number[];
+  /** From the sample of the temperature to its reading. */
+  readonly sensorAgeMs: number;
   readonly phases: readonly PhaseComparison[];
   /** Over the phases whose load the trace determines. */
   readonly celsiusRmse: number;
@@ -80,14 +82,14 @@ interface SimulatedTrace {
 interface Simulation extends SimulatedTrace {
   readonly leakage: number;
   readonly drive: Drive;
-  readonly sensorAge: SensorAge;
+  readonly sensorAgeMs: number;
   readonly heatPath: number;
 }
 
 /**
  * The simulated readings at the instants of the trace, for this card's own room and heat path. Whole degrees, as cards report
- * them. Power is current. The clock is as old as half of the 50 ms between two looks at the register; the age of the temperature
- * is found for the trace.
+ * them. Power is current. The clock is as old as half of the 50 ms between two looks at the register; the temperature is sampled
+ * apart from it, 0 to 100 ms before it is refreshed, and taken as one step (50 ms) old.
  */
 export function simulate(
   model: GpuModel,
@@ -96,27 +98,24 @@ export function simulate(
   options: DriveOptions,
 ): Simulation {
   const drive = new Drive(phases, rows, model, options);
-  const usual = simulateOnce(
-    makeSimCard(model, stepMs),
-    phases,
-    rows,
-    drive,
-    SensorAge.steady(usualSensorAgeMs),
-  );
+  const usual = simulateOnce(makeSimCard(model, stepMs), phases, rows, drive, usualSensorAgeMs);
   const heatPath = heatPathOf(usual, rows);
-  const sensorAge = findSensorAge(
-    rows.filter((row, index) => isRefresh(row, rows[index - 1])),
+  const known = rows.filter(
+    (row, index) => isRefresh(row, rows[index - 1]) && drive.isTimed(row.timeMs),
+  );
+  const sensorAgeMs = findSensorAgeMs(
+    known,
     (timeMs) => usual.ambientCelsius + heatPath * (usual.celsius.at(timeMs) - usual.ambientCelsius),
   );
   const leakage = leakageOf(makeSimCard(model, stepMs), phases, rows, usual, drive);
   const own = makeSimCard(ownCard(model, heatPath, leakage), stepMs);
-  drive.useCard(own.model);
+  const ownDrive = new Drive(phases, rows, own.model, options);
   return {
-    ...simulateOnce(own, phases, rows, drive, sensorAge),
+    ...simulateOnce(own, phases, rows, ownDrive, sensorAgeMs),
     heatPath,
     leakage,
-    sensorAge,
-    drive,
+    sensorAgeMs,
+    drive: ownDrive,
   };
 }
 
@@ -190,7 +189,7 @@ function simulateOnce(
   phases: readonly Phase[],
   rows: readonly TraceRow[],
   drive: Drive,
-  sensorAge: SensorAge,
+  sensorAgeMs: number,
 ): SimulatedTrace {
   const first = rows[0];
   if (first === undefined) throw new Error("the trace has no rows");
@@ -224,7 +223,7 @@ function simulateOnce(
         : {
             timeMs: row.timeMs,
             watts: reportedWatts(card, state),
-            celsius: Math.round(celsius.at(row.timeMs - sensorAge.at(row.timeMs))),
+            celsius: Math.round(celsius.at(row.timeMs - sensorAgeMs)),
             memoryCelsius: Math.round(state.memoryCelsius),
             smHertz: hertz.stepAt(row.timeMs - clockAgeMs),
           },
@@ -294,7 +293,7 @@ export function compare(
     ambientCelsius,
     heatPath,
     leakage,
-    sensorAge,
+    sensorAgeMs,
     rows: simulated,
     drive,
   } = simulate(model, phases, rows, options);
@@ -308,6 +307,9 @@ export function compare(
           {
             ...comparePhase(phase, within),
             undetermined: drive.undetermined(phase),
+            ...(drive.isTimed((phase.startMs + phase.endMs) / 2)
+              ? {}
+              : { celsiusSecondsRmse: secondsRmse(phase.startMs, within) }),
           },
         ];
   });
@@ -323,7 +325,7 @@ export function compare(
     ambientCelsius,
     heatPath,
     leakage,
-    sensorAgesMs: sensorAge.course,
+    sensorAgeMs,
     phases: compared,
     celsiusRmse: rmse(judged),
     ...(memory.length === 0 ? {} : { memoryCelsiusRmse: Math.sqrt(mean(memory)) }),
@@ -380,6 +382,21 @@ function rmse(pairs: readonly Pair[]): number {
   return Math.sqrt(
     mean(pairs.map(({ real, simulated }) => (real.celsius - simulated.celsius) ** 2)),
   );
+}
+
+function secondsRmse(startMs: number, pairs: readonly Pair[]): number {
+  const seconds = new Map<number, Pair[]>();
+  for (const pair of pairs) {
+    const second = Math.floor((pair.real.timeMs - startMs) / 1_000);
+    seconds.set(second, [...(seconds.get(second) ?? []), pair]);
+  }
+  const squares = [...seconds.values()].map(
+    (within) =>
+      (mean(within.map(({ real }) => real.celsius)) -
+        mean(within.map(({ simulated }) => simulated.celsius))) **
+      2,
+  );
+  return Math.sqrt(mean(squares));
 }
 
 function mean(values: readonly number[]): number {

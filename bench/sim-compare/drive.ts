@@ -16,11 +16,13 @@ import {
   undetermined,
   utilizationRefreshes,
 } from "./activity.ts";
-import { type PowerSlot, powerSlots, readingSeenMs } from "./power-slots.ts";
+import { type PowerSlot, powerSlots } from "./power-slots.ts";
 import { usualLagMs, utilizationLagMs } from "./lag.ts";
 import { type Phase, rowAt, type TraceRow } from "./trace.ts";
 import { busyShareByWork } from "./work.ts";
 
+/** A refresh is seen by a poll every 50 ms. */
+const readingSeenMs = 25;
 /** Leakage of a die at 50 °C over that at the reference. */
 const usualLeakage = 1.45;
 /** Beyond this, the instants of a phase's temperature depend on a timing that is not known. */
@@ -46,7 +48,7 @@ export class Drive {
   readonly #timings: ReadonlyMap<Phase, TimedPhase | undefined>;
   /** Work that switches faster than the registers are refreshed, and whose times are not recorded. */
   readonly #untimed: ReadonlySet<Phase>;
-  #model: GpuModel;
+  readonly #model: GpuModel;
   readonly #slots: readonly PowerSlot[];
   /** By how much counted steps correct the busy share of unnamed work. */
   readonly #corrections = new Map<Phase, number>();
@@ -86,11 +88,6 @@ export class Drive {
     this.#contextAbove =
       least < model.memory.reservedBytes + contextBytes ? least + contextBytes : -1;
     if (options.useUtilization) this.#correctByWork();
-  }
-
-  /** Drives another card of the same clocks through the same work. */
-  useCard(model: GpuModel): void {
-    this.#model = model;
   }
 
   #correctByWork(): void {
@@ -175,22 +172,6 @@ export class Drive {
     );
   }
 
-  /** Recorded times are from launch to return: small kernels fill less of them, which a reading within shows. */
-  #shareWhileOn(
-    spans: readonly (readonly [number, number])[],
-    startMs: number,
-    timeMs: number,
-  ): number {
-    const atMs = timeMs - startMs;
-    const isWhole = spans.some(
-      ([fromMs, toMs]) =>
-        fromMs <= atMs - utilizationWindowMs && toMs >= atMs + 2 * utilizationWindowMs,
-    );
-    if (!isWhole) return busyWhileOn;
-    const { utilization } = rowAt(this.#rows, timeMs + utilizationWindowMs);
-    return utilization > leastWholeShare ? busyWhileOn : utilization;
-  }
-
   /** Work of which only the power is known: the intensity that draws it at the recorded clock. Its heat can still be judged. */
   #kernelByPower(timeMs: number): Kernel {
     const { boardWatts, clockTreeWatts, coreWatts, leakageWatts } = this.#model.power;
@@ -208,9 +189,7 @@ export class Drive {
     if (phase?.busyMs !== undefined && this.#useUtilization)
       return {
         kernel: name === undefined ? this.#recordedKernel(phase, timeMs) : kernels[name],
-        share: isWithin(phase.busyMs, timeMs - phase.startMs)
-          ? this.#shareWhileOn(phase.busyMs, phase.startMs, timeMs)
-          : 0,
+        share: isWithin(phase.busyMs, timeMs - phase.startMs) ? busyWhileOn : 0,
       };
     const timing = phase === undefined ? undefined : this.#timings.get(phase);
     if (phase !== undefined && timing !== undefined)
@@ -277,8 +256,6 @@ const usualDutyPeriodMs = 200;
 const originStepMs = 25;
 /** Kernels fill this share of the time a program keeps the card busy: launches and waits take the rest. */
 const busyWhileOn = 0.95;
-/** A reading of work that runs throughout shows at least this. */
-const leastWholeShare = 0.85;
 
 function timingOf(phase: Phase, rows: readonly TraceRow[]): TimedPhase | undefined {
   const hertz = /(\d+(?:\.\d+)?)_?hz(?![a-z])/i.exec(phase.name)?.[1];

@@ -6,9 +6,7 @@
 import type { TraceRow } from "./trace.ts";
 
 const slotsPerWindow = 10;
-/** A refresh is seen by a poll every 50 ms. */
-export const readingSeenMs = 25;
-/** A change this soon after a refresh that was only assumed is that refresh. */
+/** Refreshes are seen by a poll every 50 ms: one that comes this early belongs to an assumed one. */
 const earliestMs = 75;
 const latestMs = 95;
 const sweeps = 60;
@@ -19,8 +17,6 @@ export interface PowerSlot {
   /** When the reading that closes the slot was first seen. */
   readonly endMs: number;
   readonly watts: number;
-  /** Over the second that ends with the slot, as reported. */
-  readonly meanWatts: number;
   /** At the end of the slot, where the trace has it. */
   readonly instantWatts: number | undefined;
 }
@@ -41,7 +37,6 @@ export function powerSlots(rows: readonly TraceRow[], limitWatts: number): Power
   return readings.map(({ timeMs, instantWatts }, index) => ({
     endMs: timeMs,
     watts: slots[index] ?? least,
-    meanWatts: means[index] ?? least,
     instantWatts,
   }));
 }
@@ -83,8 +78,8 @@ function powerRefreshes(rows: readonly TraceRow[]): TraceRow[] {
       row.watts !== last.watts ||
       row.celsius !== last.celsius ||
       row.smHertz !== last.smHertz;
-    if (!changed && sinceMs < latestMs) continue;
     if (changed && assumed && sinceMs < earliestMs) found.pop();
+    else if (sinceMs < (changed ? earliestMs : latestMs)) continue;
     assumed = !changed;
     found.push(row);
   }

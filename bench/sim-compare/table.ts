@@ -51,11 +51,17 @@ export function comparisonTable(comparison: TraceComparison): string {
   const undetermined = comparison.phases.flatMap(({ phase, undetermined: why }) =>
     why === undefined ? [] : [`? ${phase} is given its power, and only its heat is judged: ${why}`],
   );
+  const untimed = comparison.phases.flatMap(({ phase, celsiusSecondsRmse }) =>
+    celsiusSecondsRmse === undefined
+      ? []
+      : [`~ ${phase} is judged by the means of each second: no column shows when it was busy`],
+  );
   return [
     ...lines,
     ...undetermined,
+    ...untimed,
     "",
-    `room ${comparison.ambientCelsius.toFixed(1)} C, heat path ${comparison.heatPath.toFixed(2)} and leakage ${comparison.leakage.toFixed(2)} of the model's, temperature read ${comparison.sensorAgesMs.join(", ")} ms late, its RMSE over the trace ${comparison.celsiusRmse.toFixed(2)} C` +
+    `room ${comparison.ambientCelsius.toFixed(1)} C, heat path ${comparison.heatPath.toFixed(2)} and leakage ${comparison.leakage.toFixed(2)} of the model's, temperature read ${comparison.sensorAgeMs} ms late, its RMSE over the trace ${comparison.celsiusRmse.toFixed(2)} C` +
       (comparison.memoryCelsiusRmse === undefined
         ? ""
         : `, of the memory's ${comparison.memoryCelsiusRmse.toFixed(2)} C`),
@@ -70,11 +76,12 @@ export function violations(comparison: TraceComparison): string[] {
     powerMeanError,
     powerAbsoluteError,
     celsiusRmse,
+    celsiusSecondsRmse = celsiusRmse,
     capped,
     undetermined,
   } of comparison.phases) {
-    if (celsiusRmse > bounds.celsiusRmse)
-      found.push(`${phase}: temperature RMSE is ${celsiusRmse.toFixed(1)} C`);
+    if (celsiusSecondsRmse > bounds.celsiusRmse)
+      found.push(`${phase}: temperature RMSE is ${celsiusSecondsRmse.toFixed(1)} C`);
     if (undetermined !== undefined) continue;
     if (powerMeanError > bounds.powerMeanError)
       found.push(`${phase}: mean power is ${percent(powerMeanError)} off`);
@@ -88,8 +95,10 @@ export function violations(comparison: TraceComparison): string[] {
   return found;
 }
 
-function celsius({ celsiusRmse }: PhaseComparison): string {
-  return celsiusRmse.toFixed(1) + (celsiusRmse > bounds.celsiusRmse ? " !" : "");
+function celsius({ celsiusRmse, celsiusSecondsRmse }: PhaseComparison): string {
+  const judged = celsiusSecondsRmse ?? celsiusRmse;
+  const seconds = celsiusSecondsRmse === undefined ? "" : ` ~${celsiusSecondsRmse.toFixed(1)}`;
+  return celsiusRmse.toFixed(1) + seconds + (judged > bounds.celsiusRmse ? " !" : "");
 }
 
 function percent(ratio: number, bound = Number.POSITIVE_INFINITY): string {

@@ -14,8 +14,8 @@ const recording = (name: string): ReturnType<typeof loadRecording> =>
  * a sample meets is chance. Copies beside products have their energy right and not their clock.
  */
 const instantsByChance = [
-  /^(ramp_100ms|ramp_200ms|ramp_steps|ramp_count|count_waves|short_ramp|ramp|overlap): SM clock/,
-  /^(idle|infer_bursty): power is .* off on average/,
+  /^(ramp_100ms|ramp_count|count_waves|short_ramp|overlap): SM clock/,
+  /^(idle|infer_bursty|ramp|ramp_100ms|ramp_200ms): power is .* off on average/,
 ];
 
 const recordings = [
@@ -25,7 +25,6 @@ const recordings = [
   "h200-bursts",
   "h200-ramps",
   "h200-timed",
-  "h200-slips",
 ];
 const compared = new Map(
   recordings.map((name) => {
@@ -82,20 +81,20 @@ test("the phases alone, without the utilisation column, are enough for the first
   expect(comparison.celsiusRmse).toBeLessThan(bounds.celsiusRmse);
 });
 
-test("of the recorded power only its course counts: a card that draws 15 % more is out of bounds", () => {
+test("of the recorded power only its course counts: a card that draws a tenth more is out of bounds", () => {
   const { phases, rows } = recording("h200-bursts");
   const more = rows.map((row) => ({
     ...row,
-    watts: row.watts * 1.15,
-    ...(row.instantWatts === undefined ? {} : { instantWatts: row.instantWatts * 1.15 }),
+    watts: row.watts * 1.1,
+    ...(row.instantWatts === undefined ? {} : { instantWatts: row.instantWatts * 1.1 }),
   }));
   const comparison = compare(h200, phases, more, { useUtilization: true });
   const usual = compared.get("h200-bursts")?.of.phases.find(({ phase }) => phase === "ramp");
   const ramp = comparison.phases.find(({ phase }) => phase === "ramp");
   expect(ramp?.powerMeanError).toBeGreaterThan(bounds.powerMeanError);
   const change = (ramp?.simulatedWatts ?? 0) / (usual?.simulatedWatts ?? 1);
-  // What it draws more at rest is taken for leakage, so the simulated power follows: by less than half of the 15 %.
-  expect(Math.abs(change - 1)).toBeLessThan(0.075);
+  // What it draws more at rest is taken for leakage, so the simulated power follows a little.
+  expect(Math.abs(change - 1)).toBeLessThan(0.05);
 });
 
 test("a card with other constants does not pass for an H200", () => {
