@@ -4,7 +4,8 @@
  */
 import { type MetadataKind, readMetadata } from "./metadata.ts";
 import type { LabelSet } from "../../model/labels.ts";
-import { openMetricsFloat, readFloat } from "./number.ts";
+import { readFloat } from "./number.ts";
+import { openMetricsFloat } from "./open-metrics-float.ts";
 import {
   type ExpositionFormat,
   type PageCounts,

@@ -7,7 +7,7 @@ import { readHistogram } from "../../model/histogram/notation.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { ProtoError } from "../protobuf/reader.ts";
 import { BatchTooLargeError } from "../samples/labels.ts";
-import { openMetricsFloat } from "./number.ts";
+import { openMetricsFloat } from "./open-metrics-float.ts";
 import { parseProtobufPage } from "./protobuf.ts";
 import { SeriesMemory } from "./series-memory.ts";
 

@@ -17,7 +17,7 @@ import {
   readPair,
   readSummary,
 } from "./protobuf-message.ts";
-import { openMetricsFloat } from "./number.ts";
+import { openMetricsFloat } from "./open-metrics-float.ts";
 import type { SeriesMemory } from "./series-memory.ts";
 import type { PageExemplar, PageVisitor } from "./visit.ts";
 

@@ -7,7 +7,7 @@
  *   name{a="b"} 1          # HELP family …
  *                          # EOF               (last line)
  */
-import { openMetricsFloat } from "../exposition/number.ts";
+import { openMetricsFloat } from "../exposition/open-metrics-float.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { Layout, Series } from "../../model/layout.ts";
