@@ -1,4 +1,4 @@
-/** Numbers as OpenMetrics writes them in `le` and `quantile`: one form for each, whoever wrote it. For the browser app too. */
+/** Numbers as OpenMetrics writes them in `le` and `quantile`: one form for each value. Also bundled into the browser app. */
 
 /** As OpenMetrics writes bounds and quantiles: a whole number has a `.0`. */
 export function openMetricsFloat(value: number): string {
