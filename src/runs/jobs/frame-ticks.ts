@@ -3,7 +3,7 @@
  * frame of the slow tier comes, which has the owners, or every `fastReadMs` where a source has no such tier. Such a reading
  * becomes a tick where something has changed: another owner, used or idle, a meter that restarted, another hour. Else readings
  * are added up, for `mostUnchangedMs` at most, and are one tick with their means: it gives the same seconds and joules as a
- * tick for each would, with a quarter of the ticks. What waits is in the journal by `unchanged`.
+ * tick for each would, with fewer ticks. What waits is in the journal by `unchanged`.
  */
 import { type Device, deviceKey } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
