@@ -64,6 +64,30 @@ interface Span {
   readonly toMs: number;
 }
 
+const nobody: readonly string[] = [];
+
+/** What the one owner of a GPU had of it between two ticks, both of which it held it at. */
+export function exclusiveUse(last: GpuTick, tick: GpuTick, owner: TickOwner, floorRatio: number) {
+  const { activityRatio } = tick;
+  return {
+    fromMs: last.timeMs,
+    toMs: tick.timeMs,
+    joules: tick.joules - last.joules,
+    rule: "exclusive",
+    isUnobserved: false,
+    isUseful: activityRatio === undefined ? undefined : activityRatio > floorRatio,
+    memoryBytes: owner.memoryBytes ?? tick.memoryBytes,
+    peakMemoryBytes: owner.memoryBytes === undefined ? tick.peakMemoryBytes : owner.peakMemoryBytes,
+    tensorRatio: tick.tensorRatio,
+    dramRatio: tick.dramRatio,
+    activityRatio,
+    throttleSeconds: growth(last.throttleSeconds, tick.throttleSeconds),
+    xids: growth(last.xids, tick.xids),
+    anomalies: tick.anomalies ?? nobody,
+    neighbours: nobody,
+  } as const;
+}
+
 export function intervalBetween(
   last: GpuTick,
   tick: GpuTick,
@@ -228,7 +252,7 @@ const noGrowth: Counts = {};
 type Counts = Readonly<Record<string, number>>;
 
 /** What counters grew by; one that restarted has counted what it shows. */
-export function growth(before: Counts | undefined, now: Counts | undefined): Counts | undefined {
+function growth(before: Counts | undefined, now: Counts | undefined): Counts | undefined {
   if (now === undefined) return undefined;
   let grown: Record<string, number> | undefined;
   for (const name in now) {

@@ -8,8 +8,8 @@ import { DayBooks } from "./day-books.ts";
 import type { SchedulerReport } from "./directory.ts";
 import {
   energyShares,
+  exclusiveUse,
   type GpuState,
-  growth,
   intervalBetween,
   isUsefulTo,
   memoryOf,
@@ -37,7 +37,6 @@ import { heldBy, type TrackedGpu } from "./tracked-gpu.ts";
 
 /** A process is seen this much before the scheduler's start of its job at most: clocks differ. */
 const adoptMs = 60_000;
-const nobody: readonly string[] = [];
 
 export type LedgerEntry =
   | readonly ["ticks", readonly GpuTick[]]
@@ -246,25 +245,7 @@ export class Ledger {
     if (job === undefined) return false;
     gpu.settledMs = toMs;
     this.#books.assign(gpu.books, tick, fromMs, seconds, joules, "job");
-    const { activityRatio } = tick;
-    const piece = {
-      fromMs,
-      toMs,
-      joules,
-      rule: "exclusive",
-      isUnobserved: false,
-      isUseful: activityRatio === undefined ? undefined : activityRatio > this.#options.floorRatio,
-      memoryBytes: owner.memoryBytes ?? tick.memoryBytes,
-      peakMemoryBytes:
-        owner.memoryBytes === undefined ? tick.peakMemoryBytes : owner.peakMemoryBytes,
-      tensorRatio: tick.tensorRatio,
-      dramRatio: tick.dramRatio,
-      activityRatio,
-      throttleSeconds: growth(last.throttleSeconds, tick.throttleSeconds),
-      xids: growth(last.xids, tick.xids),
-      anomalies: tick.anomalies ?? nobody,
-      neighbours: nobody,
-    } as const;
+    const piece = exclusiveUse(last, tick, owner, this.#options.floorRatio);
     if (known === undefined) {
       gpu.jobs.add(job.record.id);
       gpu.held = { labels: owner.labels, job, stretch: job.add(gpu.key, tick, piece) };
