@@ -78,13 +78,17 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
   sweep(dir, manifest, lost);
   const monotonicMs = options.monotonicMs ?? (() => performance.now());
   const quarantine = new Quarantine(monotonicMs);
+  // Without state while the log is replayed, which reads pages of raw samples alone.
+  const opened: { state?: StoreState } = {};
   const context: BlockContext = {
     cache: new PageCache(options.memoryBytes),
     onUnreadable: (block, page, _columns, why) => {
       const part = unreadablePage(block, page, why);
       if (!quarantine.add(part)) return;
       // The next round makes it again from raw samples, which answer until then.
-      if (rollupBlocks(state.rollups).includes(block) && isRebuildable(state, block)) return;
+      const { state: store } = opened;
+      if (store && rollupBlocks(store.rollups).includes(block) && isRebuildable(store, block))
+        return;
       options.log.error(describeUnreadable(part));
     },
   };
@@ -180,6 +184,7 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
     storedRanges,
     pendingRewrite: series.isToBeRewritten ? { isDamaged: series.isDamaged } : undefined,
   };
+  opened.state = state;
   assignTombstones(state);
   releaseUnused(state);
   try {
