@@ -7,6 +7,7 @@ import path from "node:path";
 import { type RunningHub, startHub } from "../../engines/hub.ts";
 import { type RunningPrometheus, startPrometheus } from "../../engines/prometheus.ts";
 import { waitUntil } from "../../engines/wait.ts";
+import { openMetricsFloat } from "../../src/formats/exposition/open-metrics-float.ts";
 
 export interface InstantVectorSample {
   readonly metric: Readonly<Record<string, string>>;
@@ -76,7 +77,8 @@ export async function startScrapePair(
     const [theirs, ours] = await ask<{ result: readonly InstantVectorSample[] }>(
       `/api/v1/query?query=${encodeURIComponent(expression)}`,
     );
-    return [theirs.result.map(line).sort(), ours.result.map(line).sort()];
+    const asPrometheus3 = theirs.result.map((sample) => line(withOpenMetricsBounds(sample)));
+    return [asPrometheus3.sort(), ours.result.map(line).sort()];
   };
   return {
     hub,
@@ -97,6 +99,16 @@ export async function startScrapePair(
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Prometheus before 3 stores `le` and `quantile` as the page writes them, later ones and the hub in the form of OpenMetrics. */
+function withOpenMetricsBounds({ metric, value }: InstantVectorSample): InstantVectorSample {
+  const bounds = ["le", "quantile"].flatMap((name) => {
+    const text = metric[name];
+    const bound = text === "+Inf" ? Infinity : Number(text ?? Number.NaN);
+    return Number.isNaN(bound) ? [] : [[name, openMetricsFloat(bound)] as const];
+  });
+  return { metric: { ...metric, ...Object.fromEntries(bounds) }, value };
 }
 
 /** Labels in order, and the value. */
