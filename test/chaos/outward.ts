@@ -1,5 +1,5 @@
 // A store elsewhere that goes down and comes back while a hub sends it everything: nothing the hub acknowledged is missing there.
-// Delivery is at least once; the store is told to drop what comes twice, as the guide says, and then has each sample once.
+// Delivery is at least once; the store is configured to drop duplicates, as in the guide, and then has each sample once.
 
 import { expect } from "vitest";
 

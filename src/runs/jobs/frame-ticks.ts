@@ -336,7 +336,7 @@ function isSameOwner(
   return now.length <= 1 && before.length === now.length && before[0]?.labels === now[0]?.labels;
 }
 
-/** An owner that stays has the same labels, not only equal ones, in every layout: the ledger tells by it that nothing changed. */
+/** An owner that stays has the same labels, not only equal ones, in every layout, so the ledger sees without comparing them that nothing changed. */
 function reuseLabels({ owners }: PlannedGpu, known: TrackedReadings): void {
   if (owners.length === 0) return;
   for (const owner of owners)

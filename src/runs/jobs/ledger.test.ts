@@ -65,7 +65,7 @@ function ticks(
 const stretchOf = (job: JobRecord | undefined) => job?.stretches[0];
 const openOf = (ledger: Ledger): JobRecord[] => [...ledger.openJobs()].map(({ record }) => record);
 
-test("a pod has the controller that Kubernetes names, told before or after it is seen, also after a restart", () => {
+test("a pod has the controller that Kubernetes names, reported before or after the pod is seen, also after a restart", () => {
   const podTicks = (pod: string): GpuTick[] =>
     ticks(0, 60, [{ labels: { namespace: "lab", pod, container: "main" } }], { uuid: pod });
   const ledger = new Ledger();

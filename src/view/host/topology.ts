@@ -185,7 +185,7 @@ function findPeerGroups(
   for (const first of gpus) {
     if (!left.delete(first.uuid)) continue;
     const members = [first];
-    // Grows while it is walked: whoever joins brings those that it reaches.
+    // Grows while it is walked: each one that joins brings those that it reaches.
     for (const member of members)
       for (const other of left.values())
         if (reaches(member.uuid, other.uuid)) {

@@ -48,7 +48,7 @@ export function TopologyPicture({ host, topology, widthPx }: TopologyPictureProp
   );
 }
 
-/** Several groups are told apart by a letter. */
+/** A letter distinguishes several groups. */
 function nameOf(group: PeerGroup, at: number, { groups }: Topology): string {
   const { via, isComplete, bytesPerSecond } = group;
   return [
