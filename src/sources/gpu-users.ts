@@ -2,7 +2,12 @@
 import { within } from "../base/retry.ts";
 import { gpu } from "../model/catalogue/index.ts";
 import type { Owner } from "../machine/owners/attribution.ts";
-import { type GpuProcess, ownersOfGpu, topProcesses } from "../machine/owners/gpu-owners.ts";
+import {
+  type GpuProcess,
+  ownersOfGpu,
+  portsOfGpu,
+  topProcesses,
+} from "../machine/owners/gpu-owners.ts";
 import type { DeviceFacts } from "../machine/owners/kubelet/device-names.ts";
 import type { OwnerResolver } from "../machine/owners/resolver.ts";
 import { denied, failed, present, type ReadResult } from "../machine/sysfs/read-result.ts";
@@ -35,6 +40,8 @@ export async function userChannels(
       constant(gpu.ownerUtilization, labels, toReadResult(utilizationRatio)),
     );
   }
+  for (const port of portsOfGpu(await resolver.portsOf(processes.map(({ pid }) => pid))))
+    channels.push(constant(gpu.listenerInfo, { port: String(port) }, present(1)));
   if (!withProcesses) return channels;
   for (const { labels, memoryBytes, utilizationRatio } of topProcesses(use, owners).processes) {
     channels.push(

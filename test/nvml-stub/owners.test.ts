@@ -3,6 +3,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -71,6 +72,19 @@ test.each([
 test("without the right to read placements a claimed MIG instance has no owner rather than a wrong one", async () => {
   harness.stub.script("gpus 1", "mig 0 3", "0.gpu_instance.rc 4");
   expect(await ownersOf("claim gpu.nvidia.com", "gpu-0-mig-1g18gb-19-2")).toEqual([]);
+});
+
+test("the ports that a GPU's process or its parent listens on are reported with the GPU", async () => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  // Its parent, this process, is the one that listens, as the API server of a tensor-parallel group does.
+  harness.stub.script("gpus 3", `process 0 ${startJob("a")} 1 C`, `process 2 ${startJob("b")} 1 C`);
+  const values = await read(harness.open(), "slow");
+  server.close();
+  expect(
+    [...values.keys()].filter((name) => name.includes(`gpu_listener_info{port=${port}}`)),
+  ).toEqual([`0 gpu_listener_info{port=${port}}`, `2 gpu_listener_info{port=${port}}`]);
 });
 
 /** A process that sleeps, as a job of this name. */

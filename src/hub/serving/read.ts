@@ -85,6 +85,7 @@ async function readFleet(
   return {
     infos: await labelSets(gpu.info.name),
     owners: await labelSets(gpu.ownerInfo.name),
+    listeners: await labelSets(gpu.listenerInfo.name),
     ownHost,
   };
 }

@@ -172,6 +172,40 @@ test("two models on one machine are distinguished by pod, workload and container
   ]);
 });
 
+test("two models on one machine are distinguished by the ports that processes on its GPUs listen on", async () => {
+  const on = (uuid: string, watts: number, port: string): StoredGpu => ({
+    ...gpu("gpu-1", uuid, watts),
+    port,
+  });
+  const store = stored(
+    5,
+    [
+      vllm({ instance: "gpu-1:8000" }),
+      vllm({ instance: "gpu-1:8001" }, { model: "mixtral" }),
+      // The same port on another machine.
+      vllm({ instance: "gpu-2:8001" }, { model: "qwen" }),
+    ],
+    [
+      on("GPU-a", 400, "8000"),
+      on("GPU-b", 600, "8000"),
+      on("GPU-c", 300, "8001"),
+      gpu("gpu-2", "GPU-d"),
+    ],
+  );
+  const { replicas } = await ask(store);
+  expect(
+    replicas.map(({ model, gpus, figures }) => [
+      model,
+      "list" in gpus ? [gpus.by, gpus.sharedWith, gpus.list.map(({ uuid }) => uuid)] : gpus,
+      figures.power,
+    ]),
+  ).toEqual([
+    ["llama-8b", ["port", 0, ["GPU-a", "GPU-b"]], near(1_000)],
+    ["mixtral", ["port", 0, ["GPU-c"]], near(300)],
+    ["qwen", ["host", 0, ["GPU-d"]], near(500)],
+  ]);
+});
+
 test("two servers on one machine that cannot be distinguished have no tokens per joule, and it says why", async () => {
   const store = stored(
     5,

@@ -74,6 +74,12 @@ export function ownersOfGpu(
   };
 }
 
+/** Ports of several servers on one GPU are bounded as those of one are. */
+const mostPorts = 16;
+
+export const portsOfGpu = (byProcess: ReadonlyMap<number, readonly number[]>): readonly number[] =>
+  [...new Set([...byProcess.values()].flat())].toSorted((a, b) => a - b).slice(0, mostPorts);
+
 /** Labels in one order, so that equal owners are equal text. */
 function ownerLabels(owner: Owner, holders: GpuUse["holders"]): OwnerLabels {
   const names = podNamesOf(owner, holders);

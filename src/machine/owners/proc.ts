@@ -2,6 +2,7 @@
 
 export interface ProcessStat {
   readonly name: string;
+  readonly parent: number;
   /** Clock ticks since boot; with the pid it is the process's identity, since pids are used again. */
   readonly startTicks: string;
 }
@@ -12,9 +13,11 @@ export function parseStat(text: string): ProcessStat | undefined {
   const close = text.lastIndexOf(")");
   if (open === -1 || close <= open) return undefined;
   // Field 22 of the file is the 20th behind the name.
-  const startTicks = text.slice(close + 2).split(" ")[19];
+  const fields = text.slice(close + 2).split(" ");
+  const [parent, startTicks] = [fields[1], fields[19]];
   if (startTicks === undefined || !/^\d{1,20}$/.test(startTicks)) return undefined;
-  return { name: printable(text.slice(open + 1, close)), startTicks };
+  if (parent === undefined || !/^\d{1,10}$/.test(parent)) return undefined;
+  return { name: printable(text.slice(open + 1, close)), parent: Number(parent), startTicks };
 }
 
 /** The real user's number from `/proc/PID/status`. */

@@ -20,6 +20,7 @@ import { type FileAccess, hostFileAccess } from "../sysfs/file-access.ts";
 import { readBytes, readText } from "../sysfs/read.ts";
 import { type CgroupOwner, ownerOfCgroups, parseCgroupFile } from "./cgroup.ts";
 import { containerLogFolder, type PodName, PodNames } from "./kubelet/pod-names.ts";
+import { ListeningPorts } from "./listening-ports.ts";
 import { parseEnviron, parsePasswd, parseStat, parseUid } from "./proc.ts";
 
 interface OwnerResolverOptions {
@@ -37,6 +38,8 @@ interface OwnerResolverOptions {
 export interface OwnerResolver {
   /** Never rejects. */
   resolve(pid: number): Promise<Owner>;
+  /** TCP ports on which each process or one of its ancestors listens, kept for the same time. Never rejects. */
+  portsOf(pids: readonly number[]): Promise<ReadonlyMap<number, readonly number[]>>;
   /**
    * Asks the kubelet again where its last list is old; call it on a slow schedule. Resolves when the list is there or
    * after a moment, whichever is first: a slow kubelet must not delay a reading. Never rejects.
@@ -70,6 +73,11 @@ export function createOwnerResolver(options: OwnerResolverOptions): OwnerResolve
     log,
   });
   const podNames = new PodNames(options.containerLogs ?? containerLogFolder, nowMs, fileAccess);
+  const listeningPorts = new ListeningPorts(procfs, fileAccess);
+  const keptPorts = new Map<
+    number,
+    { readonly ports: readonly number[]; readonly untilMs: number }
+  >();
   const kept = new Map<number, CachedOwner>();
   let users: { readonly names: ReadonlyMap<string, string>; readonly untilMs: number } | undefined;
 
@@ -143,6 +151,13 @@ export function createOwnerResolver(options: OwnerResolverOptions): OwnerResolve
       const [oldest] = kept.keys();
       if (kept.size > maxCachedOwners && oldest !== undefined) kept.delete(oldest);
       return owner;
+    },
+    async portsOf(pids) {
+      for (const [pid, { untilMs }] of keptPorts) if (untilMs <= nowMs()) keptPorts.delete(pid);
+      const found = await listeningPorts.of(pids.filter((pid) => !keptPorts.has(pid)));
+      const untilMs = nowMs() + expiryMs;
+      for (const [pid, ports] of found) keptPorts.set(pid, { ports, untilMs });
+      return new Map(pids.map((pid) => [pid, keptPorts.get(pid)?.ports ?? []]));
     },
     refresh: () => within(devices.refresh(), kubeletPatienceMs),
     onChange: (listener) => devices.onChange(listener),

@@ -117,6 +117,16 @@ export const gpu = {
     ],
     given: { nvidia: "process lists joined with cgroups and the kubelet", sim: "the job queue" },
   }),
+  listenerInfo: device("gpu_listener_info", {
+    help: "A process that uses the GPU, or an ancestor of it, listens on this TCP port of the machine: joins a server with its GPUs.",
+    tier: "slow",
+    labels: [{ name: "port", help: "TCP port; at most 16 for each GPU." }],
+    given: {
+      nvidia: "process lists joined with /proc/PID/fd and /proc/net/tcp",
+      amd: "fdinfo joined with /proc/PID/fd and /proc/net/tcp",
+      intel: "fdinfo joined with /proc/PID/fd and /proc/net/tcp",
+    },
+  }),
   utilization: device("gpu_utilization_ratio", {
     help: "Share of time in which at least one kernel ran. A full bar means busy, not fast: see gpu_sm_activity_ratio.",
     resolution: 0.01,

@@ -4,7 +4,7 @@
  * of them alone.
  */
 import { type Owner, valueOf } from "../../machine/owners/attribution.ts";
-import { type GpuProcess, ownersOfGpu } from "../../machine/owners/gpu-owners.ts";
+import { type GpuProcess, ownersOfGpu, portsOfGpu } from "../../machine/owners/gpu-owners.ts";
 import type { OwnerResolver } from "../../machine/owners/resolver.ts";
 import type { Device } from "../../model/device.ts";
 import type { LabelSet } from "../../model/labels.ts";
@@ -27,7 +27,7 @@ export function xidExtras(readings: readonly XidReading[], labels: Labels): Extr
   });
 }
 
-/** Who uses each GPU, with the memory and the share of its time that each owner's processes have, where the driver reports them. */
+/** Who uses each GPU, with the memory that each owner's processes hold, and the ports its processes listen on. */
 export async function ownerExtras(
   devices: readonly Device[],
   processes: readonly ProcessReading[],
@@ -35,17 +35,26 @@ export async function ownerExtras(
   labels: Labels,
 ): Promise<ExtraSeries[]> {
   const owners = await ownersOf(processes, resolver);
+  const ports = await resolver.portsOf([...owners.keys()]);
   await resolver.refresh();
   return devices.flatMap((device, at) => {
     const own = processes.filter((process) => process.device === at).map(toGpuProcess);
     const use = { processes: own, holders: resolver.podOfDevice(device) };
-    return ownersOfGpu(use, owners).owners.flatMap((owner): ExtraSeries[] => {
+    const listeners = portsOfGpu(new Map(own.map(({ pid }) => [pid, ports.get(pid) ?? []]))).map(
+      (port): ExtraSeries => ({
+        metric: "listenerInfo",
+        labels: labels(at, { port: String(port) }),
+        value: 1,
+      }),
+    );
+    const held = ownersOfGpu(use, owners).owners.flatMap((owner): ExtraSeries[] => {
       const of = labels(at, owner.labels);
       const info: ExtraSeries = { metric: "ownerInfo", labels: of, value: 1 };
       // A pod that holds the GPU and runs nothing on it.
       if (owner.processes === 0) return [info];
       return [info, { metric: "ownerMemory", labels: of, value: owner.memoryBytes }];
     });
+    return [...held, ...listeners];
   });
 }
 

@@ -1,6 +1,6 @@
 /**
- * The GPUs of a server: those on which agents found processes of its pod, workload or container; where none of that is known,
- * all GPUs of its machine, which is said beside them. Pure.
+ * The GPUs of a server: those on which agents found processes of its pod or workload, a process that listens on its port, or its
+ * container; where none of that is known, all GPUs of its machine, which is said beside them. Pure.
  */
 import { hostOf } from "../../formats/exporters/translate.ts";
 import { type LabelSet, labelValue } from "../../model/labels.ts";
@@ -12,6 +12,8 @@ export interface FleetLabels {
   readonly infos: readonly LabelSet[];
   /** Label sets of `gpu_owner_info`. */
   readonly owners: readonly LabelSet[];
+  /** Label sets of `gpu_listener_info`. */
+  readonly listeners: readonly LabelSet[];
   /** The machine that the hub reaches as loopback. */
   readonly ownHost: string;
 }
@@ -46,7 +48,8 @@ function gpusOf({ table, target }: Replica, fleet: FleetLabels): ServingGpus {
   if (table.role === "router")
     return { absent: "It passes requests on: the GPUs belong to the servers behind it." };
   const host = hostOfTarget(target, fleet.ownHost);
-  const { infos, owners } = fleet;
+  const { infos, owners, listeners } = fleet;
+  const port = /:(\d{1,5})$/.exec(target.instance)?.[1];
   const matches = (labels: LabelSet, ...names: readonly OwnerLabel[]): boolean =>
     names.every((name) => target[name] !== undefined && labelValue(labels, name) === target[name]);
   const isHere = (labels: LabelSet): boolean => isSameHost(labelValue(labels, "host"), host);
@@ -54,6 +57,12 @@ function gpusOf({ table, target }: Replica, fleet: FleetLabels): ServingGpus {
     // Names of pods are unique in a cluster, which may have several machines of this pod's model.
     ["pod", owners.filter((labels) => matches(labels, "namespace", "pod"))],
     ["workload", owners.filter((labels) => isHere(labels) && matches(labels, "workload"))],
+    [
+      "port",
+      listeners.filter(
+        (labels) => port !== undefined && isHere(labels) && labelValue(labels, "port") === port,
+      ),
+    ],
     ["container", owners.filter((labels) => isHere(labels) && matches(labels, "container"))],
     [
       "host",

@@ -11,6 +11,7 @@ import {
 const matchWords = {
   pod: "its pod",
   workload: "its workload",
+  port: "the listener on its port",
   container: "its container",
   host: "all of the machine",
 } as const;

@@ -110,6 +110,7 @@ export function ServerDetails({
 const gpuSentences = {
   pod: "Found by its pod.",
   workload: "Found by its workload.",
+  port: "Found by the process that listens on its port.",
   container: "Found by its container.",
   host: "All GPUs of its machine, since no process is known: other work on them counts as this server's.",
 } as const;
