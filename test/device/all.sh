@@ -93,7 +93,9 @@ for name in ${*:-gpm books check health nvidia}; do
       smoke || part run 190 "$node" "$here/check-run.mjs" "$folder" ;;
     serving)
       for wheel in "$packed"/*.whl; do [ ! -f "$wheel" ] || python3 -m zipfile -e "$wheel" "$work/python"; done
-      smoke || part serving 480 env PYTHONPATH="$work/python" "$node" "$here/check-serving.mjs" "$folder" ;;
+      # SERVING names some of batches, split and loadgen, and more options.
+      # shellcheck disable=SC2086
+      smoke || part serving "${SERVING_SECONDS:-420}" env PYTHONPATH="$work/python" "$node" "$here/check-serving.mjs" "$folder" ${SERVING:-} ;;
     *) echo "all.sh: no such part: $name" >&2; exit 2 ;;
   esac
 done

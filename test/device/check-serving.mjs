@@ -4,7 +4,7 @@
 // the energy of a LoadGen window against an integration by hand. Needs Node, the built dist/, node_modules/koffi and PyTorch;
 // LoadGen where `mlperf_loadgen` can be imported.
 //
-//   node test/device/check-serving.mjs OUT_DIR [--source nvidia:] [--seconds 32] [--mixed 320] [--dry]
+//   node test/device/check-serving.mjs OUT_DIR [--source nvidia:] [--seconds 32] [--mixed 220] [--parts batches,split,loadgen] [--dry]
 //
 // Writes check-serving.json, check-serving.md and programs.txt. About 10 minutes on one H200. With --dry nothing touches a GPU
 // (--source 'sim:1?model=H200'): it only tries this program.
@@ -26,8 +26,10 @@ const { values: options, positionals } = parseArgs({
     source: { type: "string", default: "nvidia:" },
     /** Of each batch size; the hub's window is 30 s. */
     seconds: { type: "string", default: "32" },
-    /** Of the mixed work the split is found from: at least 20 intervals of 15 s, three readings of the energy counter each. */
-    mixed: { type: "string", default: "320" },
+    /** Of the mixed work the split is found from: at least 20 intervals of 5 s, from one reading of the energy counter to the next. */
+    mixed: { type: "string", default: "220" },
+    /** Any of them: batches, split, loadgen. */
+    parts: { type: "string", default: "batches,split,loadgen" },
     python: { type: "string", default: "python3" },
     dry: { type: "boolean", default: false },
   },
@@ -38,6 +40,7 @@ const folder = mkdtempSync(path.join(tmpdir(), "gpulse-check-serving-"));
 const log = createWriteStream(path.join(out, "programs.txt"));
 const gpulse = [process.execPath, path.join(options.dist, "gpulse", "main.js")];
 const seconds = Number(options.seconds);
+const parts = new Set(options.parts.split(","));
 const script = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.meta.url));
 
 /** @type {{ what: string, measured: string, bound: string, ok: boolean }[]} */
@@ -196,138 +199,177 @@ const between = (from, to) => ({
 
 // Joules per token at five batch sizes, in a steady state. Short waves: the hub's window and ours begin and end in the middle of
 // one, and each end is worth up to a wave.
-const batches = await startHub("batches");
-await wave(1, 128, 8);
-for (const batch of [1, 4, 16, 32, 64]) {
-  const over = new AbortController();
-  const load = (async () => {
-    while (!over.signal.aborted) await wave(batch, 64, 16);
-  })();
-  await sleep(2_000);
-  const from = await stats();
-  await sleep(seconds * 1_000);
-  const [replica, to] = await Promise.all([batches.serving(), stats()]);
-  over.abort();
-  await load;
-  const truth = between(from, to);
-  raw[`batch ${batch}`] = { truth, figures: replica?.figures };
-  const rate = valueOf(replica, "generatedTokens");
-  const tokensOff = rate / (truth.generatedTokens / truth.seconds) - 1;
-  note(
-    `batch ${batch}: generated tokens per second`,
-    `${rate.toFixed(1)}, ${percent(tokensOff)} off`,
-    "1 %",
-    Math.abs(tokensOff) < 0.01,
-  );
-  const joules = valueOf(replica, "joulesPerGenerated");
-  const joulesOff = joules / (truth.joules / truth.generatedTokens) - 1;
-  note(
-    `batch ${batch}: joules per generated token against the counter`,
-    `${joules.toPrecision(4)} J, ${percent(joulesOff)} off`,
-    "1 %",
-    options.dry || Math.abs(joulesOff) < 0.01,
-  );
+if (parts.has("batches")) {
+  const batches = await startHub("batches");
+  await wave(1, 128, 8);
+  for (const batch of [1, 4, 16, 32, 64]) {
+    const over = new AbortController();
+    const load = (async () => {
+      while (!over.signal.aborted) await wave(batch, 64, 16);
+    })();
+    await sleep(2_000);
+    const from = await stats();
+    await sleep(seconds * 1_000);
+    const [replica, to] = await Promise.all([batches.serving(), stats()]);
+    over.abort();
+    await load;
+    const truth = between(from, to);
+    raw[`batch ${batch}`] = { truth, figures: replica?.figures };
+    const rate = valueOf(replica, "generatedTokens");
+    const tokensOff = rate / (truth.generatedTokens / truth.seconds) - 1;
+    note(
+      `batch ${batch}: generated tokens per second`,
+      `${rate.toFixed(1)}, ${percent(tokensOff)} off`,
+      "1 %",
+      Math.abs(tokensOff) < 0.01,
+    );
+    const joules = valueOf(replica, "joulesPerGenerated");
+    const joulesOff = joules / (truth.joules / truth.generatedTokens) - 1;
+    note(
+      `batch ${batch}: joules per generated token against the counter`,
+      `${joules.toPrecision(4)} J, ${percent(joulesOff)} off`,
+      "1 %",
+      options.dry || Math.abs(joulesOff) < 0.01,
+    );
+  }
+  const gpus = (await batches.serving())?.gpus;
+  const match = gpus === undefined || "absent" in gpus ? "no GPU" : gpus.by;
+  note("the server's GPU", `found by its ${match}`, "port", options.dry || match === "port");
+  await batches.stop();
 }
-await batches.stop();
 
 // The split: prompts alone, answers alone, then both in a mix that changes.
 const promptWave = () => wave(16, 1_024, 1);
 const answerWave = () => wave(32, 1, 96);
-/** @param {() => Promise<unknown>} one */
-async function alone(one) {
-  await repeat(2, one);
-  const from = await stats();
-  await repeat(15, one);
-  return between(from, await stats());
-}
-const onlyPrompts = await alone(promptWave);
-const onlyAnswers = await alone(answerWave);
-const mixed = await startHub("mixed");
-/** Parts of ten seconds spent on prompts and on answers; the rest is idle. Neither follows the other. */
-const shares = [0.1, 0.7, 0.3, 0.5, 0.2, 0.6, 0.4, 0.15];
-const mixedUntilMs = performance.now() + Number(options.mixed) * 1_000;
-for (let turn = 0; performance.now() < mixedUntilMs; turn++) {
-  const prompts = shares[turn % shares.length] ?? 0;
-  const answers = (1 - prompts) * (shares[(turn * 3 + 1) % shares.length] ?? 0);
-  // In slices of a second and a quarter: the GPU is as warm and as high in its clocks in one part as in another.
-  for (let slice = 0; slice < 8; slice++) {
+/** In slices of a second and a quarter, busy for these shares: the GPU is as warm and as high in its clocks in one part as in another. @param {number} forSeconds @param {number} prompts @param {number} answers */
+async function sliced(forSeconds, prompts, answers) {
+  const untilMs = performance.now() + forSeconds * 1_000;
+  while (performance.now() < untilMs) {
     const endMs = performance.now() + 1_250;
     await repeat(1.25 * prompts, promptWave);
     await repeat(1.25 * answers, answerWave);
     await sleep(Math.max(0, endMs - performance.now()));
   }
 }
-const split = (await mixed.serving())?.energySplit;
-await mixed.stop();
-raw["split"] = { onlyPrompts, onlyAnswers, split };
-if (split === undefined || "absent" in split) {
-  note("split of prefill and decode", split?.absent ?? "no server was found", "found", options.dry);
-} else {
-  // Runs that do only one, without the idle power that the mix is charged with once.
-  const idle = split.idleWatts.value;
-  const perPrompt = (onlyPrompts.joules - idle * onlyPrompts.seconds) / onlyPrompts.promptTokens;
-  const perAnswer = (onlyAnswers.joules - idle * onlyAnswers.seconds) / onlyAnswers.generatedTokens;
-  for (const [what, found, truth] of /** @type {const} */ ([
-    ["prompt", split.joulesPerPromptToken, perPrompt],
-    ["generated", split.joulesPerGeneratedToken, perAnswer],
-  ])) {
-    const off = found.value / truth - 1;
+/** @param {number} prompts @param {number} answers */
+async function alone(prompts, answers) {
+  await sliced(1, prompts, answers);
+  const from = await stats();
+  await sliced(8, prompts, answers);
+  return between(from, await stats());
+}
+/**
+ * Runs that do only one, at two paces: what a token more costs is the difference of their power over that of their rates, whatever
+ * the GPU draws between two waves.
+ * @param {"promptTokens" | "generatedTokens"} kind @param {(pace: number) => ReturnType<typeof alone>} at
+ */
+async function marginalJoules(kind, at) {
+  const [slow, fast] = [await at(0.3), await at(0.9)];
+  raw[`only ${kind}`] = { slow, fast };
+  return (
+    (fast.joules / fast.seconds - slow.joules / slow.seconds) /
+    (fast[kind] / fast.seconds - slow[kind] / slow.seconds)
+  );
+}
+
+if (parts.has("split")) {
+  const perPrompt = await marginalJoules("promptTokens", (pace) => alone(pace, 0));
+  const perAnswer = await marginalJoules("generatedTokens", (pace) => alone(0, pace));
+  const mixed = await startHub("mixed");
+  /** Shares of prompts and of answers, ten seconds each; the rest is idle. Neither follows the other. */
+  const shares = [
+    [0.1, 0.8],
+    [0.7, 0.1],
+    [0.1, 0.1],
+    [0.4, 0.4],
+    [0.8, 0],
+    [0, 0.5],
+    [0.5, 0.2],
+    [0.2, 0.6],
+    [0.3, 0],
+    [0, 0.9],
+    [0.6, 0.3],
+  ];
+  const mixedUntilMs = performance.now() + Number(options.mixed) * 1_000;
+  for (let turn = 0; performance.now() < mixedUntilMs; turn++) {
+    const [prompts = 0, answers = 0] = shares[turn % shares.length] ?? [];
+    await sliced(10, prompts, answers);
+  }
+  const split = (await mixed.serving())?.energySplit;
+  await mixed.stop();
+  raw["split"] = { perPrompt, perAnswer, split };
+  if (split === undefined || "absent" in split) {
     note(
-      `joules per ${what} token by regression against a run of these alone`,
-      `${found.value.toPrecision(4)} ± ${found.standardError.toPrecision(2)} J against ${truth.toPrecision(4)} J, ${percent(off)} off`,
-      "5 %",
-      options.dry || Math.abs(off) < 0.05,
+      "split of prefill and decode",
+      split?.absent ?? "no server was found",
+      "found",
+      options.dry,
     );
+  } else {
+    for (const [what, found, truth] of /** @type {const} */ ([
+      ["prompt", split.joulesPerPromptToken, perPrompt],
+      ["generated", split.joulesPerGeneratedToken, perAnswer],
+    ])) {
+      const off = found.value / truth - 1;
+      note(
+        `joules per ${what} token by regression against runs of these alone`,
+        `${found.value.toPrecision(4)} ± ${found.standardError.toPrecision(2)} J against ${truth.toPrecision(4)} J, ${percent(off)} off`,
+        "5 %",
+        options.dry || Math.abs(off) < 0.05,
+      );
+    }
   }
 }
 
 // LoadGen's window, by `gpulse run` and by hand from the raw readings.
-const logs = path.join(folder, "logs");
-mkdirSync(logs);
-const file = path.join(folder, "loadgen.gpulserun");
-const recorded = start([
-  ...gpulse,
-  "run",
-  `--source=${options.source}`,
-  "--baseline=2s",
-  `--result=${logs}`,
-  `--out=${file}`,
-  "--",
-  options.python,
-  script("loadgen_http.py"),
-  logs,
-  server,
-  "256",
-  "64",
-  "1024",
-  "15",
-]);
-const code = await recorded.ended;
-if (code === 0) {
-  const show = start([...gpulse, "runs", "show", "--json", file]);
-  await show.ended;
-  const run = /** @type {import("../../src/runs/run.ts").Run} */ (JSON.parse(show.text()));
-  const dump = start([...gpulse, "pipe", "--from", `run:${file}`, "--to", "stdout:"]);
-  await dump.ended;
-  const byHand = integrate(dump.text(), run);
-  const energy = run.devices[0]?.energy;
-  const own = energy?.integratedJoules ?? Number.NaN;
-  raw["loadgen"] = { work: run.work, energy, byHand };
-  note(
-    "LoadGen's window: energy against an integration by hand",
-    `${own.toFixed(1)} J against ${byHand.toFixed(1)} J, ${percent(own / byHand - 1)} off`,
-    "0.5 %",
-    Math.abs(own / byHand - 1) < 0.005,
-  );
-  const counted = energy?.counterJoules ?? Number.NaN;
-  note(
-    "LoadGen's window: integrated energy against the hardware's counter",
-    `${own.toFixed(1)} J against ${counted.toFixed(1)} J, ${percent(own / counted - 1)} off`,
-    "1 %",
-    options.dry || Math.abs(own / counted - 1) < 0.01,
-  );
-} else {
-  note("LoadGen", `gpulse run ended with ${code}: ${recorded.text().slice(-300)}`, "0", false);
+if (parts.has("loadgen")) {
+  const logs = path.join(folder, "logs");
+  mkdirSync(logs);
+  const file = path.join(folder, "loadgen.gpulserun");
+  const recorded = start([
+    ...gpulse,
+    "run",
+    `--source=${options.source}`,
+    "--baseline=2s",
+    `--result=${logs}`,
+    `--out=${file}`,
+    "--",
+    options.python,
+    script("loadgen_http.py"),
+    logs,
+    server,
+    "256",
+    "64",
+    "1024",
+    "15",
+  ]);
+  const code = await recorded.ended;
+  if (code === 0) {
+    const show = start([...gpulse, "runs", "show", "--json", file]);
+    await show.ended;
+    const run = /** @type {import("../../src/runs/run.ts").Run} */ (JSON.parse(show.text()));
+    const dump = start([...gpulse, "pipe", "--from", `run:${file}`, "--to", "stdout:"]);
+    await dump.ended;
+    const byHand = integrate(dump.text(), run);
+    const energy = run.devices[0]?.energy;
+    const own = energy?.integratedJoules ?? Number.NaN;
+    raw["loadgen"] = { work: run.work, energy, byHand };
+    note(
+      "LoadGen's window: energy against an integration by hand",
+      `${own.toFixed(1)} J against ${byHand.toFixed(1)} J, ${percent(own / byHand - 1)} off`,
+      "0.5 %",
+      Math.abs(own / byHand - 1) < 0.005,
+    );
+    const counted = energy?.counterJoules ?? Number.NaN;
+    note(
+      "LoadGen's window: integrated energy against the hardware's counter",
+      `${own.toFixed(1)} J against ${counted.toFixed(1)} J, ${percent(own / counted - 1)} off`,
+      "1 %",
+      options.dry || Math.abs(own / counted - 1) < 0.01,
+    );
+  } else {
+    note("LoadGen", `gpulse run ended with ${code}: ${recorded.text().slice(-300)}`, "0", false);
+  }
 }
 
 /** Power between the ends of the measured window, each pair of readings joined by a line. @param {string} text @param {import("../../src/runs/run.ts").Run} run */

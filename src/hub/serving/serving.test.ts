@@ -270,6 +270,35 @@ vllm:generation_tokens_total{model_name="m"} ${totals.generated}`;
   }
 });
 
+test("two minutes of work that changes every few seconds are enough where the energy counter is read every five", async () => {
+  // Prompts, answers or nothing, for three seconds each.
+  const work = (second: number) => Math.imul(Math.floor(second / 3) + 7, 0x9e3779b1) >>> 30;
+  const sums = [{ prompt: 0, generated: 0, joules: 0 }];
+  for (let second = 0; second < 121; second++) {
+    const { prompt, generated, joules } = sums[second] ?? { prompt: 0, generated: 0, joules: 0 };
+    const [isPrompt, isAnswer] = [work(second) === 1, work(second) >= 2];
+    sums.push({
+      prompt: prompt + (isPrompt ? 60_000 : 0),
+      generated: generated + (isAnswer ? 5_000 : 0),
+      joules: joules + 110 + (isPrompt ? 540 : 0) + (isAnswer ? 340 : 0),
+    });
+  }
+  const target: Target = {
+    labels: { job: "vllm", instance: "gpu-1:8000", host: "gpu-1" },
+    page: (seconds) => `vllm:prompt_tokens_total{model_name="m"} ${sums[seconds]?.prompt}
+vllm:generation_tokens_total{model_name="m"} ${sums[seconds]?.generated}`,
+  };
+  const power = {
+    ...gpu("gpu-1", "GPU-a"),
+    joules: (seconds: number) => (seconds % 5 === 3 ? sums[seconds]?.joules : undefined),
+  };
+  const { energySplit } = only(await ask(stored(2, [target], [power], 1)));
+  if ("absent" in energySplit) throw new Error(energySplit.absent);
+  expect(energySplit.joulesPerPromptToken.value).toBeCloseTo(540 / 60_000, 6);
+  expect(energySplit.joulesPerGeneratedToken.value).toBeCloseTo(340 / 5_000, 6);
+  expect(energySplit.intervals).toBe(23);
+});
+
 test.each([
   [
     "SGLang counts copies of one queue once and adds up data-parallel ranks",

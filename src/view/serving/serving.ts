@@ -27,9 +27,12 @@ export const mostReplicas = 200;
 /** How far back the energy split looks. */
 export const splitMs = 3_600_000;
 const joulesPerKwh = 3_600_000;
-/** Shorter intervals hold too few scrapes and too few tokens. */
-const shortestIntervalMs = 10_000;
+/** Shorter intervals hold too few tokens; the energy counter of NVIDIA is read every 5 s. */
+const shortestIntervalMs = 5_000;
+/** Of the series whose samples are not the ends of the intervals: both ends are interpolated. */
 const scrapesPerInterval = 3;
+/** An interval this many times as long as usual holds a gap. */
+const mostStretch = 3;
 /** A ratio may pass 1 by rounding. */
 const mostRatio = 1.001;
 
@@ -306,13 +309,11 @@ function splitOf(
     return { absent: "Cannot tell: it does not count both kinds of tokens." };
   const period = commonPeriod([...prompt, ...generated, ...energy], timeMs - splitMs, timeMs);
   if (period === undefined) return { absent: noCommonPeriod };
-  const scrapeMs = Math.max(...[...prompt, ...generated, ...energy].map((one) => one.intervalMs));
-  const stepMs = Math.max(shortestIntervalMs, scrapesPerInterval * scrapeMs);
   const intervals: RateInterval[] = [];
-  for (let toMs = period.toMs; toMs - stepMs >= period.fromMs; toMs -= stepMs) {
+  for (const [fromMs, toMs] of splitIntervals([...prompt, ...generated, ...energy], period)) {
     const of = (all: readonly Cumulative[]): number | undefined => {
-      const increase = increaseOf(all, toMs - stepMs, toMs);
-      return increase === undefined ? undefined : increase / (stepMs / 1_000);
+      const increase = increaseOf(all, fromMs, toMs);
+      return increase === undefined ? undefined : increase / ((toMs - fromMs) / 1_000);
     };
     const [watts, promptRate, generatedRate] = [of(energy), of(prompt), of(generated)];
     if (watts !== undefined && promptRate !== undefined && generatedRate !== undefined)
@@ -322,7 +323,34 @@ function splitOf(
         generatedTokensPerSecond: generatedRate,
       });
   }
-  return splitEnergy(intervals.toReversed());
+  return splitEnergy(intervals);
+}
+
+/**
+ * Intervals that begin and end at samples of the series with the fewest, which is usually the energy counter: work that changes
+ * within the time between two of its samples is then in the same interval as its energy.
+ */
+function splitIntervals(
+  all: readonly Cumulative[],
+  period: { readonly fromMs: number; readonly toMs: number },
+): (readonly [fromMs: number, toMs: number])[] {
+  const coarsest = all.reduce((left, right) => (right.intervalMs > left.intervalMs ? right : left));
+  const others = all.filter((one) => one !== coarsest).map(({ intervalMs }) => intervalMs);
+  const stepMs = Math.max(
+    shortestIntervalMs,
+    coarsest.intervalMs,
+    scrapesPerInterval * Math.max(0, ...others),
+  );
+  const ends: number[] = [];
+  for (const timeMs of coarsest.times) {
+    if (timeMs < period.fromMs || timeMs > period.toMs) continue;
+    const last = ends.at(-1);
+    if (last === undefined || timeMs - last >= stepMs - coarsest.intervalMs / 2) ends.push(timeMs);
+  }
+  return ends.slice(1).flatMap((toMs, at) => {
+    const fromMs = ends[at] ?? toMs;
+    return toMs - fromMs > mostStretch * stepMs ? [] : [[fromMs, toMs] as const];
+  });
 }
 
 function combine(left: Figure, right: Figure, of: (a: number, b: number) => number): Figure {
