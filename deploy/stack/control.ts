@@ -1,4 +1,4 @@
-// How the other commands talk to a stack that runs: a door on loopback that only those open who can read its state file.
+// The control server of a running stack, on loopback: only users who can read its state file have the token.
 
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";

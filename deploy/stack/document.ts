@@ -3,7 +3,7 @@
 import type { EngineFigures, Figures } from "./measure.ts";
 import { megabytes, spell } from "./table.ts";
 
-/** What the 14-container setup that this stack takes the place of was told to need. */
+/** Stated needs of the 14-container setup that this stack replaces. */
 export const REFERENCE = {
   names: 1_145,
   targets: 9,

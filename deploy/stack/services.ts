@@ -46,7 +46,7 @@ export function declareServices(place: Place, around: Around): readonly Declared
     const { args, ...rest } = body;
     return { name, summary, command: [process.execPath, file, ...args], ...rest };
   };
-  /** A program of the application or of the stack: it listens at its port, and is told the rest by its environment. */
+  /** A program of the application or of the stack: it listens at its port and reads its other settings from the environment. */
   const own = (
     name: ProgramName,
     summary: string,

@@ -1,4 +1,4 @@
-// A stack from its data folder: writes its files, starts its services, opens its door; and takes all of it away again.
+// A stack from its data folder: writes its files, starts its services and its control server, and removes all of it again.
 
 import { randomBytes } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";

@@ -41,8 +41,8 @@ function layOut(parent) {
 }
 
 function places() {
-  const told = process.env.GPULSE_CACHE;
-  if (told !== undefined && told !== "") return [told];
+  const configured = process.env.GPULSE_CACHE;
+  if (configured !== undefined && configured !== "") return [configured];
   const caches = process.env.XDG_CACHE_HOME || path.join(os.homedir(), ".cache");
   return [path.join(caches, "gpulse"), os.tmpdir()];
 }

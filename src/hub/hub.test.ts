@@ -269,7 +269,7 @@ test("closing the hub ends open streams", async () => {
   await expect(reader.end()).resolves.toBe(true);
 });
 
-test("one page too many is told to come back later", async () => {
+test("one page too many is refused with Retry-After", async () => {
   const hub = await listening({ maxPages: 1 });
   const reader = await openStream(hub);
   const refused = await fetch(`${hub.url}api/live`);

@@ -1,5 +1,5 @@
-// The load generator as a program: runs until it is ended and takes orders on its door, or with `--duration 30s` runs once
-// and prints what it saw.
+// The load generator as a program: runs until it is stopped and is controlled over HTTP, or with `--duration 30s` runs
+// once and prints its counts.
 
 import { quantileOf } from "../run/buckets.ts";
 import { HttpError, listen, createDemoServer } from "../run/http.ts";

@@ -45,7 +45,7 @@ export class ModelServer {
   readonly #settings: ModelSettings;
   readonly #clock: ModelClock;
   readonly #ends = new Map<string, (ended: Ended) => void>();
-  /** Ids of batch jobs that are done, the newest at the end: who asks again is told so. */
+  /** Ids of batch jobs that are done, the newest at the end: a repeated request gets this answer. */
   readonly #batchDone = new Set<string>();
   readonly #batchCounter: Counter;
   #errorRatio: number;

@@ -101,7 +101,7 @@ export function takeJobs(how: TakeHow): Taking {
         if (ending.signal.aborted) break;
         log.debug("could not take a job", { queue, error: reasonOf(error) });
         await sleep(AFTER_ERROR_MS);
-        // What was taken as the connection broke is on our list, but was never told to us.
+        // A job taken as the connection broke is on our list, but its reply was lost.
         await reclaim().catch((again: unknown) =>
           log.debug("could not look at what is taken", { queue, error: reasonOf(again) }),
         );

@@ -1,5 +1,5 @@
-// The HTTP door every program has: /healthz says that it is alive, /readyz that what it stands on answers, /metrics what it
-// counted. Listens on loopback unless told otherwise.
+// The HTTP server of every program: /healthz reports that it runs, /readyz that its dependencies answer, /metrics its counters.
+// Listens on loopback by default.
 
 import fastify from "fastify";
 import type { FastifyInstance } from "fastify";

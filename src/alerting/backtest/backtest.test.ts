@@ -124,7 +124,7 @@ test("a long time is asked for piece by piece, and nothing is lost between piece
   expect(reported(result)).toEqual(["0 1.. 2399m 90"]);
 });
 
-test("it ends when it is told to", async () => {
+test("it ends when it is aborted", async () => {
   await expect(
     backtest(hot(), past, {
       startMs,

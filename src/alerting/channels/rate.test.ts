@@ -19,7 +19,7 @@ test("a burst goes at once, the rest waits its turn in order", async () => {
   expect(went).toEqual(["a", "b", "c", "d"]);
 });
 
-test("who would wait too long is told when to come back, and takes nobody's place", async () => {
+test("a caller that would wait too long gets a retry time and takes no place in the queue", async () => {
   const clock = new FakeClock(0);
   const rate = new RateLimit({ burst: 1, perMinute: 1 }, clock);
   await rate.take(never);

@@ -136,7 +136,7 @@ groups:
   expect([group.evaluations, group.failures]).toEqual([4, 3]);
 });
 
-test("two rules that give one series with different values: the second is told that it is refused", async () => {
+test("two rules that give one series with different values: the second is refused with the reason", async () => {
   const group = await bench.group(`
 groups:
   - name: g

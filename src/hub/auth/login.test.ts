@@ -302,7 +302,7 @@ test("a link of another site is followed by a step of our own, so that the cooki
   expect(program.statusCode).toBe(401);
 });
 
-test("who may not see an address is told so on a page, with a way on", async () => {
+test("a user without access to an address gets a page with the reason and a link", async () => {
   await lab.addUser("grace", "viewer");
   const app = await lab.hub();
   const { cookie } = await logIn(app, "grace");

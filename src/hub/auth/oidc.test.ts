@@ -166,7 +166,7 @@ test("an administrator of the provider comes back as one, to the page asked for"
   expect(own.statusCode).toBe(403);
 });
 
-test("a viewer looks and changes nothing; one without a role is told so and is not let in", async () => {
+test("a viewer looks and changes nothing; one without a role gets the reason and no session", async () => {
   const app = await hub();
   const grace = await through(app, "grace");
   const session = sessionIn((await comeBack(app, grace.returned, grace.cookie)).headers);

@@ -240,7 +240,7 @@ test("nothing is held when all of them have gone", async () => {
   hanging.write("x");
   await new Promise((resolve) => setTimeout(resolve, 50));
   hanging.destroy();
-  // A sender that had more than its share under way would be told so here.
+  // A sender that had more than its share under way would be refused here.
   const body = writeV1([{ labels: { __name__: "after" }, samples: [[nowMs, 1]] }]);
   for (let count = 0; count < 300; count++) {
     expect((await send("/api/v1/write", v1Headers, [body])).status).toBe(204);

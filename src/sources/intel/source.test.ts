@@ -236,7 +236,7 @@ test("an old i915 is read by the card's own files", async () => {
   });
 });
 
-test("one who may not look into every process is told so, not given a part", async () => {
+test("a user who may not look into every process gets the reason, not a part", async () => {
   const procfs = writeTree({ ...clientTree(xeClient(1, 2)), "1/comm": "init" });
   const fileAccess: FileAccess = {
     ...hostFileAccess,

@@ -247,5 +247,5 @@ test.each([
   await expect(open(url)).rejects.toThrow(says);
 });
 
-test("a stream ends when it is told to", async () =>
+test("a stream ends when it is aborted", async () =>
   expect((await streamed("sim:2?speed=max", 10)).length).toBeLessThan(14));
