@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type BoundInputs, describeBound, findBound } from "./bound.ts";
+import { type BoundInputs, findBound } from "./bound.ts";
 
 /** PCIe 5.0 x16, one direction. */
 const linkMebibytes = 63.015e9 / 1_048_576;
@@ -89,10 +89,4 @@ test.each<readonly [string, BoundInputs, string | undefined]>([
   ["nothing reported", {}, undefined],
 ])("%s", (_, inputs, word) => {
   expect(findBound(inputs)).toBe(word);
-});
-
-test("the numbers behind a word leave out what is not there", () => {
-  expect(describeBound({ ...busy, tensor: 0, fp32: 0, powerCapped: 1 })).toBe(
-    "busy 100 %, SM 90 %, tensor 0 %, memory 40 %, power-capped 100 %, clock 80 %",
-  );
 });

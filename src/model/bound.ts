@@ -107,31 +107,3 @@ function fullestUnit(inputs: BoundInputs): BoundWord | undefined {
   for (const name of units) consider(name, inputs[name], fullUnit);
   return word;
 }
-
-const names: Readonly<Record<keyof BoundInputs, string>> = {
-  busy: "busy",
-  sm: "SM",
-  tensor: "tensor",
-  fp64: "FP64",
-  fp32: "FP32",
-  fp16: "FP16",
-  integer: "integer",
-  memory: "memory",
-  link: "link",
-  powerCapped: "power-capped",
-  thermallyCapped: "heat-capped",
-  clock: "clock",
-};
-
-const always: ReadonlySet<string> = new Set(["busy", "sm", "tensor", "memory"]);
-
-/** The numbers behind a word: `busy 99 %, SM 95 %, tensor 93 %, memory 17 %, power-capped 100 %, clock 74 %`. */
-export function describeBound(inputs: BoundInputs): string {
-  return (Object.keys(names) as (keyof BoundInputs)[])
-    .flatMap((name) => {
-      const share = inputs[name];
-      if (share === undefined || (share < 0.01 && !always.has(name))) return [];
-      return [`${names[name]} ${Math.round(share * 100)} %`];
-    })
-    .join(", ");
-}

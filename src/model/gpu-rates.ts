@@ -158,8 +158,6 @@ const models: Readonly<Record<string, GpuRates>> = {
   "AMD Instinct MI300X": gpu(cdna3, 304, 2_100, 5_300, "MI300X data sheet"),
 };
 
-export const ratedModels: readonly string[] = Object.keys(models);
-
 /** Undefined for a model that is not in the table, such as a MIG instance: nothing is guessed from a similar name. */
 export function ratesOf(model: string): GpuRates | undefined {
   return Object.hasOwn(models, model) ? models[model] : undefined;

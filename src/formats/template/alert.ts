@@ -74,16 +74,6 @@ function asWritten(thrown: unknown): unknown {
   return new TemplateError(message);
 }
 
-/** @throws TemplateError where it cannot be parsed or expanded. */
-export async function expandAlertTemplate(
-  source: string,
-  data: AlertTemplateData,
-  nowMs: number,
-  ask: RunQuery,
-): Promise<string> {
-  return new AlertTemplate(source).expand(data, nowMs, ask);
-}
-
 function dataValue({ labels, externalLabels, externalUrl, value }: AlertTemplateData): GoObject {
   return {
     goType: "template.data",

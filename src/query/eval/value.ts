@@ -1,6 +1,6 @@
 /** What expressions evaluate to: every series with one value, or none, at each step of the grid. */
 import type { Histogram } from "../../model/histogram/histogram.ts";
-import { type LabelSet, labelKey, labelValue, noLabels } from "../../model/labels.ts";
+import { type LabelSet, labelKey, labelValue } from "../../model/labels.ts";
 import { duplicateLabels, executionError } from "../errors.ts";
 
 export interface StepSeries {
@@ -82,16 +82,6 @@ export function asVector(value: Value): readonly StepSeries[] {
 export function asScalar(value: Value): Float64Array {
   if (value.type === "scalar") return value.values;
   throw new Error(`BUG: scalar expected, got ${value.type}`);
-}
-
-/** A scalar as the vector of one nameless series. */
-export function scalarSeries(values: Float64Array): StepSeries {
-  return {
-    labels: noLabels,
-    dropName: false,
-    values,
-    present: new Uint8Array(values.length).fill(1),
-  };
 }
 
 /** Whether all series are of one metric: then losing its name cannot make two of them equal. */

@@ -6,7 +6,6 @@ import { defineSink, type SinkDefinition } from "../../pipeline/sink.ts";
 
 const day = 86_400_000;
 export const defaultSpoolBytes = 512 * 2 ** 20;
-export const defaultSpoolAgeMs = 7 * day;
 
 const options = v.strictObject({
   url: v.pipe(text("an address such as //hub:9410"), v.description("The hub's address.")),

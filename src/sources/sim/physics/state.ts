@@ -37,7 +37,6 @@ export const simThrottleReasons = [
   "thermal_hardware",
   "clock_setting",
 ] as const;
-export type SimThrottleReason = (typeof simThrottleReasons)[number];
 
 export interface SimGpuState {
   /** Rung of the clock ladder, or -1 in deep idle. */

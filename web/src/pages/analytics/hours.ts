@@ -39,12 +39,6 @@ export function hoursOf({ startMs, endMs, stepMs }: TimeGrid): readonly Hour[] {
   return hours;
 }
 
-export interface HourColumns {
-  readonly mean?: Float64Array | undefined;
-  readonly max?: Float64Array | undefined;
-  readonly sum?: Float64Array | undefined;
-}
-
 /** The indexes of each day's hours, oldest day first. */
 export function groupHoursByDay(
   hours: readonly Hour[],
