@@ -94,8 +94,8 @@ test("the kubelet is asked over its socket and answered in pieces of any size", 
 
 test("a kubelet that knows only the old version is asked in that", async () => {
   const message = encodePodResources(pods);
-  const { asked } = await serve((stream, path) =>
-    path.startsWith("/v1.") ? replyStatus(12)(stream, path) : replyWith(message)(stream, path),
+  const { asked } = await serve((stream, path, sent) =>
+    (path.startsWith("/v1.") ? replyStatus(12) : replyWith(message))(stream, path, sent),
   );
   expect(decodePodResources(await ask())).toHaveLength(5);
   expect(asked.at(-1)).toBe("/v1alpha1.PodResourcesLister/List");
