@@ -189,8 +189,13 @@ async function expectOwners(mode: Mode, folder: string): Promise<void> {
     mode.sysfs === undefined ? [] : ["--sysfs", writeTree(mode.sysfs, path.join(folder, "sys"))];
   const source = mode.source ?? `nvidia:?library=${nvml.library}&slow-every=1s`;
   const where = ["--kubelet-socket", socket, "--procfs", folder, ...sysfs];
+  nvml.logCalls();
   const agent = await startAgent(["--source", source, "--host-name", node, ...where]);
   onTestFinished(() => agent.stop());
+  // The agent's GPUs are those that NVML gives it, call by call.
+  const calls = new Set(nvml.calls().map(({ key }) => key));
+  const isRead = ["count", "handle", "uuid", "power"].every((key) => calls.has(key));
+  expect(isRead, [...calls].join(" ")).toBe(mode.source === undefined);
 
   const names = ids.map((_, index) => `${node}-${index}`);
   for (const name of names) {
@@ -278,7 +283,7 @@ const pluginModes: readonly (Pick<Mode, "name" | "script"> &
 ];
 
 test.for(pluginModes)(
-  "$name by NVIDIA's device plugin as NVIDIA builds it: every GPU's owner is the pod that holds it",
+  "$name, named by NVIDIA's own device plugin: every GPU's owner is the pod that holds it",
   { timeout: 180_000 },
   async ({ count, resource, script = [`gpus ${GPUS}`], ...mode }, context) => {
     const { nvml } = started();
