@@ -13,7 +13,7 @@ import { type RunningHub, startHub } from "../../engines/hub.ts";
 import { startKeda } from "../../engines/keda.ts";
 import { kubeconfigOf, type RunningKubernetes, startKubernetes } from "../../engines/kubernetes.ts";
 import { ensureBuild, startAgent } from "../../engines/program.ts";
-import { type RunningAdapter, startPrometheusAdapter } from "../../engines/prometheus-adapter.ts";
+import { startPrometheusAdapter } from "../../engines/prometheus-adapter.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { buildStub } from "../nvml-stub/stub.ts";
 import { addNode, NAMESPACE, startNodeKubelet } from "./kubernetes-lab.ts";
@@ -63,14 +63,13 @@ interface AutoscaleLab {
   strict(at: string, object: unknown): Promise<void>;
   setQueue(waiting: number): Promise<void>;
   /** The Deployment's replicas, the owned GPUs, and those whose pod the hub describes come to the number. */
-  settle(expected: number): Promise<void>;
+  settle(expected: number, server: { output(): string }): Promise<void>;
 }
 
 /** Eight idle GPUs on a node, a hub that stores who holds them, and the Deployment that is to be scaled. */
 async function openAutoscaleLab(
   kubernetes: RunningKubernetes,
-  rules: readonly string[],
-  output: () => string,
+  rules: readonly string[] = [],
 ): Promise<AutoscaleLab> {
   await kubernetes.define(kubernetes.prometheusOperator);
   await kubernetes.create("/api/v1/namespaces", { metadata: { name: NAMESPACE } });
@@ -141,9 +140,9 @@ async function openAutoscaleLab(
     };
     return Number(found.result[0]?.value[1] ?? 0);
   };
-  const settle = async (expected: number): Promise<void> => {
+  const settle: AutoscaleLab["settle"] = async (expected, server) => {
     await expect
-      .poll(replicas, { timeout: 180_000, interval: 1_000, message: output().slice(-1_500) })
+      .poll(replicas, { timeout: 180_000, interval: 1_000, message: server.output().slice(-1_500) })
       .toBe(expected);
     const [owned, described] = [
       `gpu_owner_info{namespace="${NAMESPACE}"}`,
@@ -173,7 +172,7 @@ test(
     onTestFinished(() => kubernetes.stop());
     const keda = await orSkip(context, startKeda(kubernetes));
     onTestFinished(() => keda.stop());
-    const { hub, settle, setQueue, strict } = await openAutoscaleLab(kubernetes, [], keda.output);
+    const { hub, settle, setQueue, strict } = await openAutoscaleLab(kubernetes);
     // The example's own object, with the hub's address and without its pauses.
     const scaled = example("keda-batch-worker.yaml")
       .replaceAll("http://prometheus-operated.monitoring.svc:9090", hub.url)
@@ -184,7 +183,7 @@ test(
 
     for (const [waiting, expected] of [...STEPS, [0, 0]] as const) {
       await setQueue(waiting);
-      await settle(expected);
+      await settle(expected, keda);
     }
     const { body } = await kubernetes.api<{
       items: { spec: { metrics: { type: string }[] } }[];
@@ -212,17 +211,12 @@ test(
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const rules = path.join(folder, "rules.yaml");
     writeFileSync(rules, stringify((rule as { spec: unknown }).spec));
-    let adapter: RunningAdapter | undefined;
-    const lab = await openAutoscaleLab(
-      kubernetes,
-      [`--rules=${rules}`],
-      () => adapter?.output() ?? "",
-    );
+    const lab = await openAutoscaleLab(kubernetes, [`--rules=${rules}`]);
     const { data: values } = adapterValues as { data: Record<string, string> };
     const { rules: adapterRules } = parse(values["values.yaml"] ?? "") as {
       rules: { external: unknown };
     };
-    adapter = await orSkip(
+    const adapter = await orSkip(
       context,
       startPrometheusAdapter(
         kubernetes,
@@ -230,8 +224,7 @@ test(
         stringify({ externalRules: adapterRules.external }),
       ),
     );
-    const running = adapter;
-    onTestFinished(() => running.stop());
+    onTestFinished(() => adapter.stop());
     await lab.strict(
       `/apis/monitoring.coreos.com/v1/namespaces/${NAMESPACE}/prometheusrules`,
       rule,
@@ -240,7 +233,7 @@ test(
     // Its smallest number is 1: zero needs a feature gate, or KEDA.
     for (const [waiting, expected] of [...STEPS, [0, 1]] as const) {
       await lab.setQueue(waiting);
-      await lab.settle(expected);
+      await lab.settle(expected, adapter);
     }
   },
 );

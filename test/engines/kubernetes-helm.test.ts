@@ -271,7 +271,7 @@ const ANNOTATED_JOB = {
 async function expectStandaloneScrape(
   name: string,
   nodes: readonly string[],
-  program: string,
+  victoriaMetrics: string,
 ): Promise<void> {
   const account = "standalone";
   const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${name}`;
@@ -305,7 +305,7 @@ async function expectStandaloneScrape(
   };
   const file = path.join(folder, "standalone.yml");
   await writeFile(file, stringify(config));
-  const scraper = await startVictoriaMetrics(program, [`-promscrape.config=${file}`]);
+  const scraper = await startVictoriaMetrics(victoriaMetrics, [`-promscrape.config=${file}`]);
   onTestFinished(() => scraper.stop());
   const query = async (promql: string): Promise<readonly string[]> => {
     const answer = await fetch(`${scraper.url}/api/v1/query?query=${encodeURIComponent(promql)}`);
