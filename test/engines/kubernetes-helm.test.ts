@@ -232,6 +232,48 @@ test("NVIDIA's pods are created with and without the RuntimeClass nvidia", async
   await helm("uninstall", "gpulse", "-n", name);
 }, 300_000);
 
+test("a node with GPUs of two vendors gets one agent, and an agent per vendor on request", async () => {
+  const name = "two-vendors";
+  await namespace(name);
+  const labels = {
+    "nvidia.com/gpu.present": "true",
+    "intel.feature.node.kubernetes.io/gpu": "true",
+  };
+  await addNode(cluster(), { name: "mixed-1", labels });
+  const vendors = async (): Promise<readonly string[]> =>
+    (await list<Pod>(`/api/v1/namespaces/${name}/pods?fieldSelector=spec.nodeName%3Dmixed-1`))
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+      .map(({ metadata }) => /-(nvidia|amd|intel)-/.exec(metadata.name)?.[1] ?? metadata.name)
+      .sort();
+  /** Resolves when the controller has acted on all DaemonSets. */
+  const settled = async (): Promise<void> => {
+    const all = `/apis/apps/v1/namespaces/${name}/daemonsets`;
+    await waitUntil({ what: "the DaemonSets' pods", timeoutMs: 60_000 }, async () => {
+      const sets = await list<{
+        metadata: { generation: number };
+        status: {
+          observedGeneration?: number;
+          desiredNumberScheduled: number;
+          numberReady: number;
+        };
+      }>(all);
+      const isDone = sets.every(
+        ({ metadata, status }) =>
+          status.observedGeneration === metadata.generation &&
+          status.numberReady === status.desiredNumberScheduled,
+      );
+      return sets.length === 3 && isDone ? true : undefined;
+    });
+  };
+  await helm("install", "gpulse", chart, "-n", name);
+  await settled();
+  expect(await vendors()).toEqual(["nvidia"]);
+  await helm("upgrade", "gpulse", chart, "-n", name, "--set", "agent.onePerNode=false");
+  await settled();
+  await expect.poll(vendors, { timeout: 60_000 }).toEqual(["intel", "nvidia"]);
+  await helm("uninstall", "gpulse", "-n", name);
+}, 300_000);
+
 /** A token of the account, as its pod would have it. */
 async function tokenOf(name: string, account: string): Promise<string> {
   const { body } = await cluster().api<{ status: { token: string } }>(
