@@ -172,18 +172,18 @@ test(
     onTestFinished(() => kubernetes.stop());
     const keda = await orSkip(context, startKeda(kubernetes));
     onTestFinished(() => keda.stop());
-    const { hub, settle, setQueue, strict } = await openAutoscaleLab(kubernetes);
+    const lab = await openAutoscaleLab(kubernetes);
     // The example's own object, with the hub's address and without its pauses.
     const scaled = example("keda-batch-worker.yaml")
-      .replaceAll("http://prometheus-operated.monitoring.svc:9090", hub.url)
+      .replaceAll("http://prometheus-operated.monitoring.svc:9090", lab.hub.url)
       .replaceAll(/(pollingInterval|cooldownPeriod): \d+/g, "$1: 1")
       .replaceAll(/stabilizationWindowSeconds: \d+/g, "stabilizationWindowSeconds: 0")
       .replace("periodSeconds: 60", "periodSeconds: 1");
-    await strict(SCALED_OBJECTS, parse(scaled));
+    await lab.strict(SCALED_OBJECTS, parse(scaled));
 
     for (const [waiting, expected] of [...STEPS, [0, 0]] as const) {
-      await setQueue(waiting);
-      await settle(expected, keda);
+      await lab.setQueue(waiting);
+      await lab.settle(expected, keda);
     }
     const { body } = await kubernetes.api<{
       items: { spec: { metrics: { type: string }[] } }[];
