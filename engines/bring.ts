@@ -2,6 +2,7 @@
 // What cannot be got is reported and left to the tests that need it, which fail or skip with the same reason.
 
 import { findCadvisor } from "./cadvisor.ts";
+import { buildDevicePlugin } from "./device-plugin.ts";
 import { dynamoPython } from "./dynamo.ts";
 import { hdfsJars } from "./hdfs.ts";
 import { kubeTools } from "./helm.ts";
@@ -11,6 +12,7 @@ import { buildKubernetes } from "./kubernetes-programs.ts";
 import { loadgen } from "./loadgen.ts";
 import { mlperfChecker } from "./mlperf-checker.ts";
 import { node24 } from "./node24.ts";
+import { buildPrometheusAdapter } from "./prometheus-adapter.ts";
 import { findPrometheus3 } from "./prometheus3.ts";
 import { s3Python } from "./s3.ts";
 import { findSpark } from "./spark.ts";
@@ -42,6 +44,8 @@ const downloadQueues: readonly (readonly Engine[])[] = [
 const onRequest: readonly Engine[] = [
   ["Kubernetes", buildKubernetes],
   ["KEDA", buildKeda],
+  ["DevicePlugin", buildDevicePlugin],
+  ["PrometheusAdapter", buildPrometheusAdapter],
 ];
 
 async function bringAll(engines: readonly Engine[]): Promise<void> {

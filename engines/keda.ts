@@ -6,11 +6,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
+import { serveExternalMetrics } from "./external-metrics.ts";
 import { goBuilt, goModuleFiles } from "./go.ts";
 import type { RunningKubernetes } from "./kubernetes.ts";
 import { freePort } from "./ports.ts";
 import { type RunningProcess, startProcess } from "./process.ts";
-import { waitUntil } from "./wait.ts";
 
 const COMMANDS = ["operator", "adapter"];
 const BUILD_TIMEOUT_MS = 3_600_000;
@@ -64,7 +64,6 @@ export interface RunningKeda {
 const NAMESPACE = "keda";
 const SERVICE = "keda-metrics-apiserver";
 const START_TIMEOUT_MS = 120_000;
-const METRICS_API = "v1beta1.external.metrics.k8s.io";
 
 /** Throws EngineMissingError where the programs were never built here. */
 export async function startKeda(kubernetes: RunningKubernetes): Promise<RunningKeda> {
@@ -135,37 +134,12 @@ export async function startKeda(kubernetes: RunningKubernetes): Promise<RunningK
         (use) => `--${use}-kubeconfig=${kubernetes.kubeconfig}`,
       ),
     ]);
-    // No pod network here: the API server reaches the metrics server by the name in the Service.
-    await kubernetes.create(`/api/v1/namespaces/${NAMESPACE}/services`, {
-      apiVersion: "v1",
-      kind: "Service",
-      metadata: { name: SERVICE, namespace: NAMESPACE },
-      spec: { type: "ExternalName", externalName: "localhost" },
+    await serveExternalMetrics(kubernetes, {
+      namespace: NAMESPACE,
+      service: SERVICE,
+      port: apiPort,
+      process: serving,
     });
-    await kubernetes.create("/apis/apiregistration.k8s.io/v1/apiservices", {
-      apiVersion: "apiregistration.k8s.io/v1",
-      kind: "APIService",
-      metadata: { name: METRICS_API },
-      spec: {
-        service: { name: SERVICE, namespace: NAMESPACE, port: apiPort },
-        group: "external.metrics.k8s.io",
-        version: "v1beta1",
-        groupPriorityMinimum: 100,
-        versionPriority: 100,
-        caBundle: Buffer.from(authority.cert).toString("base64"),
-      },
-    });
-    await waitUntil(
-      {
-        what: "external.metrics.k8s.io to be served",
-        timeoutMs: START_TIMEOUT_MS,
-        giveUp: () => (serving.exited() === undefined ? undefined : serving.output().slice(-2_000)),
-      },
-      async () => {
-        const { status } = await kubernetes.api("GET", "/apis/external.metrics.k8s.io/v1beta1");
-        return status === 200 ? true : undefined;
-      },
-    );
     return { output, stop };
   } catch (error) {
     const words = output().slice(-3_000);

@@ -2,11 +2,11 @@
 // the restricted security level, and a hub that shows the GPUs of every node, from `helm install` on.
 
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { copyFile, mkdir, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
-import { parseAllDocuments } from "yaml";
+import { parse, parseAllDocuments, stringify } from "yaml";
 
 import { EngineMissingError } from "../../engines/cache.ts";
 import { chart, kubeTools, renderChart } from "../../engines/helm.ts";
@@ -14,6 +14,8 @@ import { startHub } from "../../engines/hub.ts";
 import { type RunningKubernetes, startKubernetes } from "../../engines/kubernetes.ts";
 import { type FinishedProcess, runProcess, startProcess } from "../../engines/process.ts";
 import { ensureBuild, program } from "../../engines/program.ts";
+import { findTool } from "../../engines/tools.ts";
+import { startVictoriaMetrics } from "../../engines/victoria-metrics.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { addNode, type Pod } from "./kubernetes-lab.ts";
 
@@ -230,6 +232,48 @@ test("NVIDIA's pods are created with and without the RuntimeClass nvidia", async
   await helm("uninstall", "gpulse", "-n", name);
 }, 300_000);
 
+test("a node with GPUs of two vendors gets one agent, and an agent per vendor on request", async () => {
+  const name = "two-vendors";
+  await namespace(name);
+  const labels = {
+    "nvidia.com/gpu.present": "true",
+    "intel.feature.node.kubernetes.io/gpu": "true",
+  };
+  await addNode(cluster(), { name: "mixed-1", labels });
+  const vendors = async (): Promise<readonly string[]> =>
+    (await list<Pod>(`/api/v1/namespaces/${name}/pods?fieldSelector=spec.nodeName%3Dmixed-1`))
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+      .map(({ metadata }) => /-(nvidia|amd|intel)-/.exec(metadata.name)?.[1] ?? metadata.name)
+      .sort();
+  /** Resolves when the controller has acted on all DaemonSets. */
+  const settled = async (): Promise<void> => {
+    const all = `/apis/apps/v1/namespaces/${name}/daemonsets`;
+    await waitUntil({ what: "the DaemonSets' pods", timeoutMs: 60_000 }, async () => {
+      const sets = await list<{
+        metadata: { generation: number };
+        status: {
+          observedGeneration?: number;
+          desiredNumberScheduled: number;
+          numberReady: number;
+        };
+      }>(all);
+      const isDone = sets.every(
+        ({ metadata, status }) =>
+          status.observedGeneration === metadata.generation &&
+          status.numberReady === status.desiredNumberScheduled,
+      );
+      return sets.length === 3 && isDone ? true : undefined;
+    });
+  };
+  await helm("install", "gpulse", chart, "-n", name);
+  await settled();
+  expect(await vendors()).toEqual(["nvidia"]);
+  await helm("upgrade", "gpulse", chart, "-n", name, "--set", "agent.onePerNode=false");
+  await settled();
+  await expect.poll(vendors, { timeout: 60_000 }).toEqual(["intel", "nvidia"]);
+  await helm("uninstall", "gpulse", "-n", name);
+}, 300_000);
+
 /** A token of the account, as its pod would have it. */
 async function tokenOf(name: string, account: string): Promise<string> {
   const { body } = await cluster().api<{ status: { token: string } }>(
@@ -240,6 +284,90 @@ async function tokenOf(name: string, account: string): Promise<string> {
   return body.status.token;
 }
 
+/** What Prometheus's documentation has for pods with annotations. */
+const ANNOTATED_JOB = {
+  job_name: "annotated",
+  relabel_configs: [
+    {
+      source_labels: ["__meta_kubernetes_pod_annotation_prometheus_io_scrape"],
+      action: "keep",
+      regex: "true",
+    },
+    {
+      source_labels: ["__meta_kubernetes_pod_annotation_prometheus_io_path"],
+      action: "replace",
+      regex: "(.+)",
+      target_label: "__metrics_path__",
+    },
+    {
+      source_labels: ["__address__", "__meta_kubernetes_pod_annotation_prometheus_io_port"],
+      action: "replace",
+      regex: "([^:]+)(?::\\d+)?;(\\d+)",
+      replacement: "$1:$2",
+      target_label: "__address__",
+    },
+  ],
+};
+
+/** deploy/prometheus/kubernetes.yml in a scraper with an account that may read the pods of the agents' namespace. */
+async function expectStandaloneScrape(
+  name: string,
+  nodes: readonly string[],
+  victoriaMetrics: string,
+): Promise<void> {
+  const account = "standalone";
+  const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${name}`;
+  const rules = [{ apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"] }];
+  const subjects = [{ kind: "ServiceAccount", name: account, namespace: name }];
+  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: account };
+  const metadata = { name: account };
+  await cluster().create(`/api/v1/namespaces/${name}/serviceaccounts`, { metadata });
+  await cluster().create(`${rbac}/roles`, { metadata, rules });
+  await cluster().create(`${rbac}/rolebindings`, { metadata, subjects, roleRef });
+  const access = {
+    api_server: cluster().url,
+    tls_config: { ca_file: cluster().caFile },
+    authorization: { credentials: await tokenOf(name, account) },
+  };
+  const example = new URL("../../deploy/prometheus/kubernetes.yml", import.meta.url);
+  const { scrape_configs: jobs } = parse(
+    (await readFile(example, "utf8")).replace("names: [gpulse]", `names: [${name}]`),
+  ) as { scrape_configs: { kubernetes_sd_configs: object[] }[] };
+  const pods = { role: "pod", namespaces: { names: [name] } };
+  const config = {
+    global: { scrape_interval: "1s" },
+    scrape_configs: [
+      ...jobs.map((job) => ({
+        ...job,
+        scrape_interval: "1s",
+        kubernetes_sd_configs: job.kubernetes_sd_configs.map((one) => ({ ...one, ...access })),
+      })),
+      { ...ANNOTATED_JOB, kubernetes_sd_configs: [{ ...pods, ...access }] },
+    ],
+  };
+  const file = path.join(folder, "standalone.yml");
+  await writeFile(file, stringify(config));
+  const scraper = await startVictoriaMetrics(victoriaMetrics, [`-promscrape.config=${file}`]);
+  onTestFinished(() => scraper.stop());
+  const query = async (promql: string): Promise<readonly string[]> => {
+    const answer = await fetch(`${scraper.url}/api/v1/query?query=${encodeURIComponent(promql)}`);
+    const { data } = (await answer.json()) as {
+      data: { result: { metric: Record<string, string>; value: [number, string] }[] };
+    };
+    return data.result
+      .map(({ metric, value }) => `${metric["instance"] ?? metric["host"]} ${value[1]}`)
+      .sort();
+  };
+  const patience = { timeout: 60_000 };
+  await expect
+    .poll(() => query('up{job="gpulse"}'), patience)
+    .toEqual(nodes.map((node) => `${node}:9400 1`));
+  for (const job of ["gpulse", "annotated"])
+    await expect
+      .poll(() => query(`count by (host) (gpu_up{job="${job}"})`), patience)
+      .toEqual(nodes.map((node) => `${node} 4`));
+}
+
 test("from helm install to a hub that shows the GPUs of every node", async () => {
   const name = "fleet";
   const nodes = ["fleet-1", "fleet-2", "fleet-3"];
@@ -247,7 +375,8 @@ test("from helm install to a hub that shows the GPUs of every node", async () =>
   for (const node of nodes) await addNode(cluster(), { name: node, labels: { fleet: "yes" } });
   const values = path.join(chart, "examples", "sim.yaml");
   const only = "agent.vendors.sim.nodeLabels[0].key=fleet";
-  await helm("install", "gpulse", chart, "-n", name, "-f", values, "--set", only);
+  const annotated = path.join(chart, "examples", "prometheus.yaml");
+  await helm("install", "gpulse", chart, "-n", name, "-f", values, "-f", annotated, "--set", only);
 
   // A real agent at each pod's address, with the arguments that the chart gives it.
   const pods = await waitUntil({ what: "an agent on each node", timeoutMs: 90_000 }, async () => {
@@ -310,6 +439,10 @@ test("from helm install to a hub that shows the GPUs of every node", async () =>
     .poll(() => query("count by (host) (gpu_up)"), { timeout: 60_000 })
     .toEqual(nodes.map((node) => `${node} 4`));
   expect(await query('up{job="gpulse"}')).toEqual(nodes.map((node) => `${node}:9400 1`));
+
+  // A standalone scraper, with the job that the guide names and with the one that reads annotations.
+  const victoriaMetrics = findTool("victoria-metrics");
+  if ("path" in victoriaMetrics) await expectStandaloneScrape(name, nodes, victoriaMetrics.path);
 
   // The agents' account has no rights at all.
   const token = await tokenOf(name, "gpulse-agent");

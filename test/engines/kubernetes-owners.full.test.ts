@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 
-import { EngineMissingError } from "../../engines/cache.ts";
+import { EngineMissingError, orSkip } from "../../engines/cache.ts";
 import { type RunningKubernetes, startKubernetes } from "../../engines/kubernetes.ts";
 import { ensureBuild, startAgent } from "../../engines/program.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
@@ -15,6 +15,7 @@ import { waitUntil } from "../../engines/wait.ts";
 import { radeonFiles } from "../captures/amd-card.ts";
 import { prefixed, type TreeFiles, writeTree } from "../captures/tree.ts";
 import { buildStub, type Stub } from "../nvml-stub/stub.ts";
+import { type PluginOptions, startRegisteredPlugin } from "./kubernetes-device-plugin.ts";
 import {
   addClaimableDevices,
   addNode,
@@ -160,74 +161,145 @@ function ownersOn(page: string): Readonly<Record<string, readonly string[]>> {
   return owners;
 }
 
+function started(): { readonly cluster: RunningKubernetes; readonly nvml: Stub } {
+  if (kubernetes === undefined || stub === undefined) throw new Error("BUG: nothing was started");
+  return { cluster: kubernetes, nvml: stub };
+}
+
+/** Gives each device to a pod, then ends half of the pods: the agent's owners are the holders at both times. */
+async function expectOwners(mode: Mode, folder: string): Promise<void> {
+  const { cluster, nvml } = started();
+  const node = path.basename(folder).toLowerCase();
+  const driver = mode.source === "amd:" ? "gpu.amd.com" : "gpu.nvidia.com";
+  const ids = mode.devices.map(([id]) => id);
+  const plugin = mode.resource === undefined ? {} : { [mode.resource]: ids };
+  await addNode(cluster, { name: node, plugin });
+  if (mode.resource === undefined) await addClaimableDevices(cluster, node, driver, ids);
+
+  const socket = path.join(folder, "kubelet.sock");
+  const kubelet = await startNodeKubelet(cluster, {
+    socket,
+    node: { name: node, plugin },
+    ...(mode.cdiOnly === true ? { cdiOnly: true } : {}),
+  });
+  onTestFinished(() => kubelet.close());
+
+  nvml.script(...(mode.script ?? [`gpus ${GPUS}`]));
+  const sysfs =
+    mode.sysfs === undefined ? [] : ["--sysfs", writeTree(mode.sysfs, path.join(folder, "sys"))];
+  const source = mode.source ?? `nvidia:?library=${nvml.library}&slow-every=1s`;
+  const where = ["--kubelet-socket", socket, "--procfs", folder, ...sysfs];
+  nvml.logCalls();
+  const agent = await startAgent(["--source", source, "--host-name", node, ...where]);
+  onTestFinished(() => agent.stop());
+  // The agent's GPUs are those that NVML gives it, call by call.
+  const calls = new Set(nvml.calls().map(({ key }) => key));
+  const isRead = ["count", "handle", "uuid", "power"].every((key) => calls.has(key));
+  expect(isRead, [...calls].join(" ")).toBe(mode.source === undefined);
+
+  const names = ids.map((_, index) => `${node}-${index}`);
+  for (const name of names) {
+    const resources =
+      mode.resource === undefined
+        ? { claims: [{ name: "gpu" }] }
+        : { limits: { [mode.resource]: "1" } };
+    const place = { nodeSelector: { "kubernetes.io/hostname": node } };
+    await cluster.create(
+      PODS,
+      gpuPod(name, resources, mode.resource === undefined ? claimOf(node) : place),
+    );
+  }
+  const gpus = new Map(mode.devices);
+  const expected = (): Record<string, string[]> => {
+    const owners: Record<string, string[]> = {};
+    for (const { device, pod } of kubelet.holdings()) {
+      const gpu = gpus.get(device.replace(/^.*=[0-9a-f-]{36}-(?=gpu)/, "")) ?? device;
+      owners[gpu] = [...(owners[gpu] ?? []), pod].sort();
+    }
+    return owners;
+  };
+  const settled = async (pods: number): Promise<void> => {
+    await waitUntil({ what: `${pods} pods to hold devices`, timeoutMs: 60_000 }, async () =>
+      kubelet.holdings().length === pods ? true : undefined,
+    );
+    await waitUntil({ what: `the owners of ${pods} pods`, timeoutMs: 30_000 }, async () => {
+      const page = await (await fetch(`${agent.url}/metrics`)).text();
+      expect(ownersOn(page)).toEqual(expected());
+      return true;
+    });
+  };
+  await settled(ids.length);
+  expect(Object.values(expected()).flat().sort()).toEqual(names.toSorted());
+
+  // Half of them end: their GPUs have no owner any more, the others keep theirs.
+  const ending = names.filter((_, index) => index % 2 === 0);
+  for (const name of ending) await cluster.api("DELETE", `${PODS}/${name}`);
+  await settled(ids.length - ending.length);
+}
+
+function nodeFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), "gpulse-owners-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
 test.each(modes)(
   "$name: every GPU's owner is the pod that holds it",
-  async (mode) => {
-    if (kubernetes === undefined || stub === undefined) throw new Error("BUG: nothing was started");
-    const cluster = kubernetes;
-    const node = mode.name.toLowerCase().replaceAll(/[^a-z]+/g, "-");
-    const driver = mode.source === "amd:" ? "gpu.amd.com" : "gpu.nvidia.com";
-    const ids = mode.devices.map(([id]) => id);
-    const plugin = mode.resource === undefined ? {} : { [mode.resource]: ids };
-    await addNode(cluster, { name: node, plugin });
-    if (mode.resource === undefined) await addClaimableDevices(cluster, node, driver, ids);
-
-    const folder = mkdtempSync(path.join(tmpdir(), "gpulse-owners-"));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    const socket = path.join(folder, "kubelet.sock");
-    const kubelet = await startNodeKubelet(cluster, {
-      socket,
-      node: { name: node, plugin },
-      ...(mode.cdiOnly === true ? { cdiOnly: true } : {}),
-    });
-    onTestFinished(() => kubelet.close());
-
-    stub.script(...(mode.script ?? [`gpus ${GPUS}`]));
-    const sysfs =
-      mode.sysfs === undefined ? [] : ["--sysfs", writeTree(mode.sysfs, path.join(folder, "sys"))];
-    const source = mode.source ?? `nvidia:?library=${stub.library}&slow-every=1s`;
-    const where = ["--kubelet-socket", socket, "--procfs", folder, ...sysfs];
-    const agent = await startAgent(["--source", source, "--host-name", node, ...where]);
-    onTestFinished(() => agent.stop());
-
-    const names = ids.map((_, index) => `${node}-${index}`);
-    for (const name of names) {
-      const resources =
-        mode.resource === undefined
-          ? { claims: [{ name: "gpu" }] }
-          : { limits: { [mode.resource]: "1" } };
-      const place = { nodeSelector: { "kubernetes.io/hostname": node } };
-      await cluster.create(
-        PODS,
-        gpuPod(name, resources, mode.resource === undefined ? claimOf(node) : place),
-      );
-    }
-    const gpus = new Map(mode.devices);
-    const expected = (): Record<string, string[]> => {
-      const owners: Record<string, string[]> = {};
-      for (const { device, pod } of kubelet.holdings()) {
-        const gpu = gpus.get(device.replace(/^.*=[0-9a-f-]{36}-(?=gpu)/, "")) ?? device;
-        owners[gpu] = [...(owners[gpu] ?? []), pod].sort();
-      }
-      return owners;
-    };
-    const settled = async (pods: number): Promise<void> => {
-      await waitUntil({ what: `${pods} pods to hold devices`, timeoutMs: 60_000 }, async () =>
-        kubelet.holdings().length === pods ? true : undefined,
-      );
-      await waitUntil({ what: `the owners of ${pods} pods`, timeoutMs: 30_000 }, async () => {
-        const page = await (await fetch(`${agent.url}/metrics`)).text();
-        expect(ownersOn(page)).toEqual(expected());
-        return true;
-      });
-    };
-    await settled(ids.length);
-    expect(Object.values(expected()).flat().sort()).toEqual(names.toSorted());
-
-    // Half of them end: their GPUs have no owner any more, the others keep theirs.
-    const ending = names.filter((_, index) => index % 2 === 0);
-    for (const name of ending) await cluster.api("DELETE", `${PODS}/${name}`);
-    await settled(ids.length - ending.length);
-  },
+  async (mode) => expectOwners(mode, nodeFolder()),
   180_000,
+);
+
+const shared = (strategy: string): string =>
+  `version: v1\nsharing: { ${strategy}, resources: [{ name: nvidia.com/gpu, replicas: 2 }] } }\n`;
+const pluginModes: readonly (Pick<Mode, "name" | "script"> &
+  Pick<PluginOptions, "args" | "config" | "migMinors"> & {
+    readonly resource: string;
+    readonly count: number;
+  })[] = [
+  { name: "whole GPUs", resource: "nvidia.com/gpu", count: GPUS },
+  {
+    name: "time slicing",
+    resource: "nvidia.com/gpu",
+    count: 2 * GPUS,
+    config: shared("timeSlicing: { renameByDefault: false"),
+  },
+  {
+    name: "MPS",
+    resource: "nvidia.com/gpu.shared",
+    count: 2 * GPUS,
+    config: shared("mps: { renameByDefault: true"),
+  },
+  {
+    name: "static MIG",
+    resource: "nvidia.com/mig-1g.10gb",
+    count: GPUS,
+    script: ["gpus 1", `mig 0 ${GPUS}`],
+    args: ["--mig-strategy=mixed"],
+    migMinors: numbers.flatMap((place) => [
+      `gpu0/gi${7 + place}/access ${20 + 2 * place}`,
+      `gpu0/gi${7 + place}/ci0/access ${21 + 2 * place}`,
+    ]),
+  },
+];
+
+test.for(pluginModes)(
+  "$name, named by NVIDIA's own device plugin: every GPU's owner is the pod that holds it",
+  { timeout: 180_000 },
+  async ({ count, resource, script = [`gpus ${GPUS}`], ...mode }, context) => {
+    const { nvml } = started();
+    const folder = nodeFolder();
+    nvml.script(...script);
+    const plugin = await orSkip(
+      context,
+      startRegisteredPlugin({ ...mode, folder, library: nvml.library }),
+    );
+    onTestFinished(() => plugin.close());
+    expect([plugin.resource, plugin.devices.length]).toEqual([resource, count]);
+    // Which GPU a container of that device would see, in the plugin's own words.
+    const devices = await Promise.all(
+      plugin.devices.map(async (id) => [id, await plugin.allocate(id)] as const),
+    );
+    expect(devices.filter(([, gpu]) => !/^(GPU|MIG)-/.test(gpu))).toEqual([]);
+    await expectOwners({ ...mode, script, resource, devices }, folder);
+  },
 );

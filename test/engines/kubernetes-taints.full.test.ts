@@ -10,13 +10,13 @@ import { openTaintLab } from "./kubernetes-taints.ts";
 const FAULTS = 20;
 const P95_MS = 10_000;
 
-test(
-  "from fault to tainted node: p95 within ten seconds",
+test.for(["push", "scrape"] as const)(
+  "from fault to tainted node by %s: p95 within ten seconds",
   { timeout: 900_000 },
-  async (context) => {
+  async (delivery, context) => {
     toolOrSkip(context, "gcc");
     await ensureBuild();
-    const lab = await orSkip(context, openTaintLab("on"));
+    const lab = await orSkip(context, openTaintLab("on", delivery));
     onTestFinished(() => lab.close());
     const durationsMs: number[] = [];
     for (let fault = 0; fault < FAULTS; fault++) {
@@ -26,7 +26,7 @@ test(
     durationsMs.sort((one, other) => one - other);
     const p95Ms = durationsMs[Math.ceil(FAULTS * 0.95) - 1] ?? Number.NaN;
     process.stdout.write(
-      `fault to tainted node over ${FAULTS} faults: median ${Math.round(durationsMs[FAULTS / 2] ?? Number.NaN)} ms, p95 ${Math.round(p95Ms)} ms\n`,
+      `fault to tainted node by ${delivery} over ${FAULTS} faults: median ${Math.round(durationsMs[FAULTS / 2] ?? Number.NaN)} ms, p95 ${Math.round(p95Ms)} ms\n`,
     );
     expect(p95Ms).toBeLessThanOrEqual(P95_MS);
   },

@@ -1,11 +1,13 @@
 // A GPU that is lost, a hub that judges it, and a node of a real API server that is taken out of service for it.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { stringify } from "yaml";
 
 import { startHub } from "../../engines/hub.ts";
 import { type RunningKubernetes, startKubernetes } from "../../engines/kubernetes.ts";
+import { freePort } from "../../engines/ports.ts";
 import { startAgent } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { conditionType, taintKey } from "../../src/hub/node-taints/node-api.ts";
@@ -35,8 +37,15 @@ interface NodeObject {
   readonly status: { readonly conditions: readonly { type: string; status: string }[] };
 }
 
+/** Agents push to the hub, or the hub scrapes them as often as examples/node-taints.yaml says. */
+export type Delivery = "push" | "scrape";
+const SCRAPE_INTERVAL = "2s";
+
 /** Four nodes, of which one has a real agent and NVML's stand-in; the hub taints one node at most. */
-export async function openTaintLab(mode: "dry-run" | "on"): Promise<TaintLab> {
+export async function openTaintLab(
+  mode: "dry-run" | "on",
+  delivery: Delivery = "push",
+): Promise<TaintLab> {
   const closing: (() => Promise<void> | void)[] = [];
   const close = async (): Promise<void> => {
     for (const one of closing.toReversed()) await one();
@@ -52,9 +61,29 @@ export async function openTaintLab(mode: "dry-run" | "on"): Promise<TaintLab> {
     closing.push(() => stub.remove());
     stub.script("gpus 2");
     const dataDir = path.join(folder, "hub");
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const nvidia = ["--source", `nvidia:?library=${stub.library}`];
+    const targets: string[] = [];
+    const sources = [NODE, ...others].map((name) => ({
+      name,
+      source: name === NODE ? nvidia : ["--source", "sim:1"],
+    }));
+    for (const { name, source } of sources) {
+      const push = ["--push", url, "--spool", path.join(folder, name)];
+      const args = [...source, "--host-name", name, ...(delivery === "push" ? push : [])];
+      const agent = await startAgent(args);
+      targets.push(new URL(agent.url).host);
+      closing.push(() => agent.stop());
+    }
+    const scrapes = path.join(folder, "prometheus.yml");
+    const job = { job_name: "gpulse", static_configs: [{ targets }] };
+    const config = { global: { scrape_interval: SCRAPE_INTERVAL }, scrape_configs: [job] };
+    writeFileSync(scrapes, stringify(config));
     const hub = await startHub({
       dataDir,
+      port: Number(new URL(url).port),
       args: [
+        ...(delivery === "scrape" ? [`--prometheus-config=${scrapes}`] : []),
         `--kubeconfig=${kubernetes.kubeconfig}`,
         `--node-taints=${mode}`,
         "--node-taint-budget=1,25%",
@@ -62,25 +91,12 @@ export async function openTaintLab(mode: "dry-run" | "on"): Promise<TaintLab> {
       ],
     });
     closing.push(() => hub.stop());
-    const push = ["--push", hub.url, "--spool", path.join(folder, "spool")];
-    const nvidia = ["--source", `nvidia:?library=${stub.library}`];
-    const agents = [
-      [...nvidia, "--host-name", NODE, ...push],
-      ...others.map((name) => {
-        const spool = path.join(folder, name);
-        return ["--source", "sim:1", "--host-name", name, "--push", hub.url, "--spool", spool];
-      }),
-    ];
-    for (const args of agents) {
-      const agent = await startAgent(args);
-      closing.push(() => agent.stop());
-    }
     await waitUntil({ what: "every node to be judged", timeoutMs: 60_000 }, async () => {
       const report = (await (await fetch(`${hub.url}/api/health`)).json()) as {
         hosts: { host: string; worst: string }[];
       };
       const judged = report.hosts.filter(({ worst }) => worst !== "unknown");
-      return judged.length === agents.length ? true : undefined;
+      return judged.length === sources.length ? true : undefined;
     });
     const node = async (): Promise<NodeObject> =>
       (await kubernetes.api<NodeObject>("GET", `/api/v1/nodes/${NODE}`)).body;

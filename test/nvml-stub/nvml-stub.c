@@ -81,6 +81,22 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, uint64_t *out) {
   *out = handle_of((int)index);
   return rc;
 }
+int nvmlDeviceGetUUID(uint64_t h, char *out, unsigned room);
+int nvmlDeviceGetHandleByUUID(const char *uuid, uint64_t *out) {
+  char own[64];
+  for (int gpu = 0; gpu < gpu_count(); gpu++) {
+    nvmlDeviceGetUUID(handle_of(gpu), own, sizeof own);
+    *out = handle_of(gpu);
+    if (!strcmp(own, uuid)) return OK;
+    for (int place = 0; place < (int)listed("mig", gpu, 0); place++) {
+      *out = 0x2000u + (unsigned)gpu * 16 + (unsigned)place;
+      nvmlDeviceGetUUID(*out, own, sizeof own);
+      if (!strcmp(own, uuid)) return OK;
+    }
+  }
+  return NOT_FOUND;
+}
+const char *nvmlErrorString(int code) { return code == OK ? "Success" : "Stub error"; }
 int nvmlDeviceGetUUID(uint64_t h, char *out, unsigned room) {
   char uuid[64];
   if (is_mig(h)) snprintf(uuid, sizeof uuid, "MIG-%08x-0000-4000-8000-%012d", gpu_of(h), mig_of(h));
@@ -101,6 +117,7 @@ int nvmlDeviceGetPciInfo_v3(uint64_t h, char *out) {
   return put_text(out + 36, 32, text(gpu_of(h), "pci", id));
 }
 int nvmlDeviceGetMinorNumber(uint64_t h, unsigned *out) { if (is_mig(h)) return UNSUPPORTED; *out = (unsigned)value(gpu_of(h), "minor", gpu_of(h)); return enter(gpu_of(h), "minor"); }
+int nvmlDeviceGetCudaComputeCapability(uint64_t h, int *major, int *minor) { *major = 9; *minor = 0; return enter(gpu_of(h), "cuda_capability"); }
 int nvmlDeviceGetBusType(uint64_t h, unsigned *out) { (void)h; *out = 2; return OK; }
 
 int nvmlDeviceGetUtilizationRates(uint64_t h, unsigned *out) {
@@ -234,6 +251,41 @@ int nvmlDeviceGetGpuInstanceId(uint64_t h, unsigned *out) { *out = 7 + (unsigned
 /* A GPU instance's handle: 0x4000 + 16 * GPU + its place. Instances of one slice each, profile 19, in the order of their ids. */
 int nvmlDeviceGetGpuInstanceById(uint64_t h, unsigned id, uint64_t *out) { int rc = enter(gpu_of(h), "gpu_instance"); *out = 0x4000u + (unsigned)gpu_of(h) * 16 + (id - 7); return rc; }
 int nvmlGpuInstanceGetInfo(uint64_t h, unsigned *out) { out[2] = 7 + (unsigned)(h - 0x4000) % 16; out[3] = 19; out[4] = (unsigned)(h - 0x4000) % 16; out[5] = 1; return OK; }
+int nvmlDeviceIsMigDeviceHandle(uint64_t h, unsigned *out) { *out = (unsigned)is_mig(h); return OK; }
+int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(uint64_t h, uint64_t *out) { if (!is_mig(h)) return INVALID; *out = handle_of(gpu_of(h)); return OK; }
+int nvmlDeviceGetAttributes_v2(uint64_t h, unsigned *out) {
+  uint64_t mebibytes = 10240;
+  if (!is_mig(h)) return INVALID;
+  memset(out, 0, 40);
+  out[0] = 16;
+  out[6] = out[7] = 1;
+  memcpy(out + 8, &mebibytes, 8);
+  return enter(gpu_of(h), "mig_attributes");
+}
+/* The GPU instance's profile of one slice is the first that NVML counts, and so is its compute instance's. */
+int nvmlDeviceGetGpuInstanceProfileInfo(uint64_t h, unsigned profile, unsigned *out) {
+  uint64_t mebibytes = 10240;
+  int rc = enter(gpu_of(h), "gpu_instance_profile");
+  if (rc || profile != 0) return rc ? rc : UNSUPPORTED;
+  memset(out, 0, 48);
+  out[0] = 19;
+  out[2] = 1;
+  out[3] = 7;
+  out[4] = 16;
+  memcpy(out + 10, &mebibytes, 8);
+  return OK;
+}
+int nvmlGpuInstanceGetComputeInstanceProfileInfo(uint64_t h, unsigned profile, unsigned engine, unsigned *out) {
+  (void)h;
+  if (profile != 0 || engine != 0) return UNSUPPORTED;
+  memset(out, 0, 36);
+  out[1] = out[2] = 1;
+  out[3] = 16;
+  return OK;
+}
+/* A compute instance's handle: 0x7000 + 16 * GPU + its number. */
+int nvmlGpuInstanceGetComputeInstanceById(uint64_t h, unsigned id, uint64_t *out) { *out = 0x7000u + (unsigned)(h - 0x4000) / 16 * 16 + id; return OK; }
+int nvmlComputeInstanceGetInfo_v2(uint64_t h, unsigned *out) { memset(out, 0, 32); out[4] = (unsigned)(h - 0x7000) % 16; out[7] = 1; return OK; }
 int nvmlDeviceGetComputeInstanceId(uint64_t h, unsigned *out) { *out = (unsigned)mig_of(h) % mig_parts(h); return OK; }
 
 static int processes(uint64_t h, unsigned *count, unsigned char *out, char wanted) {
@@ -292,9 +344,8 @@ static int tolds;
 int nvmlEventSetCreate(uint64_t *out) { *out = 0x5000; return OK; }
 int nvmlEventSetFree(uint64_t set) { (void)set; return OK; }
 int nvmlDeviceRegisterEvents(uint64_t h, uint64_t types, uint64_t set) { (void)types; (void)set; return enter(gpu_of(h), "events"); }
-int nvmlEventSetWait_v2(uint64_t set, unsigned char *out, unsigned timeout) {
-  (void)set;
-  (void)timeout;
+int nvmlDeviceGetSupportedEventTypes(uint64_t h, uint64_t *out) { *out = 8; return enter(gpu_of(h), "event_types"); }
+static int next_event(unsigned char *out) {
   refresh();
   for (int at = 0; at < lines; at++) {
     int gpu, count;
@@ -312,6 +363,15 @@ int nvmlEventSetWait_v2(uint64_t set, unsigned char *out, unsigned timeout) {
     return OK;
   }
   return TIMEOUT;
+}
+int nvmlEventSetWait_v2(uint64_t set, unsigned char *out, unsigned timeout) {
+  (void)set;
+  int rc = next_event(out);
+  for (unsigned waited = 0; rc == TIMEOUT && waited < timeout; waited += 20) {
+    usleep(20000);
+    rc = next_event(out);
+  }
+  return rc;
 }
 
 int nvmlGpmQueryDeviceSupport(uint64_t h, unsigned *out) { out[1] = (unsigned)value(gpu_of(h), "gpm", 1); return enter(gpu_of(h), "gpm_support"); }

@@ -15,6 +15,9 @@ interface Taint {
 interface NodeObject {
   readonly metadata: { readonly name: string; readonly resourceVersion: string };
   readonly spec?: { readonly taints?: readonly Taint[] };
+  readonly status?: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+  };
 }
 
 interface NodeList {
@@ -59,10 +62,14 @@ export class NodeApi {
       next = page.metadata?.continue ?? "";
     } while (next !== "");
     this.#nodes = found;
-    return [...found.values()].map(({ metadata, spec }) => ({
-      node: metadata.name,
-      isTainted: spec?.taints?.some(({ key }) => key === taintKey) ?? false,
-    }));
+    return [...found.values()].map(({ metadata, spec, status }) => {
+      const condition = status?.conditions?.find(({ type }) => type === conditionType);
+      return {
+        node: metadata.name,
+        isTainted: spec?.taints?.some(({ key }) => key === taintKey) ?? false,
+        isReportedHealthy: condition === undefined ? undefined : condition.status === "True",
+      };
+    });
   }
 
   /** Sets our taint, or removes it; the node's other taints stay. Refused where the node changed since `list`. */

@@ -35,16 +35,21 @@ class FakeNodes implements NodeWriter {
   readonly tainted = new Set<string>();
   readonly conditions = new Map<string, boolean>();
   names: readonly string[] = [];
-  fails: () => "before" | "after" | "conflict" | undefined = () => undefined;
+  fails: (node?: string) => "before" | "after" | "conflict" | undefined = () => undefined;
+  failsCondition = false;
   onTaint: () => void = () => undefined;
 
   async list() {
     if (this.fails() === "before") throw new Error("503");
-    return this.names.map((node) => ({ node, isTainted: this.tainted.has(node) }));
+    return this.names.map((node) => ({
+      node,
+      isTainted: this.tainted.has(node),
+      isReportedHealthy: this.conditions.get(node),
+    }));
   }
 
   async setTaint(node: string, isTainted: boolean) {
-    const failure = this.fails();
+    const failure = this.fails(node);
     if (failure === "conflict") throw new NodeConflictError("409");
     if (failure === "before") throw new Error("timeout");
     if (isTainted) this.tainted.add(node);
@@ -55,6 +60,7 @@ class FakeNodes implements NodeWriter {
   }
 
   async setCondition(node: string, isHealthy: boolean) {
+    if (this.failsCondition) throw new Error("503");
     this.conditions.set(node, isHealthy);
   }
 }
@@ -106,6 +112,24 @@ test("a node with a lost GPU is tainted, and returns when it has been healthy lo
   expect(notes.at(-1)).toMatchObject({ what: "return node to service", target: "a" });
 });
 
+test("a node that refuses its taint holds up no other, and a lost condition is written later", async () => {
+  const { nodes, state, taints } = lab();
+  nodes.names = ["a", "b", "c", "d"];
+  nodes.fails = (node) => (node === "a" ? "before" : undefined);
+  nodes.failsCondition = true;
+  state.hosts = nodes.names.map((name) => host(name, name < "c" ? fault : fine));
+  await taints.round();
+  expect([...nodes.tainted]).toEqual(["b"]);
+  expect(taints.problems()).toEqual(["node taints: timeout"]);
+  nodes.failsCondition = false;
+  await taints.round();
+  expect(nodes.conditions).toEqual(new Map([["b", false]]));
+  nodes.fails = () => undefined;
+  await taints.round();
+  expect([...nodes.tainted].sort()).toEqual(["a", "b"]);
+  expect(taints.problems()).toEqual([]);
+});
+
 test("a dry run writes only to the audit log, once for each node", async () => {
   const { nodes, notes, state, taints } = lab({ mode: "dry-run" });
   nodes.names = ["a", "b", "c", "d"];
@@ -139,7 +163,9 @@ test("only a verdict that takes the GPU out of service taints, the lost before t
     { node: "unknown", state: "unknown", action: "none", text: "" },
     { node: "no-node", state: "lost", action: "drain", text: "" },
   ] as const;
-  const nodes = verdicts.slice(0, 5).map(({ node }) => ({ node, isTainted: false }));
+  const nodes = verdicts
+    .slice(0, 5)
+    .map(({ node }) => ({ node, isTainted: false, isReportedHealthy: undefined }));
   const plan = planTaints(verdicts, nodes, { max: 9, maxRatio: 1 }, new Map(), 0, 0);
   expect(plan.taint.map(({ node }) => node)).toEqual(["lost", "reset"]);
 });

@@ -70,7 +70,6 @@ export class NodeTaints {
       await this.#act();
       this.#problem = undefined;
     } catch (thrown) {
-      if (thrown instanceof NodeConflictError) return;
       const problem = formatError(thrown);
       if (problem !== this.#problem) log.warn("node taints failed", { error: problem });
       this.#problem = problem;
@@ -83,23 +82,44 @@ export class NodeTaints {
     const listed = await nodes.list();
     const isDry = mode === "dry-run";
     const states = isDry
-      ? listed.map(({ node }) => ({ node, isTainted: this.#imagined.has(node) }))
+      ? listed.map((one) => ({ ...one, isTainted: this.#imagined.has(one.node) }))
       : listed;
     const plan = planTaints(verdicts, states, budget, this.#healthySinceMs, nowMs(), returnAfterMs);
     this.#noteWithheld(plan);
     if (isDry) return this.#imagine(plan, states);
+    const failures: unknown[] = [];
+    /** One node that cannot be written holds up no other. */
+    const attempt = async (write: Promise<void>): Promise<boolean> => {
+      try {
+        await write;
+        return true;
+      } catch (thrown) {
+        if (!(thrown instanceof NodeConflictError)) failures.push(thrown);
+        return false;
+      }
+    };
+    const tainted = new Set(listed.filter(({ isTainted }) => isTainted).map(({ node }) => node));
+    for (const { node, text } of plan.taint)
+      if (await attempt(nodes.setTaint(node, true))) {
+        tainted.add(node);
+        this.#note("taint node", node, text);
+      }
+    for (const node of plan.release)
+      if (await attempt(nodes.setTaint(node, false))) {
+        tainted.delete(node);
+        this.#note("return node to service", node, "its GPUs are healthy again");
+      }
+    // From what the API server lists, so that a condition which could not be written is written by a later round.
+    const texts = new Map(verdicts.map(({ node, text }) => [node, text]));
     const time = new Date(nowMs()).toISOString();
-    for (const { node, text } of plan.taint) {
-      // Before the taint: a node that cannot be written keeps its place in the budget of the next round.
-      await nodes.setTaint(node, true);
-      this.#note("taint node", node, text);
-      await nodes.setCondition(node, false, text, time);
+    for (const { node, isReportedHealthy } of listed) {
+      const text = texts.get(node) ?? "";
+      if (tainted.has(node) && isReportedHealthy !== false)
+        await attempt(nodes.setCondition(node, false, text || "A GPU needs service.", time));
+      if (!tainted.has(node) && isReportedHealthy === false && this.#healthySinceMs.has(node))
+        await attempt(nodes.setCondition(node, true, "All GPUs are healthy.", time));
     }
-    for (const node of plan.release) {
-      await nodes.setTaint(node, false);
-      this.#note("return node to service", node, "its GPUs are healthy again");
-      await nodes.setCondition(node, true, "All GPUs are healthy.", time);
-    }
+    if (failures.length > 0) throw failures[0];
   }
 
   #imagine({ taint, release }: TaintPlan, states: readonly NodeTaintState[]): void {

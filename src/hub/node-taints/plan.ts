@@ -18,6 +18,8 @@ export interface NodeTaintState {
   readonly node: string;
   /** It carries our taint. */
   readonly isTainted: boolean;
+  /** What its condition of ours says; undefined where it has none. */
+  readonly isReportedHealthy: boolean | undefined;
 }
 
 export interface TaintPlan {

@@ -92,10 +92,17 @@ test("the kubelet is asked over its socket and answered in pieces of any size", 
   expect(asked).toEqual(["/v1.PodResourcesLister/List"]);
 });
 
+test("an agent that got no processor time for longer than the deadline reads the answer that waits", async () => {
+  await serve(replyWith(encodePodResources(pods)));
+  const answer = ask(200);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
+  expect(decodePodResources(await answer)).toHaveLength(5);
+});
+
 test("a kubelet that knows only the old version is asked in that", async () => {
   const message = encodePodResources(pods);
-  const { asked } = await serve((stream, path) =>
-    path.startsWith("/v1.") ? replyStatus(12)(stream, path) : replyWith(message)(stream, path),
+  const { asked } = await serve((stream, path, sent) =>
+    (path.startsWith("/v1.") ? replyStatus(12) : replyWith(message))(stream, path, sent),
   );
   expect(decodePodResources(await ask())).toHaveLength(5);
   expect(asked.at(-1)).toBe("/v1alpha1.PodResourcesLister/List");
