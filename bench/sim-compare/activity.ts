@@ -36,6 +36,8 @@ const startLevel = 1.25;
 const startBins = 3;
 /** Probability that the work starts or stops within a bin: bursts of 100 ms to 1 s. */
 const edgeProbability = 0.1;
+/** A reading of less shows too little of the work's use of the memory. */
+const leastWork = 0.3;
 /** A bin less likely busy than this was not. */
 const leastShare = 0.03;
 /** A load that lowers the clock by less shows nothing in it. */
@@ -55,12 +57,12 @@ const mostWithoutMemory = 0.1;
 export class PhaseActivity {
   readonly #startMs: number;
   readonly #busy: readonly number[];
-  readonly #memory: readonly TraceRow[];
+  readonly #readings: readonly TraceRow[];
 
   constructor(startMs: number, busy: readonly number[], readings: readonly TraceRow[]) {
     this.#startMs = startMs;
     this.#busy = busy;
-    this.#memory = readings.filter(({ utilization }) => utilization > 0.3);
+    this.#readings = readings;
   }
 
   /** How much the registers leave open when the card was busy: 0 is nothing, 1 is everything. */
@@ -72,21 +74,27 @@ export class PhaseActivity {
   at(timeMs: number): { readonly busy: number; readonly memoryBusy: number } {
     const bin = Math.floor((timeMs - this.#startMs) / binMs);
     const busy = this.#busy[Math.min(this.#busy.length - 1, Math.max(0, bin))] ?? 0;
-    return { busy, memoryBusy: this.#memoryBusy(timeMs) };
+    return { busy, memoryBusy: memoryBusyAt(this.#readings, timeMs) ?? 0 };
   }
+}
 
-  /** The memory controller's share of the busy time, in the reading nearest to an instant that saw work. */
-  #memoryBusy(timeMs: number): number {
-    let nearest: TraceRow | undefined;
-    for (const row of this.#memory)
-      if (
-        nearest === undefined ||
-        Math.abs(row.timeMs - readingDelayMs - timeMs) <
-          Math.abs(nearest.timeMs - readingDelayMs - timeMs)
-      )
-        nearest = row;
-    return nearest === undefined ? 0 : Math.min(1, nearest.memoryUtilization / nearest.utilization);
-  }
+/** Readings that saw enough work to show what it does. */
+export const workReadings = (rows: readonly TraceRow[]): TraceRow[] =>
+  utilizationRefreshes(rows).filter(({ utilization }) => utilization > leastWork);
+
+/** The memory controller's share of the busy time, in the reading nearest to an instant; undefined where none saw work. */
+export function memoryBusyAt(readings: readonly TraceRow[], timeMs: number): number | undefined {
+  let nearest: TraceRow | undefined;
+  for (const row of readings)
+    if (
+      nearest === undefined ||
+      Math.abs(row.timeMs - readingDelayMs - timeMs) <
+        Math.abs(nearest.timeMs - readingDelayMs - timeMs)
+    )
+      nearest = row;
+  return nearest === undefined
+    ? undefined
+    : Math.min(1, nearest.memoryUtilization / nearest.utilization);
 }
 
 /** The activity of a phase, or undefined where the registers do not show work that starts and stops. */
@@ -139,7 +147,7 @@ export function inferActivity(
   return new PhaseActivity(
     phase.startMs,
     average(explanations).map((share) => (share < leastShare ? 0 : share * onLevel)),
-    readings,
+    workReadings(within),
   );
 }
 

@@ -11,7 +11,7 @@ import { leakageWatts } from "../../src/sources/sim/physics/governor.ts";
 import { updateSensors } from "../../src/sources/sim/physics/thermal.ts";
 import { Drive, type DriveOptions } from "./drive.ts";
 import { findKernelName } from "../../src/sources/sim/kernels.ts";
-import { findSensorAgeMs } from "./sensor-age.ts";
+import { findSampling, sampledMs, type SensorSampling } from "./sensor-age.ts";
 import type { Phase, TraceRow } from "./trace.ts";
 
 /** NVML holds power, temperature and clock this long; a trace sampled faster repeats them. */
@@ -63,7 +63,7 @@ export interface TraceComparison {
   readonly heatPath: number;
   /** Leakage of this card over the model's. */
   readonly leakage: number;
-  /** From the sample of the temperature to its reading. */
+  /** Median age of the temperature in a reading. */
   readonly sensorAgeMs: number;
   readonly phases: readonly PhaseComparison[];
   /** Over the phases whose load the trace determines. */
@@ -82,14 +82,14 @@ interface SimulatedTrace {
 interface Simulation extends SimulatedTrace {
   readonly leakage: number;
   readonly drive: Drive;
-  readonly sensorAgeMs: number;
+  readonly sampling: SensorSampling;
   readonly heatPath: number;
 }
 
 /**
  * The simulated readings at the instants of the trace, for this card's own room and heat path. Whole degrees, as cards report
  * them. Power is current. The clock is as old as half of the 50 ms between two looks at the register; the temperature is sampled
- * apart from it, 0 to 100 ms before it is refreshed, and taken as one step (50 ms) old.
+ * apart from it (sensor-age.ts).
  */
 export function simulate(
   model: GpuModel,
@@ -98,12 +98,18 @@ export function simulate(
   options: DriveOptions,
 ): Simulation {
   const drive = new Drive(phases, rows, model, options);
-  const usual = simulateOnce(makeSimCard(model, stepMs), phases, rows, drive, usualSensorAgeMs);
+  const usual = simulateOnce(
+    makeSimCard(model, stepMs),
+    phases,
+    rows,
+    drive,
+    (timeMs) => timeMs - usualSensorAgeMs,
+  );
   const heatPath = heatPathOf(usual, rows);
   const known = rows.filter(
     (row, index) => isRefresh(row, rows[index - 1]) && drive.isTimed(row.timeMs),
   );
-  const sensorAgeMs = findSensorAgeMs(
+  const sampling = findSampling(
     known,
     (timeMs) => usual.ambientCelsius + heatPath * (usual.celsius.at(timeMs) - usual.ambientCelsius),
   );
@@ -111,10 +117,10 @@ export function simulate(
   const own = makeSimCard(ownCard(model, heatPath, leakage), stepMs);
   const ownDrive = new Drive(phases, rows, own.model, options);
   return {
-    ...simulateOnce(own, phases, rows, ownDrive, sensorAgeMs),
+    ...simulateOnce(own, phases, rows, ownDrive, (timeMs) => sampledMs(sampling, timeMs)),
     heatPath,
     leakage,
-    sensorAgeMs,
+    sampling,
     drive: ownDrive,
   };
 }
@@ -189,7 +195,8 @@ function simulateOnce(
   phases: readonly Phase[],
   rows: readonly TraceRow[],
   drive: Drive,
-  sensorAgeMs: number,
+  /** When the temperature of a reading was sampled. */
+  sampled: (timeMs: number) => number,
 ): SimulatedTrace {
   const first = rows[0];
   if (first === undefined) throw new Error("the trace has no rows");
@@ -223,7 +230,7 @@ function simulateOnce(
         : {
             timeMs: row.timeMs,
             watts: reportedWatts(card, state),
-            celsius: Math.round(celsius.at(row.timeMs - sensorAgeMs)),
+            celsius: Math.round(celsius.at(sampled(row.timeMs))),
             memoryCelsius: Math.round(state.memoryCelsius),
             smHertz: hertz.stepAt(row.timeMs - clockAgeMs),
           },
@@ -293,7 +300,7 @@ export function compare(
     ambientCelsius,
     heatPath,
     leakage,
-    sensorAgeMs,
+    sampling,
     rows: simulated,
     drive,
   } = simulate(model, phases, rows, options);
@@ -325,7 +332,11 @@ export function compare(
     ambientCelsius,
     heatPath,
     leakage,
-    sensorAgeMs,
+    sensorAgeMs: median(
+      rows
+        .filter((row, index) => isRefresh(row, rows[index - 1]))
+        .map(({ timeMs }) => timeMs - sampledMs(sampling, timeMs)),
+    ),
     phases: compared,
     celsiusRmse: rmse(judged),
     ...(memory.length === 0 ? {} : { memoryCelsiusRmse: Math.sqrt(mean(memory)) }),
@@ -401,6 +412,10 @@ function secondsRmse(startMs: number, pairs: readonly Pair[]): number {
 
 function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
 
 function missing(): never {

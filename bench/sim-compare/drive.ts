@@ -12,9 +12,11 @@ import type { GpuModel } from "../../src/sources/sim/physics/model.ts";
 import {
   clockRefreshes,
   inferActivity,
+  memoryBusyAt,
   type PhaseActivity,
   undetermined,
   utilizationRefreshes,
+  workReadings,
 } from "./activity.ts";
 import { type PowerSlot, powerSlots } from "./power-slots.ts";
 import { usualLagMs, utilizationLagMs } from "./lag.ts";
@@ -27,6 +29,8 @@ const readingSeenMs = 25;
 const usualLeakage = 1.45;
 /** Beyond this, the instants of a phase's temperature depend on a timing that is not known. */
 const mostUncertainty = 0.25;
+/** Three refreshes of the utilisation: it shows how busy the card was within a span as long. */
+const resolvedSpanMs = 600;
 /** The first reading that is wholly of the new phase. */
 const utilizationSettledMs = 500;
 const contextBytes = 200 * 1_048_576;
@@ -44,6 +48,7 @@ export class Drive {
   readonly #useUtilization: boolean;
   readonly #contextAbove: number;
   readonly #lagMs: ReadonlyMap<Phase, number>;
+  readonly #workReadings: ReadonlyMap<Phase, readonly TraceRow[]>;
   readonly #activities: ReadonlyMap<Phase, PhaseActivity | undefined>;
   readonly #timings: ReadonlyMap<Phase, TimedPhase | undefined>;
   /** Work that switches faster than the registers are refreshed, and whose times are not recorded. */
@@ -68,6 +73,12 @@ export class Drive {
     this.#model = model;
     const slots = powerSlots(rows, model.power.limitWatts);
     this.#slots = slots;
+    this.#workReadings = new Map(
+      phases.map((phase) => [
+        phase,
+        workReadings(rows.filter(({ timeMs }) => timeMs >= phase.startMs && timeMs < phase.endMs)),
+      ]),
+    );
     this.#activities = new Map(
       phases.map((phase) => [phase, inferActivity(phase, rows, model.clocks.boostHertz, slots)]),
     );
@@ -163,13 +174,29 @@ export class Drive {
     return demand;
   }
 
-  /** The kernel of work whose times are recorded and whose name is unknown, by its use of the memory. */
+  /**
+   * The kernel of work whose times are recorded and whose name is unknown, by its use of the memory. A rhythm that is locked to the
+   * refresh leaves readings without work for seconds: the nearest one that saw work shows it.
+   */
   #recordedKernel(phase: Phase, timeMs: number): Kernel {
-    const inferred = this.#activities.get(phase);
+    const readings = this.#workReadings.get(phase) ?? [];
     return inferKernel(
-      inferred?.at(timeMs).memoryBusy ??
+      memoryBusyAt(readings, timeMs) ??
         memoryBusy(rowAt(this.#rows, readingFor(timeMs, phase, this.#lagMs))),
     );
+  }
+
+  /**
+   * How busy work with recorded times was: between launch and wait all the time. The registers show what a span of several of their
+   * refreshes leaves open, such as kernels too short to be launched without gaps.
+   */
+  #recordedShare(phase: Phase, spans: readonly Span[], timeMs: number): number {
+    const span = spanAt(spans, timeMs - phase.startMs);
+    if (span === undefined) return 0;
+    const shown = this.#activities.get(phase)?.at(timeMs).busy;
+    return span[1] - span[0] < resolvedSpanMs || shown === undefined
+      ? busyWhileOn
+      : Math.min(busyWhileOn, shown);
   }
 
   /** Work of which only the power is known: the intensity that draws it at the recorded clock. Its heat can still be judged. */
@@ -189,7 +216,7 @@ export class Drive {
     if (phase?.busyMs !== undefined && this.#useUtilization)
       return {
         kernel: name === undefined ? this.#recordedKernel(phase, timeMs) : kernels[name],
-        share: isWithin(phase.busyMs, timeMs - phase.startMs) ? busyWhileOn : 0,
+        share: this.#recordedShare(phase, phase.busyMs, timeMs),
       };
     const timing = phase === undefined ? undefined : this.#timings.get(phase);
     if (phase !== undefined && timing !== undefined)
@@ -222,15 +249,18 @@ export class Drive {
   }
 }
 
-/** Whether an instant lies in one of the spans. */
-function isWithin(spans: readonly (readonly [number, number])[], timeMs: number): boolean {
+type Span = readonly [number, number];
+
+/** The span an instant lies in. */
+function spanAt(spans: readonly Span[], timeMs: number): Span | undefined {
   let [low, high] = [0, spans.length];
   while (low < high) {
     const middle = (low + high) >> 1;
     if ((spans[middle]?.[1] ?? 0) <= timeMs) low = middle + 1;
     else high = middle;
   }
-  return timeMs >= (spans[low]?.[0] ?? Number.POSITIVE_INFINITY);
+  const span = spans[low];
+  return span !== undefined && timeMs >= span[0] ? span : undefined;
 }
 
 /** When the reading was taken that shows what ran at an instant: later, but never of the phase before or after. */

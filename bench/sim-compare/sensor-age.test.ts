@@ -1,14 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { findSensorAgeMs } from "./sensor-age.ts";
+import { findSampling, sampledMs } from "./sensor-age.ts";
 import { parsePhases, type TraceRow } from "./trace.ts";
 
-/** Swings by 10 °C every 100 ms, as a die does under short kernels. */
-const dieCelsius = (timeMs: number): number => 60 + 5 * Math.sin((2 * Math.PI * timeMs) / 200);
+/** Swings by 10 °C every 260 ms, as a die does under short kernels. */
+const dieCelsius = (timeMs: number): number => 60 + 5 * Math.sin((2 * Math.PI * timeMs) / 260);
 
-const rowsOfAge = (ageMs: number): TraceRow[] =>
-  Array.from({ length: 200 }, (_, index) => ({
-    timeMs: 1_000 + index * 97,
-    celsius: Math.round(dieCelsius(1_000 + index * 97 - ageMs)),
+/** A reading every 100 ms; `ageMs` is that of its temperature. */
+const rowsOfAge = (ageMs: (timeMs: number) => number): TraceRow[] =>
+  Array.from({ length: 600 }, (_, index) => 1_000 + index * 100).map((timeMs) => ({
+    timeMs,
+    celsius: Math.round(dieCelsius(timeMs - ageMs(timeMs))),
     utilization: 1,
     memoryUtilization: 0,
     memoryBytes: 0,
@@ -17,14 +18,52 @@ const rowsOfAge = (ageMs: number): TraceRow[] =>
     powerCapped: false,
   }));
 
-describe("the age of the temperature", () => {
-  test.each([20, 45, 75, 115])("of %i ms is found from readings in whole degrees", (ageMs) =>
-    expect(Math.abs(findSensorAgeMs(rowsOfAge(ageMs), dieCelsius) - ageMs)).toBeLessThanOrEqual(5),
-  );
+const foundAges = (rows: readonly TraceRow[]): number[] => {
+  const sampling = findSampling(rows, dieCelsius);
+  return rows.map(({ timeMs }) => timeMs - sampledMs(sampling, timeMs));
+};
 
-  test("is the youngest that was seen where no reading shows it", () => {
-    expect(findSensorAgeMs([], dieCelsius)).toBe(20);
-    expect(findSensorAgeMs(rowsOfAge(60), () => 60)).toBe(20);
+describe("the age of the temperature", () => {
+  test.each([0, 20, 45, 75, 95])("of %i ms is found from readings in whole degrees", (ageMs) => {
+    for (const found of foundAges(rowsOfAge(() => ageMs)))
+      expect(Math.abs(found - ageMs)).toBeLessThanOrEqual(5);
+  });
+
+  test("follows a sample that slips past the copy: 100 ms old, then not at all", () => {
+    const ageMs = (timeMs: number): number => (timeMs < 30_000 ? 100 : 0);
+    const rows = rowsOfAge(ageMs);
+    const wrong = foundAges(rows).filter((found, index) => {
+      const timeMs = rows[index]?.timeMs ?? 0;
+      return Math.abs(timeMs - 30_000) > 500 && Math.abs(found - ageMs(timeMs)) > 5;
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test("follows copies that slip past a poll: the same samples are read 50 ms later", () => {
+    const early = rowsOfAge(() => 5);
+    const rows = early.map((row, index) =>
+      index < 300 ? row : { ...row, timeMs: row.timeMs + 50 },
+    );
+    const found = foundAges(rows);
+    expect(Math.abs((found[100] ?? 0) - 5)).toBeLessThanOrEqual(5);
+    expect(Math.abs((found[500] ?? 0) - 55)).toBeLessThanOrEqual(5);
+  });
+
+  test("does not follow single readings", () => {
+    const rows = rowsOfAge(() => 100).map((row, index) =>
+      index % 50 === 0 ? { ...row, celsius: Math.round(dieCelsius(row.timeMs)) } : row,
+    );
+    expect(findSampling(rows, dieCelsius).changes).toHaveLength(1);
+  });
+
+  test("is never more than a sampling and a poll", () => {
+    const { originMs } = findSampling([], dieCelsius);
+    const changes = [{ fromMs: 0, behind: 1 }];
+    for (let timeMs = 0; timeMs < 400; timeMs++) {
+      const ageMs = timeMs - sampledMs({ originMs, changes }, timeMs);
+      expect(ageMs).toBeGreaterThanOrEqual(0);
+      expect(ageMs).toBeLessThanOrEqual(150);
+    }
   });
 });
 

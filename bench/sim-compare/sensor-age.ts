@@ -1,26 +1,95 @@
 /**
- * How old the temperature in a reading is: the sensor is sampled every 100 ms by a timer of its own. No column gives the age. Like
- * the heat path it is found once for a whole trace, as the one at which all readings agree best with the simulated die: 45 to 75 ms
- * on five cards. Work that switches within 100 ms moves the die by 10 °C, so 30 ms of age are 3 °C there.
+ * When the temperature in a reading was sampled. The sensor is sampled every 100 ms by a timer of its own; the driver copies the
+ * sample with the other registers every 100 ms, and a poll every 50 ms sees the copy. No column gives these instants. Like the heat
+ * path, the place of the samples within 100 ms is found once for a whole trace, as the one at which all readings agree best with the
+ * simulated die. Where a sample falls together with a copy, the copy gets it or the one before, and that changes as the timers drift
+ * by a few parts per million: readings of `h200-slips` are 100 ms old for 145 s, then 0 ms, then 50 ms once the copies slip past a
+ * poll. Work that switches within 100 ms moves the die by 10 °C, so 30 ms are 3 °C.
  */
 import type { TraceRow } from "./trace.ts";
 
 const samplingMs = 100;
-/** The youngest age seen: the sample is passed on, and the reading is seen by a poll every 50 ms. */
-const youngestMs = 20;
+/** From a copy to the poll that sees it. */
+const mostSeenMs = 50;
 const stepMs = 5;
+/**
+ * Squared degrees that a change between the newest sample and the one before must gain: three degrees at every reading of two
+ * seconds. Single readings cannot pay for it.
+ */
+const changeCost = 9 * 20;
+
+/** Samples every 100 ms from an instant on. */
+export interface SensorSampling {
+  readonly originMs: number;
+  /** Since when a reading shows the newest sample (0) or the one before (1), in ascending order. */
+  readonly changes: readonly SampleChange[];
+}
+
+interface SampleChange {
+  readonly fromMs: number;
+  readonly behind: number;
+}
+
+/** When the temperature that is read at an instant was sampled. */
+export function sampledMs({ originMs, changes }: SensorSampling, timeMs: number): number {
+  const behind = changes.findLast(({ fromMs }) => fromMs <= timeMs)?.behind ?? 0;
+  return sampleBefore(originMs, timeMs, behind);
+}
+
+function sampleBefore(originMs: number, timeMs: number, behind: number): number {
+  const newest = timeMs - modulo(timeMs - originMs, samplingMs);
+  const older = newest - behind * samplingMs;
+  return timeMs - older <= samplingMs + mostSeenMs ? older : newest;
+}
+
+const modulo = (value: number, by: number): number => ((value % by) + by) % by;
 
 /** `celsiusAt` is the simulated die at an instant. */
-export function findSensorAgeMs(
+export function findSampling(
   rows: readonly TraceRow[],
   celsiusAt: (timeMs: number) => number,
-): number {
-  let best = youngestMs;
+): SensorSampling {
+  const startMs = rows[0]?.timeMs ?? 0;
+  let best: SensorSampling = { originMs: startMs, changes: [] };
   let leastError = Number.POSITIVE_INFINITY;
-  for (let ageMs = youngestMs; ageMs < youngestMs + samplingMs; ageMs += stepMs) {
-    let error = 0;
-    for (const { timeMs, celsius } of rows) error += (celsius - celsiusAt(timeMs - ageMs)) ** 2;
-    if (error < leastError) [best, leastError] = [ageMs, error];
+  for (let ageMs = 0; ageMs < samplingMs; ageMs += stepMs) {
+    const originMs = startMs - ageMs;
+    const course = cheapestCourse(rows, celsiusAt, originMs);
+    if (course.error < leastError)
+      [best, leastError] = [{ originMs, changes: course.changes }, course.error];
   }
   return best;
 }
+
+interface Course {
+  readonly error: number;
+  readonly changes: readonly SampleChange[];
+}
+
+/** Newest sample or the one before, whichever gives the least squared error over all readings, each change at its cost. */
+function cheapestCourse(
+  rows: readonly TraceRow[],
+  celsiusAt: (timeMs: number) => number,
+  originMs: number,
+): Course {
+  let courses: readonly Course[] = [0, 1].map((behind) => ({
+    error: 0,
+    changes: [{ fromMs: Number.NEGATIVE_INFINITY, behind }],
+  }));
+  for (const { timeMs, celsius } of rows) {
+    const cheapest = leastOf(courses);
+    courses = courses.map(({ error, changes }, behind) => {
+      const off = (celsius - celsiusAt(sampleBefore(originMs, timeMs, behind))) ** 2;
+      return cheapest.error + changeCost < error
+        ? {
+            error: cheapest.error + changeCost + off,
+            changes: [...cheapest.changes, { fromMs: timeMs, behind }],
+          }
+        : { error: error + off, changes };
+    });
+  }
+  return leastOf(courses);
+}
+
+const leastOf = (courses: readonly Course[]): Course =>
+  courses.reduce((least, one) => (one.error < least.error ? one : least));
