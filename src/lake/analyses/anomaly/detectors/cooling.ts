@@ -32,7 +32,7 @@ const leastNear = 30;
 const youngBlocks = 60;
 /** Part of a new block in the running mean: about 40 s, and two minutes where blocks are single instants. */
 const meanShare = 0.25;
-const sparseMeanShare = 0.125;
+const instantMeanShare = 0.125;
 const sigmasOff = 5;
 /** What showed under load would be this many sigmas at less load: enough to see that it is gone. */
 const sigmasGone = 3;
@@ -70,7 +70,7 @@ export class CoolingDetector implements Detector {
     const { scaleWatts, device, peers } = around;
     const inputs = this.#fill(block, scaleWatts);
     const { value: expected, sigma: blockSigma } = this.#fit.predict(inputs);
-    const sigma = block.isSparse
+    const sigma = block.isInstant
       ? (blockSigma * this.#strays.sigma) / this.#fit.sigma
       : blockSigma;
     const residual = celsius - expected;
@@ -83,7 +83,7 @@ export class CoolingDetector implements Detector {
     const ready = isKnown && isMature;
     this.offKelvin = ready ? off : undefined;
     this.sigmaKelvin = blockSigma;
-    this.#mean += (off - this.#mean) * (block.isSparse ? sparseMeanShare : meanShare);
+    this.#mean += (off - this.#mean) * (block.isInstant ? instantMeanShare : meanShare);
     const young = 1 + youngBlocks / (this.#fit.count + 1);
     const limit = young * Math.max(leastKelvin(block, scaleWatts), sigmasOff * sigma);
     this.limitKelvin = limit;
@@ -92,7 +92,7 @@ export class CoolingDetector implements Detector {
       this.#fit.learn(inputs, celsius);
       this.#known[step] = (this.#known[step] ?? 0) + 1;
       this.#season.add(block.endMs, residual - room);
-      if (block.isSparse) this.#strays.add(this.#mean);
+      if (block.isInstant) this.#strays.add(this.#mean);
     }
     if (!ready) return undecidedDetection;
     if (bad) {
@@ -182,7 +182,7 @@ export class CoolingDetector implements Detector {
     // A fan that turns faster the hotter it is bends the line.
     inputs[6] = (middle / scaleWatts) ** 2;
     // A die warms within a second, over which its power is a mean: at a single instant its load shows the rest.
-    inputs[7] = block.utilization ?? 0;
+    inputs[7] = block.isInstant ? (block.utilization ?? 0) : 0;
     return inputs;
   }
 
