@@ -117,12 +117,12 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
     for (let elapsedMs = 0; elapsedMs < options.untilMs; elapsedMs += stepMs) {
       nowMs = startMs + elapsedMs;
       for (const [at, { name }] of hosts.entries()) {
-        for (const [tier, frame] of feeds[at]?.at(elapsedMs) ?? []) {
+        for (const [tier, frame, exporter = "agent"] of feeds[at]?.at(elapsedMs) ?? []) {
           watch.take({ frame });
           verdicts.take(frame);
           if (options.noRules !== true)
             await store.writeFrame(
-              { frame, source: name, tier },
+              { frame, source: `${exporter}/${name}`, tier },
               scraped?.[at]?.identity ?? identityOf(name),
             );
         }

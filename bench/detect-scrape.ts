@@ -15,7 +15,7 @@ import { createDerive } from "../src/pipeline/transforms/derive.ts";
 import { ScrapeCache } from "../src/sources/scrape/loop/scrape-cache.ts";
 import { scrapeConfig } from "../test/fixtures/sources/scrape.ts";
 import { type ScrapedExporter, tablesOf } from "./detect-fields.ts";
-import { freshMs, type Host, secondMs, startMs } from "./detect-host.ts";
+import { freshMs, type Host, type HostFrame, secondMs, startMs } from "./detect-host.ts";
 
 export interface ScrapeOptions {
   readonly everyMs: number;
@@ -49,7 +49,7 @@ export class ScrapedHost {
   }
 
   /** The frames of a scrape, where there is one at this instant. */
-  at(elapsedMs: number): readonly (readonly [Tier, Frame])[] {
+  at(elapsedMs: number): readonly HostFrame[] {
     for (const [tier, frame] of this.#host.at(elapsedMs)) this.#newest.set(tier, frame);
     this.up = undefined;
     if (elapsedMs % this.#options.everyMs !== 0) return [];
@@ -60,7 +60,11 @@ export class ScrapedHost {
     else this.#cache.endAll(timeMs);
     return this.#frames
       .frames(this.#cache.finish())
-      .map((found) => ["fast", found.isOwn ? found.frame : this.#derived(found.frame)] as const);
+      .map((found) => [
+        "fast",
+        found.isOwn ? found.frame : this.#derived(found.frame),
+        found.exporter,
+      ]);
   }
 
   #takePage(timeMs: number): void {
