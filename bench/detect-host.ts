@@ -25,9 +25,6 @@ const jobs = [
   { kind: "inference", share: 1, minutes: [5, 20], level: [0.02, 0.12] },
 ];
 
-/** A frame with its schedule and, of a scraped page, the exporter that wrote it: each of a host's exporters is a source of its own. */
-export type HostFrame = readonly [tier: Tier, frame: Frame, exporter?: string];
-
 export class Host {
   readonly name: string;
   readonly fleet: SimFleet;
@@ -63,7 +60,7 @@ export class Host {
   }
 
   /** The frames of an instant, each with its schedule; of a source that hangs, what the poller says of it. */
-  at(elapsedMs: number): readonly HostFrame[] {
+  at(elapsedMs: number): readonly (readonly [Tier, Frame])[] {
     this.fleet.advanceTo(elapsedMs);
     const timeMs = startMs + elapsedMs;
     const hangs = this.fleet.hangsForMs(elapsedMs) > 0;

@@ -20,7 +20,7 @@ import { openStore } from "../src/storage/embedded/store.ts";
 import { type Alarm, AlarmLog, type Exposure, Exposures } from "./detect-log.ts";
 import { Host, secondMs, startMs } from "./detect-host.ts";
 import type { PlannedFault } from "./detect-plan.ts";
-import { ScrapedHost, type ScrapeOptions } from "./detect-scrape.ts";
+import { type ScrapedFrame, ScrapedHost, type ScrapeOptions } from "./detect-scrape.ts";
 import { type FalseVerdict, type FaultVerdict, VerdictLog } from "./detect-verdict.ts";
 
 export interface DetectionRun {
@@ -93,7 +93,7 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
   const { scrape } = options;
   const scraped =
     scrape === undefined ? undefined : hosts.map((host) => new ScrapedHost(host, scrape));
-  const feeds = scraped ?? hosts;
+  const feeds: readonly { at(elapsedMs: number): readonly ScrapedFrame[] }[] = scraped ?? hosts;
   const groups =
     options.noRules === true
       ? []

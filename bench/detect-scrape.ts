@@ -15,12 +15,15 @@ import { createDerive } from "../src/pipeline/transforms/derive.ts";
 import { ScrapeCache } from "../src/sources/scrape/loop/scrape-cache.ts";
 import { scrapeConfig } from "../test/fixtures/sources/scrape.ts";
 import { type ScrapedExporter, tablesOf } from "./detect-fields.ts";
-import { freshMs, type Host, type HostFrame, secondMs, startMs } from "./detect-host.ts";
+import { freshMs, type Host, secondMs, startMs } from "./detect-host.ts";
 
 export interface ScrapeOptions {
   readonly everyMs: number;
   readonly exporter: ScrapedExporter;
 }
+
+/** A frame with its schedule and the exporter that wrote it: each of a host's exporters is a source of its own. */
+export type ScrapedFrame = readonly [tier: Tier, frame: Frame, exporter?: string];
 
 export class ScrapedHost {
   /** `job` and `instance` of its series. */
@@ -49,7 +52,7 @@ export class ScrapedHost {
   }
 
   /** The frames of a scrape, where there is one at this instant. */
-  at(elapsedMs: number): readonly HostFrame[] {
+  at(elapsedMs: number): readonly ScrapedFrame[] {
     for (const [tier, frame] of this.#host.at(elapsedMs)) this.#newest.set(tier, frame);
     this.up = undefined;
     if (elapsedMs % this.#options.everyMs !== 0) return [];

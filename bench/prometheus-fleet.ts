@@ -135,7 +135,9 @@ try {
     const { cpuSeconds } = processCost(up.pid);
     say(`fleet of ${gpus} GPUs drawn after ${elapsed()} s (goal 5 s)`);
     say(`processor time of gpulse until then: ${cpuSeconds.toFixed(2)} s`);
-    say(`of the machine's ${cpus().length} cores ${loadavg()[0]?.toFixed(1) ?? ""} were asked for in the last minute`);
+    say(
+      `of the machine's ${cpus().length} cores ${loadavg()[0]?.toFixed(1) ?? ""} were asked for in the last minute`,
+    );
     await sleep(30_000);
     const before = await queries();
     await sleep(60_000);

@@ -242,12 +242,12 @@ const dcgmPowerPage = (uuid: string, watts: number): string =>
 test("a target that changes its exporter goes on under the new one's names, and the old readings end", () => {
   const frames = new ExporterFrames();
   const cache = new ScrapeCache(labelSet({ job: "gpu", instance: "h:9400" }));
-  const pages = [
+  const answers = [
     dcgmPowerPage("GPU-a1", 100),
     `nvidia_smi_power_draw_watts{uuid="a1"} 200\n`,
     dcgmPowerPage("GPU-a1", 300),
   ];
-  const seen = pages.map((page, at) => {
+  const seen = answers.map((page, at) => {
     const atMs = timeMs + at * 15_000;
     cache.takePage(Buffer.from(page), "text/plain", atMs, atMs, scrapeConfig());
     return frames
