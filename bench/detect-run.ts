@@ -20,7 +20,7 @@ import { openStore } from "../src/storage/embedded/store.ts";
 import { type Alarm, AlarmLog, type Exposure, Exposures } from "./detect-log.ts";
 import { Host, secondMs, startMs } from "./detect-host.ts";
 import type { PlannedFault } from "./detect-plan.ts";
-import { ScrapedHost, type ScrapeOptions } from "./detect-scrape.ts";
+import { type ScrapedFrame, ScrapedHost, type ScrapeOptions } from "./detect-scrape.ts";
 import { type FalseVerdict, type FaultVerdict, VerdictLog } from "./detect-verdict.ts";
 
 export interface DetectionRun {
@@ -93,7 +93,7 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
   const { scrape } = options;
   const scraped =
     scrape === undefined ? undefined : hosts.map((host) => new ScrapedHost(host, scrape));
-  const feeds = scraped ?? hosts;
+  const feeds: readonly { at(elapsedMs: number): readonly ScrapedFrame[] }[] = scraped ?? hosts;
   const groups =
     options.noRules === true
       ? []
@@ -117,12 +117,12 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
     for (let elapsedMs = 0; elapsedMs < options.untilMs; elapsedMs += stepMs) {
       nowMs = startMs + elapsedMs;
       for (const [at, { name }] of hosts.entries()) {
-        for (const [tier, frame] of feeds[at]?.at(elapsedMs) ?? []) {
+        for (const [tier, frame, exporter = "agent"] of feeds[at]?.at(elapsedMs) ?? []) {
           watch.take({ frame });
           verdicts.take(frame);
           if (options.noRules !== true)
             await store.writeFrame(
-              { frame, source: name, tier },
+              { frame, source: `${exporter}/${name}`, tier },
               scraped?.[at]?.identity ?? identityOf(name),
             );
         }

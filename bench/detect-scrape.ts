@@ -22,6 +22,9 @@ export interface ScrapeOptions {
   readonly exporter: ScrapedExporter;
 }
 
+/** A frame with its schedule and the exporter that wrote it: each of a host's exporters is a source of its own. */
+export type ScrapedFrame = readonly [tier: Tier, frame: Frame, exporter?: string];
+
 export class ScrapedHost {
   /** `job` and `instance` of its series. */
   readonly identity: LabelSet;
@@ -49,7 +52,7 @@ export class ScrapedHost {
   }
 
   /** The frames of a scrape, where there is one at this instant. */
-  at(elapsedMs: number): readonly (readonly [Tier, Frame])[] {
+  at(elapsedMs: number): readonly ScrapedFrame[] {
     for (const [tier, frame] of this.#host.at(elapsedMs)) this.#newest.set(tier, frame);
     this.up = undefined;
     if (elapsedMs % this.#options.everyMs !== 0) return [];
@@ -60,7 +63,11 @@ export class ScrapedHost {
     else this.#cache.endAll(timeMs);
     return this.#frames
       .frames(this.#cache.finish())
-      .map((found) => ["fast", found.isOwn ? found.frame : this.#derived(found.frame)] as const);
+      .map((found) => [
+        "fast",
+        found.isOwn ? found.frame : this.#derived(found.frame),
+        found.exporter,
+      ]);
   }
 
   #takePage(timeMs: number): void {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Alarm } from "./detect-log.ts";
 import { startMs } from "./detect-host.ts";
 import { planFaults, type PlannedFault } from "./detect-plan.ts";
-import type { DetectionRun } from "./detect-run.ts";
+import { type DetectionRun, run } from "./detect-run.ts";
 import { score } from "./detect-score.ts";
 
 const options = {
@@ -42,6 +42,29 @@ test("a GPU has one fault at a time, within the hours, and only such as it can h
   expect(radeon).not.toContain("ecc-growth");
 });
 
+test("a lost GPU alerts on a host that is scraped under the names of two exporters", async () => {
+  const lost: PlannedFault = {
+    fault: "gpu-lost",
+    host: 0,
+    gpu: 1,
+    atMs: 120_000,
+    forMs: 300_000,
+    amount: undefined,
+    matters: true,
+    ownFans: false,
+  };
+  const { alarms, uuids } = await run({
+    seed: 5,
+    hosts: [["H200", "MI300X", "MI300X"]],
+    faults: [lost],
+    untilMs: 360_000,
+    scrape: { everyMs: 15_000, exporter: "dcgm-default" },
+    progress: () => {},
+  });
+  const names = alarms.flatMap(({ name, uuid }) => (uuid === uuids[0]?.[1] ? [name] : []));
+  expect(names).toContain("GpuLost");
+});
+
 const fault: PlannedFault = {
   fault: "stuck-clocks",
   host: 0,
@@ -61,7 +84,7 @@ const alarm = (name: string, uuid: string, minute: number, severity = "warning")
   says: "",
 });
 const judge = (alarms: readonly Alarm[], busySeconds = 900) => {
-  const run: DetectionRun = {
+  const done: DetectionRun = {
     alarms,
     exposure: new Map([[fault, { busySeconds, longestJobSeconds: 900 }]]),
     uuids: [["a", "b"]],
@@ -70,7 +93,7 @@ const judge = (alarms: readonly Alarm[], busySeconds = 900) => {
     verdicts: [],
     falseVerdicts: [],
   };
-  return score(run, [fault], 0);
+  return score(done, [fault], 0);
 };
 
 test.each([

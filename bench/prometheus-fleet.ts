@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { mkdtemp, rm } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { cpus, loadavg, tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -18,6 +18,7 @@ import { startProcess } from "../engines/process.ts";
 import { program } from "../engines/program.ts";
 import { startPrometheus } from "../engines/prometheus.ts";
 import { say } from "./hub-print.ts";
+import { processCost } from "./process-cost.ts";
 import { CELL, openBrowser } from "./web-fleet.ts";
 
 const { values: given } = parseArgs({
@@ -131,7 +132,12 @@ try {
     say(`page served after ${elapsed()} s`);
     await page.goto(url);
     while (!(await isDrawn(page))) await sleep(50);
+    const { cpuSeconds } = processCost(up.pid);
     say(`fleet of ${gpus} GPUs drawn after ${elapsed()} s (goal 5 s)`);
+    say(`processor time of gpulse until then: ${cpuSeconds.toFixed(2)} s`);
+    say(
+      `of the machine's ${cpus().length} cores ${loadavg()[0]?.toFixed(1) ?? ""} were asked for in the last minute`,
+    );
     await sleep(30_000);
     const before = await queries();
     await sleep(60_000);

@@ -223,6 +223,68 @@ test("a target that invents GPUs is held to a limit, and the rest is read", () =
   expect(frames.ignoredSeries).toBe(3);
 });
 
+test("20,000 GPUs of one target are held to 1,024, and the GPUs of the next target are read", () => {
+  const frames = new ExporterFrames();
+  const page = Array.from(
+    { length: 20_000 },
+    (_, at) => `DCGM_FI_DEV_POWER_USAGE{UUID="GPU-${at}",gpu="${at}",Hostname="h"} 100\n`,
+  ).join("");
+  const [found] = scrape(page, { job: "d", instance: "h:1" }, frames);
+  expect(found?.devices).toHaveLength(1_024);
+  expect(frames.ignoredSeries).toBe(20_000 - 1_024);
+  const [next] = scrape(dcgmPowerPage("GPU-1", 200), { job: "d", instance: "i:1" }, frames);
+  expect(next && valueOf(next, gpu.power)).toBe(200);
+});
+
+const dcgmPowerPage = (uuid: string, watts: number): string =>
+  `DCGM_FI_DEV_POWER_USAGE{UUID="${uuid}",gpu="0",Hostname="h"} ${watts}\n`;
+
+test("a target that changes its exporter goes on under the new one's names, and the old readings end", () => {
+  const frames = new ExporterFrames();
+  const cache = new ScrapeCache(labelSet({ job: "gpu", instance: "h:9400" }));
+  const answers = [
+    dcgmPowerPage("GPU-a1", 100),
+    `nvidia_smi_power_draw_watts{uuid="a1"} 200\n`,
+    dcgmPowerPage("GPU-a1", 300),
+  ];
+  const seen = answers.map((page, at) => {
+    const atMs = timeMs + at * 15_000;
+    cache.takePage(Buffer.from(page), "text/plain", atMs, atMs, scrapeConfig());
+    return frames
+      .frames(cache.finish())
+      .map((found) => [
+        found.exporter,
+        found.isReplaced,
+        found.devices[0]?.uuid,
+        valueOf(found, gpu.power),
+      ]);
+  });
+  expect(seen).toEqual([
+    [["dcgm", false, "GPU-a1", 100]],
+    [
+      ["nvidia-smi", false, "GPU-a1", 200],
+      ["dcgm", true, undefined, undefined],
+    ],
+    [
+      ["dcgm", false, "GPU-a1", 300],
+      ["nvidia-smi", true, undefined, undefined],
+    ],
+  ]);
+});
+
+test.each([
+  ["bytes where MiB belong", "DCGM_FI_DEV_FB_USED", 8.6e10, gpu.memoryUsed],
+  ["milliwatts for watts", "DCGM_FI_DEV_POWER_USAGE", 250_000, gpu.power],
+  ["hertz for MHz", "DCGM_FI_DEV_SM_CLOCK", 1.98e9, gpu.clock],
+  ["millidegrees", "DCGM_FI_DEV_GPU_TEMP", 65_000, gpu.temperature],
+  ["a share of 5,000 %", "DCGM_FI_DEV_GPU_UTIL", 5_000, gpu.utilization],
+] as const)("%s: no reading, with the others of the GPU read", (_what, name, value, metric) => {
+  const page = `${name}{UUID="GPU-1",gpu="0"} ${value}\nDCGM_FI_DEV_FB_FREE{UUID="GPU-1",gpu="0"} 1024\n`;
+  const [found] = scrape(page);
+  expect(found && valueOf(found, metric)).toBe("failed");
+  expect(found && valueOf(found, gpu.memoryFree)).toBe(2 ** 30);
+});
+
 test("a change of the last XID error's number is an error at that time; the first one seen has no time", () => {
   const frames = new ExporterFrames();
   const cache = new ScrapeCache(labelSet({ job: "gpu", instance: "node-1:9400" }));

@@ -12,6 +12,8 @@ export interface ReadingBlock {
   readonly spanMs: number;
   /** Read so seldom, as by a scrape every 15 s, that its means are single instants. */
   readonly isSparse: boolean;
+  /** Read once. */
+  readonly isInstant: boolean;
   readonly powerWatts: number;
   /** Power as the heatsink remembers it: over 15, 60 and 240 s. */
   readonly pastWatts: readonly [number, number, number];
@@ -154,12 +156,13 @@ export class ReadingBlocks {
   #end(): ReadingBlock {
     const endMs = this.#lastMs;
     const isAtCap = this.#atCapMs >= Math.min(this.#startMs, endMs - this.#capMemoryMs);
-    const isSparse = this.#power.count < leastReadings;
+    const readings = this.#power.count;
     const [fast, middle, slow] = this.#past;
     const block: ReadingBlock = {
       endMs,
       spanMs: blockMs,
-      isSparse,
+      isSparse: readings < leastReadings,
+      isInstant: readings === 1,
       powerWatts: this.#power.take() ?? 0,
       pastWatts: [fast?.mean.take() ?? 0, middle?.mean.take() ?? 0, slow?.mean.take() ?? 0],
       settled: this.#startMs >= this.#settledMs,

@@ -131,3 +131,21 @@ faults:
   );
   expect(summary(began)).toEqual([]);
 });
+
+test("dried paste shows in single instants every 15 s, on each of a mix of cards", () => {
+  const { began } = watchSimulated(
+    `
+fleet: [{ model: H200, count: 3 }, { model: MI300X, count: 3 }, { model: RX 7800 XT, count: 2 }]
+${queue}
+faults:
+  - { fault: degraded-paste, gpu: 0, at: 150m, for: 40m }
+  - { fault: degraded-paste, gpu: 3, at: 150m, for: 40m }
+  - { fault: degraded-paste, gpu: 6, at: 150m, for: 40m }
+`,
+    190,
+    8,
+    15_000,
+  );
+  expect(new Set(began.map(({ device }) => device.gpu))).toEqual(new Set(["0", "3", "6"]));
+  for (const { kind } of began) expect(kind).toMatch(/cooling_degraded|temperature_spike/);
+});

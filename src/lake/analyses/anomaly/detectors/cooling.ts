@@ -9,6 +9,7 @@ import type { AnomalyDevice, Evidence } from "../anomaly.ts";
 import { blockMs, type ReadingBlock } from "../block.ts";
 import { Seasonal } from "../statistics/seasonal.ts";
 import { StreamFit } from "../statistics/fit.ts";
+import { Spread } from "../statistics/spread.ts";
 import {
   type Detection,
   type Detector,
@@ -19,7 +20,7 @@ import {
   undecidedDetection,
 } from "./detector.ts";
 
-const inputCount = 7;
+const inputCount = 8;
 /** Six hours of blocks: a card learns its new place within a day. */
 const memoryBlocks = 2_160;
 /** Half an hour of its own, or a quarter of that on top of what peers have learned. */
@@ -29,8 +30,9 @@ const powerSteps = 13;
 const leastNear = 30;
 /** A fit this young errs by more than its residuals show, and learns from every block. */
 const youngBlocks = 60;
-/** Part of a new block in the running mean: about 40 s. */
+/** Part of a new block in the running mean: about 40 s, and two minutes where blocks are single instants. */
 const meanShare = 0.25;
+const instantMeanShare = 0.125;
 const sigmasOff = 5;
 /** What showed under load would be this many sigmas at less load: enough to see that it is gone. */
 const sigmasGone = 3;
@@ -44,6 +46,8 @@ export class CoolingDetector implements Detector {
   readonly times = { beginAfterMs: 60_000, endAfterMs: 180_000 };
   readonly #fit = new StreamFit(inputCount, memoryBlocks, 0.3, 0.5);
   readonly #season = new Seasonal(0.5);
+  /** The running mean of single instants: it errs by far less than each of them. */
+  readonly #strays = new Spread(0.5, 0.004);
   readonly #inputs = new Float64Array(inputCount);
   /** Blocks learned by tenth of the power scale: a straight line is not to be trusted where the card has hardly been. */
   readonly #known = new Uint32Array(powerSteps);
@@ -65,7 +69,10 @@ export class CoolingDetector implements Detector {
     this.#join(around);
     const { scaleWatts, device, peers } = around;
     const inputs = this.#fill(block, scaleWatts);
-    const { value: expected, sigma } = this.#fit.predict(inputs);
+    const { value: expected, sigma: blockSigma } = this.#fit.predict(inputs);
+    const sigma = block.isInstant
+      ? (blockSigma * this.#strays.sigma) / this.#fit.sigma
+      : blockSigma;
     const residual = celsius - expected;
     const room = peers.offBy(groupOf(around), keyOf(device), block.endMs, residual, blockMs);
     const season = this.#season.at(block.endMs) ?? 0;
@@ -75,8 +82,8 @@ export class CoolingDetector implements Detector {
     const isMature = this.#fit.count >= leastBlocks || this.#believes;
     const ready = isKnown && isMature;
     this.offKelvin = ready ? off : undefined;
-    this.sigmaKelvin = sigma;
-    this.#mean += (off - this.#mean) * meanShare;
+    this.sigmaKelvin = blockSigma;
+    this.#mean += (off - this.#mean) * (block.isInstant ? instantMeanShare : meanShare);
     const young = 1 + youngBlocks / (this.#fit.count + 1);
     const limit = young * Math.max(leastKelvin(block, scaleWatts), sigmasOff * sigma);
     this.limitKelvin = limit;
@@ -85,6 +92,7 @@ export class CoolingDetector implements Detector {
       this.#fit.learn(inputs, celsius);
       this.#known[step] = (this.#known[step] ?? 0) + 1;
       this.#season.add(block.endMs, residual - room);
+      if (block.isInstant) this.#strays.add(this.#mean);
     }
     if (!ready) return undecidedDetection;
     if (bad) {
@@ -109,7 +117,16 @@ export class CoolingDetector implements Detector {
   atLoad(): number | undefined {
     if (this.#fit.count < leastBlocks) return undefined;
     const share = 0.7;
-    const inputs = Float64Array.of(1, share, share, share, share, this.#inputs[5] ?? 0, share ** 2);
+    const inputs = Float64Array.of(
+      1,
+      share,
+      share,
+      share,
+      share,
+      this.#inputs[5] ?? 0,
+      share ** 2,
+      this.#inputs[7] ?? 0,
+    );
     const { value, sigma } = this.#fit.predict(inputs);
     return sigma > 2 * this.#fit.sigma ? undefined : value;
   }
@@ -164,6 +181,8 @@ export class CoolingDetector implements Detector {
     inputs[5] = block.memoryUtilization ?? 0;
     // A fan that turns faster the hotter it is bends the line.
     inputs[6] = (middle / scaleWatts) ** 2;
+    // A die warms within a second, over which its power is a mean: at a single instant its load shows the rest.
+    inputs[7] = block.isInstant ? (block.utilization ?? 0) : 0;
     return inputs;
   }
 
