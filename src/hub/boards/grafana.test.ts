@@ -78,18 +78,23 @@ test.each([
   ["query_result(y)", "/(.*)/"],
   ["query_result(y[", '/v="([^"]*)"/'],
   ["metrics(gpu_.*)", ""],
-])("the variable %s with the regex %s is refused, and so are the queries that use it", (query, regex) => {
-  const { board, leftOut } = convertGrafana(one('x{v=~"$v"}', {}, [{ name: "v", query, regex }]));
-  expect(board.panels).toEqual([]);
-  expect(leftOut[0]).toMatch(/^Variable “v”: not taken over/);
-});
+])(
+  "the variable %s with the regex %s is refused, and so are the queries that use it",
+  (query, regex) => {
+    const { board, leftOut } = convertGrafana(one('x{v=~"$v"}', {}, [{ name: "v", query, regex }]));
+    expect(board.panels).toEqual([]);
+    expect(leftOut[0]).toMatch(/^Variable “v”: not taken over/);
+  },
+);
 
 test("a variable of which one value is chosen has no All, and a filter of values is listed", () => {
   const query = "label_values(y, v)";
   expect(variablesOf({ query, includeAll: false })).toMatchObject({ single: true });
   expect(variablesOf({ query, includeAll: false, multi: true })).not.toHaveProperty("single");
   const given = one('x{v="$v"}', {}, [{ name: "v", query, regex: "/a.*/" }]);
-  expect(convertGrafana(given).leftOut).toContainEqual(expect.stringContaining("without its regex"));
+  expect(convertGrafana(given).leftOut).toContainEqual(
+    expect.stringContaining("without its regex"),
+  );
 });
 
 test.each([
@@ -115,7 +120,6 @@ test("what could not be taken over is listed by panel with the reason", () => {
   expect(board.panels).toEqual([]);
   expect(influx).toContainEqual(expect.stringContaining('data source type "influxdb"'));
 });
-
 
 test.each([
   ["rate(x[$__rate_interval])", "rate(x[$rate])"],
