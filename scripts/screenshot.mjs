@@ -240,7 +240,8 @@ async function takePages(browser, { fleet, stress, faults, lab, report }) {
   await take(light, "alerts");
   await light.goto(`${faults.url}alerts?tab=events&range=15m`);
   await take(light, "events", { x: 0, y: 0, width: 1280, height: 560 });
-  const dark = await newPage(browser, "dark");
+  // Tall enough for the performance per watt of both.
+  const dark = await newPage(browser, "dark", 940);
   // The load begins after a minute: the last three minutes lie within it.
   await dark.goto(`${stress.url}compare?gpus=${(await uuidsOf(stress.url)).join()}&range=3m`);
   await dark.locator(chart).first().waitFor();

@@ -56,6 +56,7 @@ function Jobs({ device: { uuid, host } }: Pick<WorkProps, "device">) {
     >
       <Table
         caption="Jobs that held this GPU"
+        class="stacked"
         columns={jobColumns}
         rows={shown?.jobs ?? []}
         rowKey={({ id }) => id}
