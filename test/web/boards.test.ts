@@ -157,13 +157,13 @@ describeInBrowser(
       const file = path.join(repository, "deploy/grafana/dashboards/compare.json");
       await page.getByLabel("File").setInputFiles(file);
       await page.getByRole("button", { name: /^Add / }).click();
-      const chosen = () =>
-        Promise.all(["a", "b"].map((name) => page.getByLabel(name, { exact: true }).inputValue()));
+      const selects = page.locator(".variables select");
+      const chosen = () => Promise.all([0, 1].map((at) => selects.nth(at).inputValue()));
       await expect.poll(async () => new Set(await chosen()).size).toBe(2);
       const uuids = await chosen();
       expect(uuids).not.toContain("");
       await expect
-        .poll(() => page.getByLabel("a", { exact: true }).locator("option:checked").innerText())
+        .poll(() => selects.first().locator("option:checked").innerText())
         .toMatch(/#\d on /);
       await page.getByRole("link", { name: "TV mode" }).click();
       await page.locator(".tv-line").first().waitFor();
