@@ -51,6 +51,19 @@ describeInBrowser("the frame of the page", {}, (suite) => {
     await page.context().close();
   });
 
+  test("an unknown address is a page that leads to the others, not JSON", async () => {
+    const answer = await fetch(`${suite.up.url}nonsense`, { headers: { accept: "text/html" } });
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([
+      404,
+      "text/html; charset=utf-8",
+    ]);
+    const { page } = await openPage(suite.browser, `${suite.up.url}nonsense`, {}, "main, body");
+    expect(await page.locator("body").innerText()).toContain("There is no page at /nonsense.");
+    await page.getByRole("link", { name: "alerts" }).click();
+    await page.waitForSelector('main[data-page="alerts"]');
+    await page.context().close();
+  });
+
   test("the palette finds pages, ranges, GPUs and metrics, by keyboard alone", async () => {
     const { page } = await open();
     const choose = async (words: string): Promise<void> => {
