@@ -30,8 +30,8 @@ export function describeInBrowser(
 ): void {
   const chromium = findTool("chromium");
   const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
-  const title = `${name} in a real browser${skipped}`;
-  describe.skipIf("missing" in chromium)(title, { timeout: timeoutMs }, () => {
+  const options = { timeout: timeoutMs };
+  describe.skipIf("missing" in chromium)(`${name} in a real browser${skipped}`, options, () => {
     let up: RunningUp | undefined;
     let browser: Browser | undefined;
     beforeAll(async () => {
