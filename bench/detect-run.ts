@@ -16,6 +16,7 @@ import type { SampleBatch } from "../src/formats/samples/batch.ts";
 import { BatchBuilder } from "../src/formats/samples/builder.ts";
 import { identityOf } from "../src/model/identity.ts";
 import { labelSet, type LabelSet } from "../src/model/labels.ts";
+import { SharedSelects } from "../src/query/shared-selects.ts";
 import { openStore } from "../src/storage/embedded/store.ts";
 import { type Alarm, AlarmLog, type Exposure, Exposures } from "./detect-log.ts";
 import { Host, secondMs, startMs } from "./detect-host.ts";
@@ -155,9 +156,10 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
             { frame: host.selfFrame(nowMs), source: `self/${host.name}`, tier: "self" },
             identityOf(host.name),
           );
+      const selects = new SharedSelects();
       for (const group of groups) {
         if (nowMs % Math.max(stepMs, group.intervalMs) !== 0) continue;
-        await group.evaluate(nowMs, context);
+        await group.evaluate(nowMs, context, { selects });
         book.take(group, nowMs);
       }
       if (elapsedMs % maintainEveryMs === 0) await store.maintain();

@@ -22,7 +22,7 @@ const watch = (drawn: string): string => `
   requestAnimationFrame(look);`;
 
 const VIEW = { width: 1440, height: 900 };
-const FIRST_MS = 60_000;
+const FIRST_MS = 180_000;
 
 export interface OpenedPage {
   readonly page: Page;
@@ -35,7 +35,7 @@ export async function openFresh(browser: Browser, url: string, drawn: string): P
   const context = await browser.newContext({ viewport: VIEW, colorScheme: "dark" });
   await context.addInitScript(watch(drawn));
   const page = await context.newPage();
-  await page.goto(url);
+  await page.goto(url, { timeout: FIRST_MS });
   const firstChartMs = await waitUntil(
     { what: `the first chart of ${url}`, timeoutMs: FIRST_MS },
     () => page.evaluate<number | undefined>("window.firstChart"),
@@ -91,6 +91,8 @@ export interface Transfer {
 export async function measureTransfer(
   browser: Browser,
   url: string,
+  /** Selector of what is drawn first. */
+  drawn: string,
   settleMs: number,
   seconds: number,
 ): Promise<Transfer> {
@@ -101,7 +103,8 @@ export async function measureTransfer(
   let bytes = 0;
   session.on("Network.dataReceived", ({ encodedDataLength }) => (bytes += encodedDataLength));
   await session.send("Network.enable");
-  await page.goto(url);
+  await page.goto(url, { timeout: FIRST_MS });
+  await page.waitForSelector(drawn, { timeout: FIRST_MS });
   await sleep(settleMs);
   const firstBytes = bytes;
   await sleep(seconds * 1_000);

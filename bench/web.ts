@@ -75,7 +75,13 @@ async function updates(browser: Browser, gpus: number, pages: Pages): Promise<vo
 }
 
 async function transfer(browser: Browser, gpus: number, { gpulse }: Pages): Promise<void> {
-  const { firstBytes, bytesPerSecond } = await measureTransfer(browser, gpulse, SETTLE_MS, seconds);
+  const { firstBytes, bytesPerSecond } = await measureTransfer(
+    browser,
+    gpulse,
+    CELL,
+    SETTLE_MS,
+    seconds,
+  );
   const kb = (bytes: number): string => `${number(bytes / 1e3)} kB`;
   say(`| ${grouped(gpus)} | ${kb(firstBytes)} | ${kb(bytesPerSecond)}/s |`);
 }

@@ -134,6 +134,26 @@ describe.skipIf("missing" in chromium)(
       await page.context().close();
     });
 
+    test("a shared link keeps the time that was on screen where that is chosen", async () => {
+      const { page } = await openLogin("explore?expr=gpu_power_watts&range=1h");
+      await logIn(page, "ada");
+      await page.waitForSelector("header.top");
+      await account(page, "Share this view");
+      await page.getByLabel("Name").fill("as it was");
+      await page.getByLabel("Keep showing this time").check();
+      await page.getByRole("button", { name: "Make the link" }).click();
+      const shown = page.getByLabel("the link", { exact: true });
+      await expect.poll(() => shown.innerText(), poll).toMatch(/\/share#/);
+      const guest = await openPage(browser, await shown.innerText(), {}, "header.top");
+      await guest.page.waitForSelector('main[data-page="explore"]');
+      const params = new URL(guest.page.url()).searchParams;
+      const [from, to] = ["from", "to"].map((name) => Date.parse(params.get(name) ?? ""));
+      expect((to ?? 0) - (from ?? 0)).toBe(3_600_000);
+      expect(params.get("range")).toBeNull();
+      await guest.page.context().close();
+      await page.context().close();
+    });
+
     test("a viewer is added by an administrator, is offered no change, and is out when disabled", async () => {
       const { page } = await openLogin("system?tab=access");
       await logIn(page, "ada");

@@ -1,40 +1,30 @@
 /** Boards in a real browser: a chart is pinned, arranged by keyboard and pointer, saved, exported, imported, shown on a wall. */
 import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import path from "node:path";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { freePort } from "../../engines/ports.ts";
-import { ensureBuild, repository } from "../../engines/program.ts";
-import { findTool } from "../../engines/tools.ts";
+import { repository } from "../../engines/program.ts";
 import { violationsOn } from "./accessible.ts";
-import { openBrowser, openPage } from "./browser.ts";
+import { openPage } from "./browser.ts";
 import { layoutFaults } from "./layouts.ts";
-import { type RunningUp, startUp } from "./up.ts";
+import { describeInBrowser } from "./suite.ts";
 
-const chromium = findTool("chromium");
-const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
+const allowedPort = await freePort();
 
-describe.skipIf("missing" in chromium)(
-  `boards in a real browser${skipped}`,
-  { timeout: 90_000 },
-  () => {
-    let up: RunningUp;
-    let browser: Browser;
+describeInBrowser(
+  "boards",
+  {
+    source: "sim:2",
+    more: ["--embed-origins", `https://wiki.example,http://127.0.0.1:${allowedPort}`],
+    timeoutMs: 90_000,
+  },
+  (suite) => {
     const titles = `[...document.querySelectorAll(".board-panel h3")].map((one) => one.textContent)`;
 
-    beforeAll(async () => {
-      await ensureBuild();
-      up = await startUp(await freePort(), "sim:2", ["--embed-origins", "https://wiki.example"]);
-      browser = await openBrowser("path" in chromium ? chromium.path : "");
-    }, 300_000);
-    afterAll(async () => {
-      await browser.close();
-      await up.process.stop();
-    });
-
     test("a chart is pinned, arranged by keyboard and pointer, saved and exported", async () => {
-      const url = `${up.url}explore?expr=sum(gpu_power_watts)&range=5m`;
-      const { page, complaints } = await openPage(browser, url, {}, ".chart canvas");
+      const url = `${suite.up.url}explore?expr=sum(gpu_power_watts)&range=5m`;
+      const { page, complaints } = await openPage(suite.browser, url, {}, ".chart canvas");
       await page.getByRole("button", { name: "Menu of sum(gpu_power_watts)" }).click();
       await page.getByRole("menuitem", { name: "Pin to board" }).click();
       const dialog = page.getByRole("dialog", { name: "Pin to a board" });
@@ -43,7 +33,7 @@ describe.skipIf("missing" in chromium)(
       await dialog.getByRole("button", { name: "Pin" }).click();
       await page.getByText("Power in all is pinned to Wall.").waitFor();
 
-      await page.goto(`${up.url}boards?board=wall`);
+      await page.goto(`${suite.up.url}boards?board=wall`);
       await page.getByRole("heading", { name: "Power in all" }).waitFor();
       await page.getByLabel("host").waitFor();
       await page.getByRole("button", { name: "Edit" }).click();
@@ -95,7 +85,12 @@ describe.skipIf("missing" in chromium)(
     });
 
     test("a Grafana dashboard is imported with a list of what is left out, and cycles on a wall", async () => {
-      const { page, complaints } = await openPage(browser, `${up.url}boards`, {}, "main h2");
+      const { page, complaints } = await openPage(
+        suite.browser,
+        `${suite.up.url}boards`,
+        {},
+        "main h2",
+      );
       await page.getByRole("button", { name: "Import" }).click();
       const file = path.join(repository, "deploy/grafana/dashboards/gpu.json");
       await page.getByLabel("File").setInputFiles(file);
@@ -116,11 +111,65 @@ describe.skipIf("missing" in chromium)(
 
     test("only boards may be framed, and only by origins on the list", async () => {
       const policy = async (name: string): Promise<string> =>
-        (await fetch(`${up.url}${name}`)).headers.get("content-security-policy") ?? "";
+        (await fetch(`${suite.up.url}${name}`)).headers.get("content-security-policy") ?? "";
       expect(await policy("boards")).toContain("frame-ancestors 'self' https://wiki.example");
-      expect((await fetch(`${up.url}boards`)).headers.get("x-frame-options")).toBeNull();
+      expect((await fetch(`${suite.up.url}boards`)).headers.get("x-frame-options")).toBeNull();
       expect(await policy("fleet")).toContain("frame-ancestors 'none'");
-      expect((await fetch(`${up.url}fleet`)).headers.get("x-frame-options")).toBe("DENY");
+      expect((await fetch(`${suite.up.url}fleet`)).headers.get("x-frame-options")).toBe("DENY");
+    });
+
+    test("the browser shows a board in a frame of an allowed page, and refuses it elsewhere", async () => {
+      const framedBy = async (port: number): Promise<boolean> => {
+        const board = `${suite.up.url}boards?board=wall&mode=embed`;
+        const server = createServer((_, response) => {
+          response.setHeader("content-type", "text/html").end(`<iframe src="${board}"></iframe>`);
+        });
+        await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+        try {
+          const page = await suite.browser.newPage();
+          await page.goto(`http://127.0.0.1:${port}/`, { waitUntil: "load" });
+          const heading = page
+            .frameLocator("iframe")
+            .getByRole("heading", { name: "Power in all" });
+          const isShown = await heading.waitFor({ timeout: 15_000 }).then(
+            () => true,
+            () => false,
+          );
+          await page.close();
+          return isShown;
+        } finally {
+          server.closeAllConnections();
+          server.close();
+        }
+      };
+      expect(await framedBy(allowedPort)).toBe(true);
+      expect(await framedBy(await freePort())).toBe(false);
+    });
+
+    test("a comparison's two variables begin with different GPUs and stay chosen on a wall", async () => {
+      const { page, complaints } = await openPage(
+        suite.browser,
+        `${suite.up.url}boards`,
+        {},
+        "main h2",
+      );
+      await page.getByRole("button", { name: "Import" }).click();
+      const file = path.join(repository, "deploy/grafana/dashboards/compare.json");
+      await page.getByLabel("File").setInputFiles(file);
+      await page.getByRole("button", { name: /^Add / }).click();
+      const selects = page.locator(".variables select");
+      const chosen = () => Promise.all([0, 1].map((at) => selects.nth(at).inputValue()));
+      await expect.poll(async () => new Set(await chosen()).size).toBe(2);
+      const uuids = await chosen();
+      expect(uuids).not.toContain("");
+      await expect
+        .poll(() => selects.first().locator("option:checked").innerText())
+        .toMatch(/#\d on /);
+      await page.getByRole("link", { name: "TV mode" }).click();
+      await page.locator(".tv-line").first().waitFor();
+      expect(await chosen()).toEqual(uuids);
+      expect(complaints).toEqual([]);
+      await page.context().close();
     });
   },
 );

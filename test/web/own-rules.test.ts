@@ -1,36 +1,16 @@
 /** An alert made from a chart in a real browser: the threshold is moved, backtested, saved, and counted in every header. */
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePort } from "../../engines/ports.ts";
-import { ensureBuild } from "../../engines/program.ts";
-import { findTool } from "../../engines/tools.ts";
+import { expect, test } from "vitest";
 import { violationsOn } from "./accessible.ts";
-import { openBrowser, openPage } from "./browser.ts";
-import { type RunningUp, startUp } from "./up.ts";
+import { openPage } from "./browser.ts";
+import { describeInBrowser } from "./suite.ts";
 
-const chromium = findTool("chromium");
-const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
-
-describe.skipIf("missing" in chromium)(
-  `an alert from a chart in a real browser${skipped}`,
-  { timeout: 90_000 },
-  () => {
-    let up: RunningUp;
-    let browser: Browser;
-
-    beforeAll(async () => {
-      await ensureBuild();
-      up = await startUp(await freePort(), "sim:2", ["--evaluation-interval", "1s"]);
-      browser = await openBrowser("path" in chromium ? chromium.path : "");
-    }, 300_000);
-    afterAll(async () => {
-      await browser.close();
-      await up.process.stop();
-    });
-
+describeInBrowser(
+  "an alert from a chart",
+  { source: "sim:2", more: ["--evaluation-interval", "1s"], timeoutMs: 90_000 },
+  (suite) => {
     test("the threshold is moved by keys and pointer, a bad rule is refused, a good one fires", async () => {
-      const url = `${up.url}explore?expr=gpu_power_watts&range=5m`;
-      const { page, complaints } = await openPage(browser, url, {}, ".chart canvas");
+      const url = `${suite.up.url}explore?expr=gpu_power_watts&range=5m`;
+      const { page, complaints } = await openPage(suite.browser, url, {}, ".chart canvas");
       await page.getByRole("button", { name: "Menu of gpu_power_watts" }).click();
       await page.getByRole("menuitem", { name: "Create alert" }).click();
       const slider = page.getByRole("slider", { name: "Threshold" });
@@ -62,7 +42,7 @@ describe.skipIf("missing" in chromium)(
       await page.getByText("PowerNow is saved").waitFor();
       await page.getByRole("button", { name: "Delete rule" }).waitFor();
 
-      const yaml = await (await fetch(`${up.url}api/rules/own.yaml`)).text();
+      const yaml = await (await fetch(`${suite.up.url}api/rules/own.yaml`)).text();
       expect(yaml).toContain("expr: gpu_power_watts > 1\n");
       await page.getByRole("link", { name: /alerts? fires?$/ }).waitFor({ timeout: 60_000 });
       expect(await page.title()).toMatch(/^\(\d+\) PowerNow · gpulse$/);

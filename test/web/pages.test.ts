@@ -2,19 +2,13 @@
  * What holds on every page alike: the keyboard alone reaches everything, nothing is wider than the window at any width in
  * either theme, and a picture of each is left in `screenshots/` to be looked at.
  */
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePort } from "../../engines/ports.ts";
-import { ensureBuild } from "../../engines/program.ts";
-import { findTool } from "../../engines/tools.ts";
+import type { Page } from "playwright-core";
+import { beforeAll, expect, test } from "vitest";
 import { waitUntil } from "../../engines/wait.ts";
 import { pageNames } from "../../src/hub/page-names.ts";
-import { openBrowser, openPage } from "./browser.ts";
-import { type RunningUp, startUp } from "./up.ts";
+import { openPage } from "./browser.ts";
 import { layoutFaults } from "./layouts.ts";
-
-const chromium = findTool("chromium");
-const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
+import { describeInBrowser } from "./suite.ts";
 
 /** The shell is there first; a page has arrived when it has a heading, a chart or a table of its own. */
 const arrived = "main :is(h2, h3, .chart, table)";
@@ -61,70 +55,56 @@ async function walk(page: Page): Promise<{ reached: number; invisible: number }>
   return { reached, invisible };
 }
 
-describe.skipIf("missing" in chromium)(
-  `every page in a real browser${skipped}`,
-  { timeout: 90_000 },
-  () => {
-    let up: RunningUp;
-    let browser: Browser;
-
-    beforeAll(async () => {
-      await ensureBuild();
-      up = await startUp(await freePort());
-      // The pages are opened with a range that is over, and want something in it.
-      const query = encodeURIComponent("count_over_time(gpu_up[1m]) >= 5");
-      await waitUntil({ what: "five seconds of history", timeoutMs: 60_000 }, async () => {
-        const answer = await fetch(`${up.url}api/v1/query?query=${query}`);
-        const { data } = (await answer.json()) as { data: { result: unknown[] } };
-        return data.result.length > 0 ? true : undefined;
-      });
-      browser = await openBrowser("path" in chromium ? chromium.path : "");
-    }, 300_000);
-    afterAll(async () => {
-      await browser.close();
-      await up.process.stop();
+describeInBrowser("every page", { timeoutMs: 90_000 }, (suite) => {
+  beforeAll(async () => {
+    // The pages are opened with a range that is over, and want something in it.
+    const query = encodeURIComponent("count_over_time(gpu_up[1m]) >= 5");
+    await waitUntil({ what: "five seconds of history", timeoutMs: 60_000 }, async () => {
+      const answer = await fetch(`${suite.up.url}api/v1/query?query=${query}`);
+      const { data } = (await answer.json()) as { data: { result: unknown[] } };
+      return data.result.length > 0 ? true : undefined;
     });
+  }, 60_000);
 
-    /** Two GPUs beside each other where that is what the page is for. */
-    const address = async (name: string, query: string): Promise<string> => {
-      if (name !== "compare") return `${up.url}${name}?${query}`;
-      const { devices } = (await (await fetch(`${up.url}api/fleet`)).json()) as {
-        devices: { uuid: string }[];
-      };
-      const gpus = devices.slice(0, 2).map(({ uuid }) => uuid);
-      return `${up.url}${name}?gpus=${gpus.join(",")}&${query}`;
+  /** Two GPUs beside each other where that is what the page is for. */
+  const address = async (name: string, query: string): Promise<string> => {
+    if (name !== "compare") return `${suite.up.url}${name}?${query}`;
+    const { devices } = (await (await fetch(`${suite.up.url}api/fleet`)).json()) as {
+      devices: { uuid: string }[];
     };
+    const gpus = devices.slice(0, 2).map(({ uuid }) => uuid);
+    return `${suite.up.url}${name}?gpus=${gpus.join(",")}&${query}`;
+  };
 
-    test.each(pageNames)("Tab alone reaches everything on the %s page", async (name) => {
-      // A range that stands still: a page that redraws while it is walked is another page every second.
-      const to = Math.floor(Date.now() / 1_000) * 1_000;
-      const range = `from=${new Date(to - 60_000).toISOString()}&to=${new Date(to).toISOString()}`;
-      const { page } = await openPage(browser, await address(name, range), {}, arrived);
-      await page.evaluate(settled);
-      const there = await page.evaluate<number>(wanted);
-      const { reached, invisible } = await walk(page);
-      expect(there).toBeGreaterThan(10);
-      expect(invisible).toBe(0);
-      const left = await page.evaluate<string[]>(
-        `[...document.querySelectorAll("main :is(a[href], button, input, select, textarea, summary)")].filter((one) => one.tabIndex >= 0
+  test.each(pageNames)("Tab alone reaches everything on the %s page", async (name) => {
+    // A range that stands still: a page that redraws while it is walked is another page every second.
+    const to = Math.floor(Date.now() / 1_000) * 1_000;
+    const range = `from=${new Date(to - 60_000).toISOString()}&to=${new Date(to).toISOString()}`;
+    const { page } = await openPage(suite.browser, await address(name, range), {}, arrived);
+    await page.evaluate(settled);
+    const there = await page.evaluate<number>(wanted);
+    const { reached, invisible } = await walk(page);
+    expect(there).toBeGreaterThan(10);
+    expect(invisible).toBe(0);
+    const left = await page.evaluate<string[]>(
+      `[...document.querySelectorAll("main :is(a[href], button, input, select, textarea, summary)")].filter((one) => one.tabIndex >= 0
           && !one.disabled && one.type !== "radio" && one.dataset.walked !== "yes" && one.checkVisibility({ checkVisibilityCSS: true })
           && one.closest("[inert], dialog:not([open])") === null).map((one) => one.outerHTML.slice(0, 160))`,
-      );
-      expect(left).toEqual([]);
-      expect(reached).toBeGreaterThanOrEqual(Math.min(there, 10));
-      await page.context().close();
-    });
+    );
+    expect(left).toEqual([]);
+    expect(reached).toBeGreaterThanOrEqual(Math.min(there, 10));
+    await page.context().close();
+  });
 
-    test.each(pageNames)("%s fits at every width in both themes", async (name) => {
-      const { page, complaints } = await openPage(
-        browser,
-        await address(name, "range=5m"),
-        {},
-        arrived,
-      );
-      expect(await layoutFaults(page, name)).toEqual([]);
-      expect(complaints).toEqual([]);
-      await page.context().close();
-    });
-  },
-);
+  test.each(pageNames)("%s fits at every width in both themes", async (name) => {
+    const { page, complaints } = await openPage(
+      suite.browser,
+      await address(name, "range=5m"),
+      {},
+      arrived,
+    );
+    expect(await layoutFaults(page, name)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+});

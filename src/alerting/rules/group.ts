@@ -295,11 +295,11 @@ export class RuleGroupRunner {
     return 4 * Math.max(this.intervalMs, resendMs);
   }
 
-  #send({ alerting, query }: RuleRun, timeMs: number, context: RuleContext): void {
-    const due = alerting?.toSend(timeMs, context.resendMs) ?? [];
+  #send(run: RuleRun, timeMs: number, context: RuleContext): void {
+    const due = run.alerting?.toSend(timeMs, context.resendMs) ?? [];
     if (due.length === 0) return;
     const validMs = this.#validMs(context);
-    const expr = encodeURIComponent(query).replaceAll("%20", "+");
+    const expr = encodeURIComponent(run.query).replaceAll("%20", "+");
     const url = `${context.externalUrl}/graph?g0.expr=${expr}&g0.tab=1`;
     context.send(due.map((alert) => sentAlert(alert, context, timeMs + validMs, url)));
   }

@@ -52,7 +52,7 @@ function endOfMatchers(
   return undefined;
 }
 
-function selectorsIn(expr: Expr): VectorSelector[] {
+export function selectorsIn(expr: Expr): VectorSelector[] {
   if (expr.kind === "vector") return [expr];
   if (expr.kind === "matrix") return [expr.selector];
   return childrenOf(expr).flatMap(selectorsIn);

@@ -1,10 +1,13 @@
 /** The variables of a Grafana dashboard: lists of label values become variables of the board, fixed texts are filled in. Pure. */
+import { QueryError } from "../../query/errors.ts";
+import { parse } from "../../query/parse/parse.ts";
 import {
   boardLimits,
   type BoardVariable,
   durationNames,
   variableName,
 } from "../../view/board/board.ts";
+import { selectorsIn } from "./follow.ts";
 import { type JsonRecord, recordIn, textIn } from "./json.ts";
 
 export interface GrafanaVariables {
@@ -24,6 +27,9 @@ const builtIn: ReadonlyMap<string, string> = new Map([
 const reference = /\$\{(\w{1,60})(?::\w{1,20})?\}|\[\[(\w{1,60})(?::\w{1,20})?\]\]|\$(\w{1,60})/g;
 const labelValues =
   /^\s*label_values\(\s*(?:(?<selector>.+?)\s*,\s*)?(?<label>[A-Za-z_]\w*)\s*\)\s*$/s;
+const queryResult = /^\s*query_result\((.+)\)\s*$/s;
+const labelInRegex = /([A-Za-z_]\w*)=\\?"\((?:\?<value>)?\[\^\\?"\][*+]\)/;
+const fixedTypes: ReadonlySet<string> = new Set(["constant", "textbox", "custom", "interval"]);
 const maxRead = 100;
 
 export function readVariables(
@@ -52,23 +58,82 @@ export function readVariables(
     if (!variableName.test(name) || durationNames.some((taken) => taken === name))
       return "Its name cannot be used here.";
     if (isOwn(name)) return "Another one has its name.";
-    if (type === "constant" || type === "textbox" || type === "custom") {
-      const current = recordIn(one, "current") ?? {};
-      const value = textIn(current, "value") ?? textIn(one, "query") ?? "";
-      if (value === "" || value.length > 200 || /[$"\\\n]/.test(value))
-        return "It has no plain text.";
+    if (fixedTypes.has(type)) {
+      const value = fixedText(one, type);
+      if (value === undefined) return "It has no plain text.";
       fixed.set(name, value);
       list(`Variable “${name}”: replaced by its text “${value}”.`);
       return undefined;
     }
     if (type !== "query") return `Variables of type "${type.slice(0, 40)}" are not supported.`;
-    const asked = textIn(one, "query") ?? textIn(recordIn(one, "query") ?? {}, "query") ?? "";
-    const found = asked.length > boardLimits.queryCharacters ? null : labelValues.exec(asked);
-    const label = found?.groups?.["label"];
-    if (label === undefined) return "Only label_values(selector, label) can be asked here.";
+    const asked =
+      textIn(one, "query") ??
+      textIn(recordIn(one, "query") ?? {}, "query") ??
+      textIn(one, "definition") ??
+      "";
+    const regex = textIn(one, "regex") ?? "";
+    const found =
+      asked.length > boardLimits.queryCharacters
+        ? undefined
+        : (askedLabelValues(asked) ?? askedQueryResult(asked, regex));
+    if (found === undefined)
+      return "Only label_values(selector, label), and query_result(…) with one selector and a regex that takes a label's value, can be asked here.";
     if (own.length >= boardLimits.variables)
       return `A board has at most ${boardLimits.variables} variables.`;
-    own.push({ name, label, selector: fill(found?.groups?.["selector"] ?? `{${label}!=""}`) });
+    if (found.ignoresRegex && regex !== "")
+      list(`Variable “${name}”: taken over without its regex, so it offers every value.`);
+    const isSingle = one["multi"] !== true && one["includeAll"] === false;
+    const { label, selector } = found;
+    own.push({ name, label, selector: fill(selector), ...(isSingle ? { single: true } : {}) });
     return undefined;
   }
+}
+
+interface AskedValues {
+  readonly label: string;
+  readonly selector: string;
+  readonly ignoresRegex: boolean;
+}
+
+function askedLabelValues(asked: string): AskedValues | undefined {
+  const { label, selector } = labelValues.exec(asked)?.groups ?? {};
+  return label === undefined
+    ? undefined
+    : { label, selector: selector ?? `{${label}!=""}`, ignoresRegex: true };
+}
+
+/** The regex reads the label's value out of the text of each result: `/uuid="(?<value>[^"]+)/`. */
+function askedQueryResult(asked: string, regex: string): AskedValues | undefined {
+  const label = labelInRegex.exec(regex)?.[1];
+  const expr = queryResult.exec(asked)?.[1];
+  if (label === undefined || expr === undefined) return undefined;
+  // Grafana's variables have no meaning in PromQL: the length, and so each position, stays the same.
+  const text = expr.replaceAll(reference, (whole) => "_".repeat(whole.length));
+  try {
+    const selectors = selectorsIn(parse(text));
+    const [{ span } = { span: undefined }] = selectors;
+    return span === undefined || selectors.length > 1
+      ? undefined
+      : { label, selector: expr.slice(span.start, span.end), ignoresRegex: false };
+  } catch (thrown) {
+    if (thrown instanceof QueryError) return undefined;
+    throw thrown;
+  }
+}
+
+/** The text that Grafana would fill in; undefined where there is none that is the same everywhere. */
+function fixedText(one: JsonRecord, type: string): string | undefined {
+  const current = recordIn(one, "current") ?? {};
+  const given = current["value"];
+  // Several chosen values of a list are one regular expression, as Grafana makes it.
+  const chosen =
+    Array.isArray(given) && given.every((each) => typeof each === "string")
+      ? given.length === 1
+        ? given[0]
+        : `(${given.join("|")})`
+      : textIn(current, "value");
+  const first = textIn(one, "query")?.split(",")[0]?.trim();
+  const value = chosen ?? (type === "custom" || type === "interval" ? first : textIn(one, "query"));
+  const isPlain = value !== undefined && value !== "" && !/[$"\\\n]/.test(value);
+  return isPlain && value.length <= 200 ? value : undefined;
 }

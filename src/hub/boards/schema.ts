@@ -73,6 +73,7 @@ const variable = v.strictObject({
   ),
   label: v.pipe(v.string("a label name"), v.maxLength(200), v.check(isLabelName, "a label name")),
   selector: queryText(),
+  single: v.optional(v.literal(true, "true, or left out")),
 });
 
 const boardSchema = v.strictObject({

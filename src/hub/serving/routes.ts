@@ -1,7 +1,7 @@
 /**
  * LLM servers that are scraped, with their GPUs:
  *
- *   GET /api/serving[?window=5m][&ttft=1s][&itl=100ms]
+ *   GET /api/serving[?window=5m][&ttft=1s][&itl=100ms][&time=2026-01-31T12:00:00Z]
  */
 import type { FastifyInstance } from "fastify";
 import * as v from "valibot";
@@ -33,10 +33,18 @@ const duration = (shortestMs: number, longestMs: number) => {
     ),
   );
 };
+const timeTakes = "a time such as 2026-01-31T12:00:00Z";
 const servingQuery = v.strictObject({
   window: duration(30_000, hourMs),
   ttft: duration(1, hourMs),
   itl: duration(1, hourMs),
+  time: v.optional(
+    v.pipe(
+      v.string(timeTakes),
+      v.isoTimestamp(timeTakes),
+      v.transform((text) => Date.parse(text)),
+    ),
+  ),
 });
 
 /** The same question within this time is answered with the same numbers: a page asks every few seconds. */
@@ -54,15 +62,16 @@ export function addServing(app: FastifyInstance, context: ServingContext): void 
         400,
         checked.problems[0]?.sentence ?? "The request is not understood.",
       );
-    const { window: windowMs = defaultWindowMs, ttft, itl } = checked.value;
-    const timeMs = nowMs();
+    const { window: windowMs = defaultWindowMs, ttft, itl, time } = checked.value;
+    const askedMs = nowMs();
+    const timeMs = time ?? askedMs;
     const slo = {
       timeToFirstTokenSeconds:
         ttft === undefined ? defaultSlo.timeToFirstTokenSeconds : ttft / 1_000,
       interTokenSeconds: itl === undefined ? defaultSlo.interTokenSeconds : itl / 1_000,
     };
-    const key = JSON.stringify([windowMs, slo]);
-    for (const [old, { atMs }] of answers) if (timeMs - atMs >= freshMs) answers.delete(old);
+    const key = JSON.stringify([windowMs, slo, time]);
+    for (const [old, { atMs }] of answers) if (askedMs - atMs >= freshMs) answers.delete(old);
     let answer = answers.get(key);
     if (answer === undefined) {
       const serving = readServing(history, {
@@ -73,7 +82,7 @@ export function addServing(app: FastifyInstance, context: ServingContext): void 
         pricePerKwh: tariffs.price && pricePerKwh(tariffs.price, timeMs),
         currency: tariffs.currency,
       });
-      answer = { atMs: timeMs, serving };
+      answer = { atMs: askedMs, serving };
       answers.set(key, answer);
     }
     try {

@@ -451,6 +451,14 @@ test("a server that ended, and one that was last seen long ago, are not listed",
   expect((await ask(ended)).replicas).toEqual([]);
 });
 
+test("a time in the past is answered as it was then, whatever came later", async () => {
+  const store = stored(20, [vllm({ instance: "gpu-1:8000" })]);
+  const time = new Date(endMs - 600_000).toISOString();
+  const then = await ask(store, `?time=${time}`, endMs + 3_600_000);
+  expect(only(then).figures).toEqual(only(await ask(store, "", endMs - 600_000)).figures);
+  expect((await ask(store, "", endMs + 3_600_000)).replicas).toEqual([]);
+});
+
 test("a metric that is nobody's makes no server", async () => {
   const target = { labels: { instance: "a:1" }, page: () => "vllm:nonsense 1\nnv_inference_x 2" };
   expect((await ask(stored(1, [target]))).replicas).toEqual([]);

@@ -87,6 +87,18 @@ test("readings that are booked together give the same seconds, joules and peaks 
   expect(figures(story)).toEqual(whole);
 });
 
+test.each([4.9, 5, 7, 11, 14.5])("a steady GPU that is read every %d s has no gap", (every) => {
+  const readings = Array.from({ length: 200 }, (_, at) => ({
+    seconds: at * every,
+    joules: at * 500,
+    workload: at < 100 ? "ends" : "goes on",
+  }));
+  const ticks = takeAll(readings);
+  expect(ticks.length).toBeLessThan(4 + (200 * every) / 45);
+  const { jobs } = new Ledger().apply(["ticks", ticks]);
+  expect(jobs[0]?.stretches[0]).toMatchObject({ unobservedSeconds: 0 });
+});
+
 test("a steady GPU is one tick a minute, and what waits is for the journal", () => {
   const frames = new FrameTicks();
   let [made, same] = [0, 0];

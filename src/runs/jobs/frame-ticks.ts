@@ -27,8 +27,8 @@ import { TickSums } from "./tick-sums.ts";
 const fastReadMs = 15_000;
 /** A GPU that has not reported for this long is forgotten. */
 const forgetMs = 3_600_000;
-/** Readings of a longer time are no longer one tick. */
-const mostUnchangedMs = 60_000;
+/** Readings of a longer time are no longer one tick; no more than the gap of the ledger. */
+const mostUnchangedMs = defaultLedgerOptions.gapMs;
 /** Readings that are further apart are ticks of their own; less than the gap of the ledger. */
 const mostApartMs = 30_000;
 
@@ -253,7 +253,9 @@ export class FrameTicks {
       timeMs - read.timeMs <= mostApartMs &&
       Math.floor(read.timeMs / hourMs) === Math.floor(timeMs / hourMs) &&
       isSameOwner(read.owners, owners);
-    if (!goesOn) this.#flushGpu(known, ticks);
+    // Ticks further apart would be a gap to the ledger.
+    const isFar = timeMs - known.tickMs > mostUnchangedMs;
+    if (!goesOn || isFar) this.#flushGpu(known, ticks);
     known.sums.add(activityRatio, values, owners);
     if (
       goesOn &&

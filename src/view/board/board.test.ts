@@ -1,13 +1,15 @@
 import { expect, test } from "vitest";
 import { fillLegend, fillVariables } from "./board.ts";
 
-const variables = [{ name: "host" }, { name: "model" }];
+const variables = [{ name: "host" }, { name: "model" }, { name: "one", single: true }] as const;
 const fill = (query: string, chosen: Record<string, string> = {}, rangeMs = 3_600_000): string =>
   fillVariables(query, variables, new Map(Object.entries(chosen)), rangeMs);
 
 test.each([
   ['x{host=~"$host"}', {}, 'x{host=~".*"}'],
   ['x{host="$host"}', {}, 'x{host=~".*"}'],
+  ['x{host=~"$one|$host"}', { host: "a" }, 'x{host=~"|a"}'],
+  ['x{host="$one"}', { one: "b" }, 'x{host=~"b"}'],
   ['x{host!="$host"}', { host: "a" }, 'x{host!~"a"}'],
   ['x{host=~"$host"}', { host: "node.1" }, String.raw`x{host=~"node\\.1"}`],
   ['x{host=~"$host"}', { host: 'a"} or vector(1' }, String.raw`x{host=~"a\"\\} or vector\\(1"}`],

@@ -32,6 +32,8 @@ export interface BoardVariable {
   /** Its values are those of this label on the series that the selector matches. */
   readonly label: string;
   readonly selector: string;
+  /** Always one value, the first one until another is chosen; elsewhere no choice means all. */
+  readonly single?: true | undefined;
 }
 
 export interface Board {
@@ -79,16 +81,16 @@ export const variableReference = /\$([A-Za-z_]\w*)/g;
 const leastRateSeconds = 60;
 
 /**
- * The query with the chosen value of each variable; one without a value matches everything. A value goes into the query as
+ * The query with the chosen value of each variable; one without a value matches everything, a single one nothing. A value goes into the query as
  * a regular expression, so `host="$host"` is compared as `host=~`. `$step` is left for the chart.
  */
 export function fillVariables(
   query: string,
-  variables: readonly Pick<BoardVariable, "name">[],
+  variables: readonly Pick<BoardVariable, "name" | "single">[],
   chosen: ReadonlyMap<string, string>,
   rangeMs: number,
 ): string {
-  const names = new Set(variables.map(({ name }) => name));
+  const names = new Map(variables.map(({ name, single }) => [name, single === true ? "" : ".*"]));
   const asRegex = query.replaceAll(
     /(!?=)(\s*)(["'])\$([A-Za-z_]\w*)\3/g,
     (whole, op: string, space: string, quote: string, name: string) =>
@@ -96,7 +98,8 @@ export function fillVariables(
   );
   const rangeSeconds = Math.max(1, Math.round(rangeMs / 1_000));
   return asRegex.replaceAll(variableReference, (whole, name: string) => {
-    if (names.has(name)) return valueText(chosen.get(name));
+    const unchosen = names.get(name);
+    if (unchosen !== undefined) return valueText(chosen.get(name)) ?? unchosen;
     if (name === "range") return `${rangeSeconds}s`;
     return name === "rate"
       ? `${Math.max(leastRateSeconds, Math.round(rangeSeconds / 250))}s`
@@ -105,14 +108,12 @@ export function fillVariables(
 }
 
 /** Inside quotes of PromQL, where a backslash is written twice. */
-const valueText = (value: string | undefined): string =>
-  value === undefined
-    ? ".*"
-    : value
-        .replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
-        .replaceAll("\\", "\\\\")
-        .replaceAll('"', String.raw`\"`)
-        .replaceAll("\n", String.raw`\n`);
+const valueText = (value: string | undefined): string | undefined =>
+  value
+    ?.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
+    .replaceAll("\\", "\\\\")
+    .replaceAll('"', String.raw`\"`)
+    .replaceAll("\n", String.raw`\n`);
 
 /** A legend with the labels of one series; a label that it does not have is left out. */
 export const fillLegend = (legend: string, labels: Readonly<Record<string, string>>): string =>

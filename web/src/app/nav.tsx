@@ -1,11 +1,20 @@
 /** The way from page to page. Links, so that they open in a tab of their own too; the time range goes along. */
+import { useEffect, useRef } from "preact/hooks";
 import { hrefOf, page } from "../view-state/address.ts";
 import { isShared } from "../query/me.ts";
 import { routes } from "./routes.ts";
 
 export function Nav() {
+  const nav = useRef<HTMLElement>(null);
+  // On a phone the pages are a strip that scrolls sideways: the current one is in it. `scrollIntoView` would move the page too.
+  useEffect(() => {
+    const current = nav.current?.querySelector<HTMLElement>("[aria-current=page]");
+    if (nav.current === null || current === null || current === undefined) return;
+    const missing = current.offsetLeft + current.offsetWidth - nav.current.clientWidth;
+    nav.current.scrollLeft = Math.max(0, Math.min(current.offsetLeft, missing));
+  }, [page.value]);
   return (
-    <nav class="nav" aria-label="Pages">
+    <nav ref={nav} class="nav" aria-label="Pages">
       {routes
         .filter(({ isOutsideNav }) => isOutsideNav !== true)
         .filter(({ name }) => name !== "system" || !isShared.value)

@@ -11,6 +11,7 @@ import { ticksOf } from "./ticks.ts";
 
 const PIXELS_PER_TICK = 90;
 const LEAST_DRAG_PX = 5;
+const HALF_TEXT_PX = 28;
 
 export interface TimeFrameProps {
   readonly window: TimeWindow;
@@ -71,7 +72,12 @@ export function TimeFrame({ window, children }: TimeFrameProps) {
       </div>
       <div class="time-axis" aria-hidden="true">
         {ticks.atMs.map((ms, at) => (
-          <span key={ms} style={{ left: percent((ms - fromMs) / (toMs - fromMs)) }}>
+          <span
+            key={ms}
+            // A text in the middle of its tick would be cut off at the edge.
+            data-end={((toMs - ms) / (toMs - fromMs)) * widthPx < HALF_TEXT_PX ? "" : undefined}
+            style={{ left: percent((ms - fromMs) / (toMs - fromMs)) }}
+          >
             {texts[at]}
           </span>
         ))}

@@ -68,11 +68,12 @@ export function Table<Row>(props: TableProps<Row>) {
           <Space rowsHigh={first} columns={columns.length} />
           {ordered.slice(first, last).map((row, at) => (
             <tr key={rowKey(row)} aria-rowindex={first + at + 2} data-level={props.rowLevel?.(row)}>
-              {columns.map(({ key, cell, numeric, rowTip, family }) => (
+              {columns.map(({ key, label, cell, numeric, rowTip, family }) => (
                 <td
                   key={key}
                   class={numeric === true ? "numeric" : undefined}
                   data-column={key}
+                  data-label={label}
                   data-family={family}
                   data-tip={rowTip?.(row)}
                 >

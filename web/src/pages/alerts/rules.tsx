@@ -147,7 +147,7 @@ const columns: readonly TableColumn<ListedRule>[] = [
   },
   {
     key: "found",
-    label: "Found",
+    label: "Alerts",
     numeric: true,
     by: ({ alerts }) => alerts?.length,
     tip: "Label sets that fire or are pending.",
@@ -194,9 +194,5 @@ function State({ rule: { state, health, lastError, labels, type } }: { rule: Api
     );
   if (type === "recording") return <span class="word">records</span>;
   const level = state === "firing" ? levelOf(labels["severity"]) : "note";
-  return (
-    <span class={`word ${level === "note" ? "" : level}`}>
-      {state === "inactive" ? "quiet" : (state ?? "unknown")}
-    </span>
-  );
+  return <span class={`word ${level === "note" ? "" : level}`}>{state ?? "unknown"}</span>;
 }

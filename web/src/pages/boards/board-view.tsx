@@ -18,7 +18,7 @@ import { changePanel, freePanelId } from "./arrange.ts";
 import { Arrangement } from "./arrangement.tsx";
 import { Panel } from "./panel.tsx";
 import { PanelDialog } from "./panel-dialog.tsx";
-import { boardId, mode } from "./view.ts";
+import { boardId, choices, mode } from "./view.ts";
 import { Variables } from "./variables.tsx";
 
 /** Asked again now and then, so that a screen shows what somebody saved elsewhere. */
@@ -128,7 +128,7 @@ function BoardTools({ saved: { id, board, earlier }, onEdit, onDraft }: BoardToo
     : [];
   return (
     <>
-      <a class="quiet" href={hrefOf("boards", { board: id, mode: "tv" })}>
+      <a class="quiet" href={hrefOf("boards", { board: id, mode: "tv", ...choices(board) })}>
         TV mode
       </a>
       <button type="button" class="quiet changes" onClick={onEdit}>

@@ -8,6 +8,7 @@ import { setParams } from "../../view-state/address.ts";
 import { pathOf, type SavedBoard } from "./api.ts";
 import { screensOf, type TvLine } from "./arrange.ts";
 import { Panel } from "./panel.tsx";
+import { Variables } from "./variables.tsx";
 import { cycleSeconds, playlist } from "./view.ts";
 
 const EVERY_MS = 60_000;
@@ -55,6 +56,7 @@ export function TvMode({ id }: { id: string }) {
       <header>
         <h1 class="unseen">gpulse</h1>
         <h2 class="page-title">{screen?.board.title ?? "TV mode"}</h2>
+        {screen !== undefined && <Variables board={screen.board} />}
         <span class="spacer" />
         {count > 1 && (
           <>

@@ -1,6 +1,8 @@
 /** The variables of a board: a list of values each, of which one or all are shown. */
+import { useEffect } from "preact/hooks";
 import { type Board, type BoardVariable, fillVariables } from "../../../../src/view/board/board.ts";
 import { getJson } from "../../query/http.ts";
+import { gpuTitle } from "../../chart/gpu-name.ts";
 import { useFetch } from "../../query/use-fetch.ts";
 import { rangeMs, timeWindow } from "../../view-state/time.ts";
 import { choose, chosenValues } from "./view.ts";
@@ -31,32 +33,44 @@ function VariableSelect({ board, variable }: { board: Board; variable: BoardVari
   const selector = fillVariables(variable.selector, board.variables, chosen, rangeMs.value);
   const { value: values = [], loading } = useValues(variable.label, selector);
   const value = chosen.get(variable.name);
+  const { name, single = false } = variable;
+  const first = single ? values[Math.min(placeAmongAlike(board, variable), values.length - 1)] : "";
+  useEffect(() => {
+    if (single && value === undefined && first !== undefined) choose(name, first);
+  }, [single, value, first, name]);
   // A value that another variable excludes stays offered: it explains why nothing is shown.
   const offered = value === undefined || values.includes(value) ? values : [value, ...values];
   return (
     <label class="check">
-      {variable.name}
+      {name}
       <select
         class="input"
         value={value ?? ""}
         disabled={offered.length === 0}
         onChange={(event) =>
-          choose(
-            variable.name,
-            event.currentTarget.value === "" ? undefined : event.currentTarget.value,
-          )
+          choose(name, event.currentTarget.value === "" ? undefined : event.currentTarget.value)
         }
       >
-        <option value="">{offered.length === 0 && !loading ? "none here" : "All"}</option>
+        {(!single || value === undefined) && (
+          <option value="">
+            {offered.length === 0 && !loading ? "none here" : single ? "Choose one" : "All"}
+          </option>
+        )}
         {offered.slice(0, MOST_VALUES).map((one) => (
           <option key={one} value={one}>
-            {one}
+            {variable.label === "uuid" ? gpuTitle(one) : one}
           </option>
         ))}
       </select>
     </label>
   );
 }
+
+/** Two variables with the same values begin with different ones, so that a comparison compares. */
+const placeAmongAlike = ({ variables }: Board, { name, label, selector }: BoardVariable): number =>
+  variables
+    .filter((one) => one.label === label && one.selector === selector)
+    .findIndex((one) => one.name === name);
 
 /** The label's values in the range in view, by the minute. */
 function useValues(label: string, selector: string) {

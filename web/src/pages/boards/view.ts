@@ -32,5 +32,9 @@ export function chosenValues({ variables }: Pick<Board, "variables">): ReadonlyM
   );
 }
 
+/** What is chosen, as parameters of an address. */
+export const choices = (board: Pick<Board, "variables">): Readonly<Record<string, string>> =>
+  Object.fromEntries([...chosenValues(board)].map(([name, value]) => [`var-${name}`, value]));
+
 export const choose = (name: string, value: string | undefined): void =>
   setParams({ [`var-${name}`]: value }, "replace");

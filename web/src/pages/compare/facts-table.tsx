@@ -128,7 +128,7 @@ export function FactsTable({ standings }: { standings: readonly SubjectColumn[] 
         Power, heat and work
       </h2>
       <div class="table-wrap" role="group" aria-labelledby="facts" tabIndex={0}>
-        <table class="table compare-table facts">
+        <table class="table compare-table figures">
           <thead>
             <tr>
               <td />

@@ -1,5 +1,5 @@
 /** Which GPU this is, the way to its neighbours, and what can be done with it. */
-import { type Gpu, nameOf, uuidPrefix } from "../../../../src/view/gpu.ts";
+import { type Gpu, nameOf } from "../../../../src/view/gpu.ts";
 import { goTo, hrefOf } from "../../view-state/address.ts";
 
 export interface HeadProps {
@@ -35,7 +35,7 @@ export function Head({ gpu, all }: HeadProps) {
           >
             {all.map((one) => (
               <option key={one.id} value={one.id}>
-                {`${one.device.host} · ${nameOf(one)} · ${uuidPrefix(one.device)}`}
+                {`${one.device.host} · ${nameOf(one)}`}
               </option>
             ))}
           </select>

@@ -37,7 +37,8 @@ const limits: readonly Limit[] = [
   {
     metric: "gpu_clock_max_hertz",
     unit: "hertz",
-    label: ({ domain = "" }) => `Highest ${domain.replaceAll("_", " ")} clock`,
+    label: ({ domain = "" }) =>
+      `Highest ${domain === "sm" ? "SM" : domain.replaceAll("_", " ")} clock`,
   },
 ];
 

@@ -34,6 +34,7 @@ export function Timelines({ who }: { who: string }) {
         family="utilization"
         query={states}
         row={stateRow}
+        onlyOn
         empty="Nothing was read of this GPU in this range."
       />
       <QueryTimeline

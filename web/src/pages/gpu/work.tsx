@@ -3,6 +3,7 @@ import type { ComponentChild } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { formatAge } from "../../../../src/view/age.ts";
 import type { WireDevice } from "../../../../src/view/live/protocol.ts";
+import { hubTimeMs } from "../../live/feed.ts";
 import { formatReadable } from "../../format/readable.ts";
 import { useJson, useNow } from "../../query/use-fetch.ts";
 import { Table, type TableColumn } from "../../ui/table.tsx";
@@ -12,7 +13,7 @@ import { formatInstant } from "../../view-state/range.ts";
 import { timeWindow } from "../../view-state/time.ts";
 import type { JobsResponse, JobSummary } from "../jobs/api.ts";
 import { UsefulShare } from "../jobs/list.tsx";
-import { formatState, usefulShare } from "../jobs/words.ts";
+import { formatKey, formatState, usefulShare } from "../jobs/words.ts";
 import { type Process, processesIn } from "./processes.ts";
 
 const EVERY_MS = 5_000;
@@ -55,6 +56,7 @@ function Jobs({ device: { uuid, host } }: Pick<WorkProps, "device">) {
     >
       <Table
         caption="Jobs that held this GPU"
+        class="stacked"
         columns={jobColumns}
         rows={shown?.jobs ?? []}
         rowKey={({ id }) => id}
@@ -123,11 +125,13 @@ const jobColumns: readonly TableColumn<JobSummary>[] = [
     key: "name",
     label: "Job",
     by: ({ name }) => name,
-    cell: ({ id, key, name }) => (
+    cell: (job) => (
       <>
-        <a href={hrefOf("jobs", { id })}>{name}</a> <span class="unit">{key}</span>
+        <a href={hrefOf("jobs", { id: job.id })}>{job.name}</a>{" "}
+        <span class="unit">{formatKey(job)}</span>
       </>
     ),
+    rowTip: ({ key }) => key,
   },
   { key: "user", label: "User", by: ({ user }) => user, cell: ({ user }) => user ?? "–" },
   {
@@ -142,7 +146,9 @@ const jobColumns: readonly TableColumn<JobSummary>[] = [
     label: "Until",
     numeric: true,
     cell: (job) =>
-      isRunning(job) ? "running" : formatInstant(job.held?.toMs ?? job.endMs ?? job.seenMs),
+      isRunning(job) && formatState(job, hubTimeMs()) === "running"
+        ? "running"
+        : formatInstant(job.held?.toMs ?? job.endMs ?? job.seenMs),
     by: ({ endMs }) => endMs ?? Number.POSITIVE_INFINITY,
   },
   { key: "for", label: "For", numeric: true, cell: (job) => formatAge(heldMs(job)), by: heldMs },
@@ -168,7 +174,7 @@ const jobColumns: readonly TableColumn<JobSummary>[] = [
     key: "state",
     label: "State",
     by: ({ state }) => state,
-    cell: ({ state }) => <span class="word">{formatState(state)}</span>,
+    cell: (job) => <span class="word">{formatState(job, hubTimeMs())}</span>,
   },
 ];
 

@@ -3,6 +3,8 @@ import { useMemo } from "preact/hooks";
 import { useTitle } from "../../app/title.ts";
 import { QueryChart } from "../../chart/query-chart.tsx";
 import { QueryTimeline } from "../../chart/query-timeline.tsx";
+import { hubTimeMs } from "../../live/feed.ts";
+import { partlySimulated } from "../../query/known-gpus.ts";
 import type { Labels } from "../../query/columns.ts";
 import { useJson } from "../../query/use-fetch.ts";
 import { Empty } from "../../ui/banner.tsx";
@@ -34,7 +36,7 @@ export function JobDetails({ id }: { id: string }) {
       <p class="back">{back}</p>
       <h2 class="title">
         {summary.name} <span class="unit">{summary.key}</span>
-        {summary.simulated && <SimulatedMark />}
+        {summary.simulated && partlySimulated.value && <SimulatedMark />}
       </h2>
       <p class="verdict">{summary.verdict}</p>
       <Explain kind="job" id={summary.id} />
@@ -62,7 +64,7 @@ export function JobDetails({ id }: { id: string }) {
 function Facts({ summary, job, cost, currency, co2Grams }: JobResponse) {
   const { scheduler } = job;
   const facts: readonly (readonly [string, string | number | undefined])[] = [
-    ["State", formatState(summary.state)],
+    ["State", formatState(summary, hubTimeMs())],
     ["User", summary.user],
     ["Account", summary.account],
     ["Controller", summary.controller],
@@ -114,6 +116,7 @@ function Charts({ summary, job }: JobResponse) {
     [startMs, endMs],
   );
   const gpus = job.stretches.slice(0, MOST_GPUS);
+  const isOneHost = new Set(gpus.map(({ host }) => host)).size === 1;
   const who = matchersOf(gpus);
   const most = (selector: string): string => `(max_over_time(${selector}[$step]) or ${selector})`;
   const chart = {
@@ -133,7 +136,7 @@ function Charts({ summary, job }: JobResponse) {
           window={window}
           query={`max by (host,gpu,uuid) (${most(`gpu_utilization_ratio{${who}}`)}) >= bool 0.05`}
           row={(labels) => ({
-            label: nameOf(labels),
+            label: isOneHost ? `#${labels["gpu"] ?? ""}` : nameOf(labels),
             tip: `${nameOf(labels)}: utilisation of 5 % or more`,
             say: () => "working",
           })}
@@ -172,7 +175,7 @@ function Charts({ summary, job }: JobResponse) {
   );
 }
 
-const nameOf = ({ host = "", gpu = "" }: Labels): string => `${host} ${gpu}`;
+const nameOf = ({ host = "", gpu = "" }: Labels): string => `${host} #${gpu}`;
 
 const concerns = (gpus: readonly JobStretch[]) => {
   const own = new Set(gpus.map(({ host, uuid }) => `${host} ${uuid}`));

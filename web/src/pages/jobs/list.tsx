@@ -1,4 +1,6 @@
 /** Jobs as a table: who, what it held, how much of it was useful, and the verdict. */
+import { hubTimeMs } from "../../live/feed.ts";
+import { partlySimulated } from "../../query/known-gpus.ts";
 import type { FetchState } from "../../query/use-fetch.ts";
 import { Empty } from "../../ui/banner.tsx";
 import { Table, type TableColumn } from "../../ui/table.tsx";
@@ -6,7 +8,14 @@ import { Absent, Bar } from "../../ui/value.tsx";
 import { hrefOf } from "../../view-state/address.ts";
 import { formatInstant } from "../../view-state/range.ts";
 import type { JobsResponse, JobSummary } from "./api.ts";
-import { formatEnergy, formatGpuTime, formatState, stateLevel, usefulShare } from "./words.ts";
+import {
+  formatEnergy,
+  formatGpuTime,
+  formatKey,
+  formatState,
+  stateLevel,
+  usefulShare,
+} from "./words.ts";
 
 export function JobList({
   answer,
@@ -51,19 +60,21 @@ const columns: readonly TableColumn<JobSummary>[] = [
     key: "name",
     label: "Job",
     by: ({ name }) => name,
-    cell: ({ id, key, name, simulated }) => (
+    cell: (job) => (
       <>
-        <a href={hrefOf("jobs", { id })}>{name}</a> <span class="unit">{key}</span>
-        {simulated && <SimulatedMark />}
+        <a href={hrefOf("jobs", { id: job.id })}>{job.name}</a>{" "}
+        <span class="unit">{formatKey(job)}</span>
+        {job.simulated && partlySimulated.value && <SimulatedMark />}
       </>
     ),
+    rowTip: ({ key }) => key,
   },
   { key: "user", label: "User", by: ({ user }) => user, cell: ({ user }) => user ?? "–" },
   {
     key: "state",
     label: "State",
     by: ({ state }) => state,
-    cell: ({ state }) => <span class="word">{formatState(state)}</span>,
+    cell: (job) => <span class="word">{formatState(job, hubTimeMs())}</span>,
   },
   {
     key: "start",

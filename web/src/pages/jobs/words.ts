@@ -1,4 +1,5 @@
 /** Times, shares and energy of jobs as people read them. */
+import { formatAge } from "../../../../src/view/age.ts";
 import type { JobSummary } from "./api.ts";
 
 /** `45 s`, `12 min`, `3.2 h`, `5.1 d`: one unit, since sums of GPU time are compared and not added up by readers. */
@@ -26,7 +27,22 @@ export function usefulShare({
   return known > 0 ? usefulSeconds / known : undefined;
 }
 
-export const formatState = (state: string): string => state.replaceAll("_", " ");
+/** A job without a scheduler ends minutes after its processes: until then it is only not seen. */
+const SEEN_MS = 90_000;
+
+export function formatState({ state, kind, seenMs }: StatedJob, nowMs: number): string {
+  const unseenMs = nowMs - seenMs;
+  return state === "running" && kind !== "slurm" && unseenMs > SEEN_MS
+    ? `not seen for ${formatAge(unseenMs)}`
+    : state.replaceAll("_", " ");
+}
+type StatedJob = Pick<JobSummary, "state" | "kind" | "seenMs">;
+
+/** Where the job is named, as far as its name does not say it: the host of a process, the namespace of a pod. */
+export function formatKey({ key, name }: Pick<JobSummary, "key" | "name">): string {
+  const text = key.replace(/^[a-z]+:/, "");
+  return text.endsWith(`/${name}`) ? text.slice(0, -name.length - 1) : text === name ? "" : text;
+}
 
 /** A state that its owner should look at. */
 export function stateLevel(state: string): "warn" | "bad" | undefined {

@@ -91,7 +91,8 @@ function meaningOf({ text }: RunbookSection): string {
     .map((part) => part.text)
     .join("")
     .trim();
-  return /^.*?[.:](?=\s|$)/.exec(plain)?.[0] ?? plain;
+  const sentence = /^.*?\.(?=\s|$)/s.exec(plain)?.[0] ?? plain;
+  return sentence.replace(/^Information: (.)/, (_, first: string) => first.toUpperCase());
 }
 
 function Section({ section: { alert, text } }: { section: RunbookSection }) {

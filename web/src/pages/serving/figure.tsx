@@ -17,7 +17,9 @@ export function FigureValue({
 }) {
   const figure = replica.figures[name];
   if ("absent" in figure) return <NotKnown reason={figure.absent} />;
-  return <span class="value">{formatFigureOf(replica, name, currency)}</span>;
+  // The page separates thousands as everywhere, the terminal by commas.
+  const text = formatFigureOf(replica, name, currency).replaceAll(",", "\u202f");
+  return <span class="value">{text}</span>;
 }
 
 export const NotKnown = ({ reason }: { reason: string }) => (

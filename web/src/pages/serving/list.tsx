@@ -2,6 +2,7 @@
 import type { FigureName, Serving, ServingReplica } from "../../../../src/view/serving/figures.ts";
 import { figureSpecs } from "../../../../src/view/serving/figures.ts";
 import { formatGpus } from "../../../../src/view/serving/text.ts";
+import { Empty } from "../../ui/banner.tsx";
 import { Table, type TableColumn } from "../../ui/table.tsx";
 import { hrefWith } from "./address.ts";
 import { figureNumber, figureTip, FigureValue, NotKnown } from "./figure.tsx";
@@ -20,6 +21,7 @@ export function ServerList({ serving }: { serving: Serving }) {
         rows={replicas}
         rowKey={({ id }) => id}
         rowLevel={levelOf}
+        empty={<Empty title="No LLM server was scraped at this time." />}
       />
       {leftOut > 0 && <p class="unit">{leftOut} more servers are not shown.</p>}
     </>

@@ -7,6 +7,8 @@ import { Choice } from "./choice.tsx";
 import { ServerDetails } from "./details.tsx";
 import { NoServers } from "./empty.tsx";
 import { ServerList } from "./list.tsx";
+import { formatInstant } from "../../view-state/range.ts";
+import { range, timeWindow } from "../../view-state/time.ts";
 import "./serving.css";
 
 const firstTokenLimits = ["1s", "200ms", "500ms", "2s", "5s"] as const;
@@ -20,9 +22,13 @@ const serverId = new Param("id", optional, "push");
 const EVERY_MS = 5_000;
 
 export function Page() {
+  const { kind } = range.value;
+  // A range that is over is shown as it ended; every other up to the present.
+  const ended = kind === "between" ? new Date(timeWindow.value.toMs).toISOString() : undefined;
+  const time = ended === undefined ? "" : `&time=${ended}`;
   const { value, error } = useJson<Serving>(
-    `api/serving?window=${span.value}&ttft=${ttft.value}&itl=${itl.value}`,
-    EVERY_MS,
+    `api/serving?window=${span.value}&ttft=${ttft.value}&itl=${itl.value}${time}`,
+    ended === undefined ? EVERY_MS : undefined,
   );
   const id = serverId.value;
   const chosen = value?.replicas.find((replica) => replica.id === id);
@@ -34,13 +40,16 @@ export function Page() {
         {error.message}
       </Banner>
     );
-  if (value.replicas.length === 0 && id === undefined) return <NoServers />;
+  if (value.replicas.length === 0 && id === undefined && ended === undefined) return <NoServers />;
   return (
     <div class="serving">
       <div class="choices">
         <Choice label="First token within" param={ttft} options={firstTokenLimits} />
         <Choice label="Between tokens" param={itl} options={interTokenLimits} />
         <Choice label="Mean of" param={span} options={windows} />
+        {ended !== undefined && (
+          <span class="unit">up to {formatInstant(timeWindow.value.toMs)}</span>
+        )}
       </div>
       {error !== undefined && (
         <Banner level="warn" title="These numbers are not new.">

@@ -40,7 +40,7 @@ export function Machines({
         </Banner>
       )}
       <section aria-label="Agents">
-        <h2 class="section">Agents that push</h2>
+        <h2 class="section">Agents</h2>
         <Table
           caption="Agents"
           class="stacked"
@@ -62,7 +62,7 @@ export function Machines({
         />
       </section>
       <section aria-label="Targets">
-        <h2 class="section">Targets that are scraped</h2>
+        <h2 class="section">Scrape targets</h2>
         {inactive.map(({ scrapePool, reason }) => (
           <Banner key={scrapePool} level="warn" title={`The job ${scrapePool} is inactive.`}>
             {reason}
@@ -170,7 +170,7 @@ const agentColumns = (again: () => void): readonly TableColumn<ApiAgent>[] => [
   },
   {
     key: "spool",
-    label: "Waits there",
+    label: "Spooled",
     numeric: true,
     tip: "Frames in its spool that are not sent yet, and those it had to give up.",
     by: ({ spool }) => spool?.bytes,
@@ -242,7 +242,7 @@ const targetColumns: readonly TableColumn<ApiTarget>[] = [
   },
   {
     key: "took",
-    label: "Took",
+    label: "Duration",
     numeric: true,
     by: ({ lastScrapeDuration }) => lastScrapeDuration,
     cell: ({ lastScrapeDuration }) => seconds(lastScrapeDuration),

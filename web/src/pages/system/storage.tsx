@@ -68,12 +68,12 @@ export function Storage() {
       <section aria-label="History">
         <h2 class="section">History</h2>
         <dl class="facts">
-          <Fact name="Kept in">
+          <Fact name="Stored in">
             {elsewhere ? "an external engine, which reports its own size" : runtime?.CWD}
           </Fact>
           {!elsewhere && (
             <>
-              <Fact name="Kept for">{runtime?.storageRetention}</Fact>
+              <Fact name="Retention">{runtime?.storageRetention}</Fact>
               {runtime?.retentionRules?.map(({ match, retention, rollupRetention, series }) => (
                 <Fact key={match} name={match}>
                   {`${retention}, rollups ${rollupRetention} (${formatFixedPoint(series, 0)} series)`}
@@ -100,7 +100,7 @@ export function Storage() {
       <Sinks samples={own ?? []} />
       {tsdb !== undefined && !elsewhere && (
         <section aria-label="Cardinality">
-          <h2 class="section">What has most series</h2>
+          <h2 class="section">Highest cardinality</h2>
           <div class="two">
             <Counts
               name="Metric"
@@ -135,7 +135,7 @@ function Curves() {
         empty="The hub has not reported its own size in this range."
       />
       <QueryChart
-        title="Samples that come in, a second"
+        title="Samples received per second"
         family="utilization"
         unit="none"
         min={0}
@@ -147,7 +147,7 @@ function Curves() {
             label: ({ way }) => way ?? "samples",
           },
         ]}
-        empty="Nothing came in from outside in this range."
+        empty="Nothing was received in this range."
       />
     </div>
   );
@@ -181,8 +181,8 @@ const Counts = ({ caption, name, of, rows }: CountsProps) => (
 
 function Sinks({ samples }: { samples: readonly SelfMetricSample[] }) {
   return (
-    <section aria-label="Sent on">
-      <h2 class="section">Sent on to others</h2>
+    <section aria-label="Sinks">
+      <h2 class="section">Sinks</h2>
       <Table
         caption="Where samples are sent, and how far behind"
         class="stacked"
@@ -191,8 +191,9 @@ function Sinks({ samples }: { samples: readonly SelfMetricSample[] }) {
         rowKey={({ from, sink }) => `${from} ${sink}`}
         rowLevel={({ up, dropped }) => (up === 0 || dropped > 0 ? "warn" : undefined)}
         empty={
-          <Empty title="Nothing is sent on.">
-            <code>--to URL</code>, or <code>remote_write</code> in a file, hands everything on.
+          <Empty title="No sink.">
+            <code>--to URL</code>, or <code>remote_write</code> in a prometheus.yml, forwards
+            everything.
           </Empty>
         }
       />
@@ -222,7 +223,7 @@ const sinkColumns: readonly TableColumn<SinkStatus>[] = [
   },
   {
     key: "lag",
-    label: "Behind",
+    label: "Lag",
     numeric: true,
     by: ({ lagSeconds }) => lagSeconds,
     cell: ({ lagSeconds }) =>
@@ -230,7 +231,7 @@ const sinkColumns: readonly TableColumn<SinkStatus>[] = [
   },
   {
     key: "spool",
-    label: "Waits",
+    label: "Queued",
     numeric: true,
     by: ({ spoolBytes }) => spoolBytes,
     cell: ({ spoolBytes }) => (spoolBytes === undefined ? "" : formatReadable(spoolBytes, "bytes")),
@@ -244,7 +245,7 @@ const sinkColumns: readonly TableColumn<SinkStatus>[] = [
   },
   {
     key: "lost",
-    label: "Given up",
+    label: "Dropped",
     numeric: true,
     by: ({ dropped }) => dropped,
     cell: ({ dropped }) => formatFixedPoint(dropped, 0),
