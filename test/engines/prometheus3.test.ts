@@ -4,13 +4,14 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, type TestContext } from "vitest";
 
 import { orSkip } from "../../engines/cache.ts";
 import { startHub } from "../../engines/hub.ts";
 import { startPrometheus3 } from "../../engines/prometheus3.ts";
-import { askOf, differenceOf } from "./prometheus3-compare.ts";
+import { type ApiAnswer, askOf, differenceOf } from "./prometheus3-compare.ts";
 import { queries, samples } from "./prometheus3-queries.ts";
+import { randomQueries, randomSamples } from "./prometheus3-random.ts";
 import { readSamples, sendRequest, writeRequests } from "./prometheus3-samples.ts";
 
 const features = [
@@ -21,6 +22,37 @@ const features = [
 ];
 
 test("every function and operator answers as Prometheus 3, annotations included", async (context) => {
+  const { different, annotated } = await compare(context, samples, queries);
+  expect(different).toEqual([]);
+  expect(annotated).toBeGreaterThan(1_000);
+}, 600_000);
+
+/** Further seeds and more queries: `GPULSE_RANDOM_SEEDS=11,12 GPULSE_RANDOM_QUERIES=5000`. */
+const seeds = (process.env["GPULSE_RANDOM_SEEDS"] ?? "1,2").split(",").map(Number);
+const perSeed = Number(process.env["GPULSE_RANDOM_QUERIES"] ?? 1_000);
+
+for (const seed of seeds)
+  test(`random queries over random samples answer as Prometheus 3: seed ${seed}`, async (context) => {
+    const { different, annotated } = await compare(
+      context,
+      randomSamples(seed),
+      randomQueries(seed, perSeed),
+    );
+    expect(different).toEqual([]);
+    expect(annotated).toBeGreaterThan(perSeed / 10);
+  }, 600_000);
+
+interface Comparison {
+  readonly different: readonly string[];
+  /** Answers with warnings or infos. */
+  readonly annotated: number;
+}
+
+async function compare(
+  context: TestContext,
+  load: string,
+  asking: readonly string[],
+): Promise<Comparison> {
   const prometheus = await orSkip(
     context,
     startPrometheus3({
@@ -32,15 +64,15 @@ test("every function and operator answers as Prometheus 3, annotations included"
   const dataDir = await mkdtemp(path.join(tmpdir(), "gpulse-prometheus3-"));
   const hub = await startHub({ dataDir });
   try {
-    const startMs = Math.floor(Date.now() / 60_000) * 60_000 - 3_600_000;
-    for (const body of writeRequests(readSamples(samples), startMs))
+    const startMs = startOfLoad(Date.now());
+    for (const body of writeRequests(readSamples(load), startMs))
       await Promise.all([prometheus, hub].map(({ url }) => sendRequest(url, body)));
     const [ours, theirs] = [askOf(hub.url), askOf(prometheus.url)];
     const start = startMs / 1_000;
     const end = start + 590;
     const different: string[] = [];
     let annotated = 0;
-    for (const query of queries)
+    for (const query of asking)
       for (const asked of [
         { query, start, end },
         { query, start: start + 30, end, step: 40 },
@@ -48,13 +80,38 @@ test("every function and operator answers as Prometheus 3, annotations included"
         const [mine, wanted] = await Promise.all([ours(asked), theirs(asked)]);
         if (wanted.warnings !== undefined || wanted.infos !== undefined) annotated++;
         const difference = differenceOf(mine, wanted);
-        if (difference !== undefined) different.push(`${query}: ${difference.slice(0, 600)}`);
+        if (difference !== undefined && !hasTwoSamplesAtOnce(wanted))
+          different.push(`${query}: ${difference.slice(0, 600)}`);
       }
-    expect(different).toEqual([]);
-    expect(annotated).toBeGreaterThan(1_000);
+    return { different, annotated };
   } finally {
     await hub.stop();
     await prometheus.stop();
     await rm(dataDir, { recursive: true, force: true });
   }
-}, 600_000);
+}
+
+const blockMs = 2 * 3_600_000;
+
+/** About an hour ago. Prometheus begins new chunks at even hours and forgets there what it knows of counter resets. */
+function startOfLoad(nowMs: number): number {
+  const startMs = Math.floor(nowMs / 60_000) * 60_000 - 3_600_000;
+  const crosses = Math.floor(startMs / blockMs) !== Math.floor((startMs + 600_000) / blockMs);
+  return crosses ? startMs - 600_000 : startMs;
+}
+
+/** Series that lose their names may become one; Prometheus then gives a float and a histogram at the same instant. We refuse. */
+function hasTwoSamplesAtOnce({ data }: ApiAnswer): boolean {
+  const { result = [] } = (data ?? {}) as { readonly result?: unknown };
+  return (Array.isArray(result) ? (result as readonly BothKinds[]) : []).some(
+    ({ values = [], histograms = [] }) => {
+      const times = new Set(values.map(([time]) => time));
+      return histograms.some(([time]) => times.has(time));
+    },
+  );
+}
+
+interface BothKinds {
+  readonly values?: readonly (readonly [time: number, value: unknown])[];
+  readonly histograms?: readonly (readonly [time: number, value: unknown])[];
+}

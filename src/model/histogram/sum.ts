@@ -3,6 +3,7 @@ import {
   combinedHint,
   divide,
   multiply,
+  outsideZero,
   reachableThreshold,
   rebounded,
   withZeroBucket,
@@ -113,7 +114,7 @@ export class HistogramSum {
     }
     const schema = Math.min(this.#total.schema, term.schema);
     const fit = (one: Histogram): Histogram => toSchema(withZeroBucket(one, threshold), schema);
-    return [fit(this.#total), fit(this.#lost), fit(term)];
+    return [fit(this.#total), fit(this.#lost), outsideZero(fit(term))];
   }
 }
 
