@@ -1,5 +1,7 @@
 // Random loads of floats and native histograms, and random queries over them, the same for the same seed.
 
+import type { StartTimes } from "./prometheus3-samples.ts";
+
 type Random = () => number;
 
 /** Mulberry32: uniform in [0, 1). */
@@ -110,6 +112,36 @@ function randomLayout(random: Random, isWellFormed: boolean): (times: number) =>
     ` offset:${offset} buckets:[${scaled(positive, times)}]`;
 }
 
+/**
+ * Start times as senders give them, and as they should not: none, one for all samples, a restart now and then, that of a
+ * delta, one that overlaps the sample before, one that is not before its own sample.
+ */
+export function randomStarts(seed: number, startMs: number, gapMs: number): StartTimes {
+  const random = randomOf(seed ^ 0x57a7);
+  const known = new Map<number, readonly number[]>();
+  return (series, index) => {
+    let starts = known.get(series);
+    if (starts === undefined) {
+      const kind = random();
+      let current = startMs - 30_000 + below(random, 60_000);
+      starts = Array.from({ length: points + 1 }, (_, at) => {
+        const timeMs = startMs + at * gapMs;
+        const chance = random();
+        if (kind < 0.15) return 0;
+        if (kind < 0.3) return timeMs - gapMs;
+        if (chance < 0.05) return timeMs;
+        if (chance < 0.08) return timeMs + 1_000;
+        if (chance < 0.12) return 0;
+        if (chance < 0.18 && kind > 0.7) return timeMs - gapMs - 5_000;
+        if (chance < 0.28) current = timeMs - 1_000 - below(random, gapMs);
+        return current;
+      });
+      known.set(series, starts);
+    }
+    return starts[index] ?? 0;
+  };
+}
+
 export function randomQueries(seed: number, count: number): readonly string[] {
   const random = randomOf(seed);
   return Array.from({ length: count }, () => vector(random, 3));
@@ -123,6 +155,29 @@ function selector(random: Random): string {
   if (chance < 0.95) return `${name}{job=~"a|b"}`;
   return `{__name__=~"${name}|${pick(random, names)}"}`;
 }
+
+/** Everything that start times can change, and neighbours that they must not. */
+export const startTimeQueries: readonly string[] = [
+  ...names,
+  ...names.map((name) => `${name}_total`),
+].flatMap((name) => [
+  ...["rate", "increase", "irate", "resets", "delta", "changes"].flatMap((call) =>
+    ["16s", "47s", "2m", "4m", "20m"].map((long) => `${call}(${name}[${long}])`),
+  ),
+  `start_timestamp(${name})`,
+  `start_timestamp(${name} offset 1m)`,
+  `start_timestamp((${name}))`,
+  `start_timestamp(${name} + 1)`,
+  `timestamp(${name}) - start_timestamp(${name})`,
+  `rate(${name}[2m] offset 30s)`,
+  `increase(${name}[2m] @ end())`,
+  `resets(${name}[2m] anchored)`,
+  `increase(${name}[2m] anchored)`,
+  `rate(${name}[2m] smoothed)`,
+  `sum by (job) (rate(${name}[1m]))`,
+  `increase((${name})[2m:15s])`,
+  `max_over_time(rate(${name}[1m])[3m:15s])`,
+]);
 
 const shift = (random: Random): string =>
   random() < 0.85 ? "" : pick(random, [" offset 1m", " offset -30s", " @ end()", " @ start()"]);
@@ -180,7 +235,7 @@ function vector(random: Random, depth: number): string {
     const bool = isComparison && random() < 0.4 ? " bool" : "";
     return `sum by (job) (${inner()}) ${operator}${bool} on (job) sum by (job) (${inner()})`;
   }
-  if (chance < 0.98)
-    return `(${inner()}) ${pick(random, ["and", "or", "unless"])} on (job) (${inner()})`;
+  if (chance < 0.965) return `sum by (job) (${inner()}) or sum by (job) (${inner()})`;
+  if (chance < 0.98) return `(${inner()}) ${pick(random, ["and", "unless"])} on (job) (${inner()})`;
   return `-(${inner()})`;
 }

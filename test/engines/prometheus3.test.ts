@@ -9,10 +9,22 @@ import { expect, test, type TestContext } from "vitest";
 import { orSkip } from "../../engines/cache.ts";
 import { startHub } from "../../engines/hub.ts";
 import { startPrometheus3 } from "../../engines/prometheus3.ts";
-import { type ApiAnswer, askOf, differenceOf } from "./prometheus3-compare.ts";
+import { type ApiAnswer, type AskedQuery, askOf, differenceOf } from "./prometheus3-compare.ts";
 import { queries, samples } from "./prometheus3-queries.ts";
-import { randomQueries, randomSamples } from "./prometheus3-random.ts";
-import { readSamples, sendRequest, writeRequests } from "./prometheus3-samples.ts";
+import {
+  randomQueries,
+  randomSamples,
+  randomStarts,
+  startTimeQueries,
+} from "./prometheus3-random.ts";
+import {
+  gapMs,
+  otlpRequests,
+  readSamples,
+  sendOtlp,
+  sendRequest,
+  writeRequests,
+} from "./prometheus3-samples.ts";
 
 const features = [
   "promql-experimental-functions",
@@ -22,7 +34,7 @@ const features = [
 ];
 
 test("every function and operator answers as Prometheus 3, annotations included", async (context) => {
-  const { different, annotated } = await compare(context, samples, queries);
+  const { different, annotated } = await compare(context, { lines: samples }, queries);
   expect(different).toEqual([]);
   expect(annotated).toBeGreaterThan(1_000);
 }, 600_000);
@@ -35,12 +47,26 @@ for (const seed of seeds)
   test(`random queries over random samples answer as Prometheus 3: seed ${seed}`, async (context) => {
     const { different, annotated } = await compare(
       context,
-      randomSamples(seed),
+      { lines: randomSamples(seed) },
       randomQueries(seed, perSeed),
     );
     expect(different).toEqual([]);
     expect(annotated).toBeGreaterThan(perSeed / 10);
   }, 600_000);
+
+for (const seed of seeds)
+  test(`start times are used as Prometheus 3 uses them: seed ${seed}`, async (context) => {
+    const load = { lines: randomSamples(seed), startsSeed: seed };
+    const { different, annotated } = await compare(context, load, startTimeQueries);
+    expect(different).toEqual([]);
+    expect(annotated).toBeGreaterThan(20);
+  }, 600_000);
+
+interface Load {
+  readonly lines: string;
+  /** Samples carry random start times of this seed, which both store and use. */
+  readonly startsSeed?: number;
+}
 
 interface Comparison {
   readonly different: readonly string[];
@@ -50,23 +76,41 @@ interface Comparison {
 
 async function compare(
   context: TestContext,
-  load: string,
+  { lines, startsSeed }: Load,
   asking: readonly string[],
 ): Promise<Comparison> {
+  const startFeatures = startsSeed === undefined ? [] : ["st-storage", "use-start-timestamps"];
   const prometheus = await orSkip(
     context,
     startPrometheus3({
       config: {},
       logLevel: "warn",
-      args: [`--enable-feature=${features.join(",")}`],
+      args: [
+        `--enable-feature=${[...features, ...startFeatures].join(",")}`,
+        "--web.enable-otlp-receiver",
+      ],
     }),
   );
   const dataDir = await mkdtemp(path.join(tmpdir(), "gpulse-prometheus3-"));
-  const hub = await startHub({ dataDir });
+  const hub = await startHub({
+    dataDir,
+    args: startFeatures.length === 0 ? [] : [`--enable-feature=${startFeatures.join(",")}`],
+  });
   try {
     const startMs = startOfLoad(Date.now());
-    for (const body of writeRequests(readSamples(load), startMs))
-      await Promise.all([prometheus, hub].map(({ url }) => sendRequest(url, body)));
+    const series = readSamples(lines);
+    const send = async <Body>(
+      bodies: Iterable<Body>,
+      to: (url: string, body: Body) => Promise<void>,
+    ): Promise<void> => {
+      for (const body of bodies)
+        await Promise.all([prometheus, hub].map(({ url }) => to(url, body)));
+    };
+    if (startsSeed === undefined) await send(writeRequests(series, startMs), sendRequest);
+    else {
+      const starts = randomStarts(startsSeed, startMs, gapMs);
+      await send(otlpRequests(series, startMs, starts), sendOtlp);
+    }
     const [ours, theirs] = [askOf(hub.url), askOf(prometheus.url)];
     const start = startMs / 1_000;
     const end = start + 590;
@@ -80,7 +124,7 @@ async function compare(
         const [mine, wanted] = await Promise.all([ours(asked), theirs(asked)]);
         if (wanted.warnings !== undefined || wanted.infos !== undefined) annotated++;
         const difference = differenceOf(mine, wanted);
-        if (difference !== undefined && !hasTwoSamplesAtOnce(wanted))
+        if (difference !== undefined && !isIntended(asked, mine, wanted))
           different.push(`${query}: ${difference.slice(0, 600)}`);
       }
     return { different, annotated };
@@ -100,18 +144,27 @@ function startOfLoad(nowMs: number): number {
   return crosses ? startMs - 600_000 : startMs;
 }
 
-/** Series that lose their names may become one; Prometheus then gives a float and a histogram at the same instant. We refuse. */
-function hasTwoSamplesAtOnce({ data }: ApiAnswer): boolean {
-  const { result = [] } = (data ?? {}) as { readonly result?: unknown };
-  return (Array.isArray(result) ? (result as readonly BothKinds[]) : []).some(
-    ({ values = [], histograms = [] }) => {
-      const times = new Set(values.map(([time]) => time));
-      return histograms.some(([time]) => times.has(time));
-    },
+/**
+ * What we do otherwise on purpose. Series that lose their names may become one: Prometheus then holds a float and a histogram
+ * at the same instant, shows both of a range and the histogram of an instant; we refuse. Under `histogram_count`, `_sum` and
+ * `_avg` it does not decode buckets and therefore sees other counter resets and no bounds; our warnings are those of the
+ * samples themselves.
+ */
+function isIntended({ query }: AskedQuery, ours: ApiAnswer, theirs: ApiAnswer): boolean {
+  if (ours.error?.includes("same labelset") === true && theirs.error === undefined)
+    return query.includes("{__name__=~") && hasHistograms(theirs);
+  const plain = (answer: ApiAnswer): ApiAnswer => ({
+    ...answer,
+    warnings: answer.warnings?.filter((text) => !text.includes("conflicting counter resets")) ?? [],
+    infos: answer.infos?.filter((text) => !text.includes("custom buckets were reconciled")) ?? [],
+  });
+  return (
+    /histogram_(?:count|sum|avg)\(/.test(query) &&
+    differenceOf(plain(ours), plain(theirs)) === undefined
   );
 }
 
-interface BothKinds {
-  readonly values?: readonly (readonly [time: number, value: unknown])[];
-  readonly histograms?: readonly (readonly [time: number, value: unknown])[];
+function hasHistograms({ data }: ApiAnswer): boolean {
+  const { result } = (data ?? {}) as { readonly result?: readonly object[] };
+  return result?.some((one) => "histogram" in one || "histograms" in one) === true;
 }

@@ -8,14 +8,7 @@ import {
   rebounded,
   withZeroBucket,
 } from "./arithmetic.ts";
-import {
-  type Buckets,
-  compact,
-  equalNumbers,
-  type Histogram,
-  isCustom,
-  toSchema,
-} from "./histogram.ts";
+import { type Buckets, equalNumbers, type Histogram, isCustom, toSchema } from "./histogram.ts";
 
 export class HistogramSum {
   #total: Histogram;
@@ -30,7 +23,7 @@ export class HistogramSum {
 
   constructor(first: Histogram) {
     this.#total = first;
-    this.#lost = multiply(first, 0);
+    this.#lost = eachNumber(first, first, () => 0);
     this.#hints.add(first.resetHint);
   }
 
@@ -70,14 +63,12 @@ export class HistogramSum {
   }
 
   total(): Histogram {
-    return compact(eachNumber(this.#total, this.#lost, (total, lost) => total + lost));
+    return eachNumber(this.#total, this.#lost, (total, lost) => total + lost);
   }
 
   mean(): Histogram {
     const terms = this.#isMean ? 1 : this.#terms;
-    return compact(
-      eachNumber(this.#total, this.#lost, (total, lost) => total / terms + lost / terms),
-    );
+    return eachNumber(this.#total, this.#lost, (total, lost) => total / terms + lost / terms);
   }
 
   #add(term: Histogram, put: (total: Histogram, lost: Histogram) => void): boolean {

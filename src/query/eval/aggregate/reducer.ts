@@ -1,5 +1,6 @@
 /** Aggregations that take one series after the other and need none of them again: sum, avg, min, max, count, group. */
 import type { AggregateOp } from "../../ast.ts";
+import { compact } from "../../../model/histogram/histogram.ts";
 import { HistogramSum } from "../../../model/histogram/sum.ts";
 import { metricName } from "../../labels.ts";
 import { lostIn, MeanColumn } from "../arithmetic.ts";
@@ -71,7 +72,7 @@ class HistogramTotals {
         continue;
       }
       if (sum.resetCollision) annotations.resetCollision("aggregation", span);
-      putHistogram(this.#out, step, this.#isMean ? sum.mean() : sum.total());
+      putHistogram(this.#out, step, compact(this.#isMean ? sum.mean() : sum.total()));
     }
   }
 }
