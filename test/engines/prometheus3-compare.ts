@@ -38,9 +38,11 @@ export function differenceOf(ours: ApiAnswer, theirs: ApiAnswer): string | undef
   if (ours.status !== theirs.status || error !== wantedError)
     return `${ours.status} ${error} instead of ${theirs.status} ${wantedError}`;
   const [mine, wanted] = [inOrder(ours.data), inOrder(theirs.data)];
-  const [path, got, want] = firstDifference(mine, wanted) ?? [];
-  if (path !== undefined)
-    return `at ${path}: ${JSON.stringify(got)} instead of ${JSON.stringify(want)}`;
+  const difference = firstDifference(mine, wanted);
+  if (difference !== undefined) {
+    const [path, own, other] = difference;
+    return `at ${path}: ${JSON.stringify(own)} instead of ${JSON.stringify(other)}`;
+  }
   for (const kind of ["warnings", "infos"] as const) {
     const [got, want] = [annotationsOf(ours[kind]), annotationsOf(theirs[kind])];
     if (got !== want) return `${kind} ${got} instead of ${want}`;

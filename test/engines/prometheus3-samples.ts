@@ -3,7 +3,12 @@
 import type { InputPoint } from "../../src/alerting/unit-tests/points.ts";
 import { ProtoWriter } from "../../src/formats/protobuf/writer.ts";
 import { compressSnappy } from "../../src/formats/snappy/compress.ts";
-import type { Buckets, Histogram, ResetHint } from "../../src/model/histogram/histogram.ts";
+import {
+  type Buckets,
+  type Histogram,
+  isCustom,
+  type ResetHint,
+} from "../../src/model/histogram/histogram.ts";
 import {
   putDouble,
   putHistogram,
@@ -97,7 +102,7 @@ export function* otlpRequests(
     const metrics = series.flatMap(({ labels, points }, number): object[] => {
       const point = points[index];
       const name = labels.find(([label]) => label === "__name__")?.[1];
-      if (point === undefined || point.histogram?.bounds.length) return [];
+      if (point === undefined || isCustom(point.histogram ?? { schema: 0 })) return [];
       const dataPoint = {
         attributes: labels.flatMap(([key, value]) =>
           key === "__name__" ? [] : [{ key, value: { stringValue: value } }],
