@@ -39,6 +39,8 @@ export interface StorageOptions {
   readonly budgets?: MemoryBudgets;
   /** Threads for large queries; none where absent. */
   readonly queryWorkers?: number;
+  /** PromQL uses start times of samples; not where absent. */
+  readonly usesStartTimes?: boolean;
   /** Exemplars held; none where absent. */
   readonly maxExemplars?: number;
   readonly log: Log;
@@ -103,7 +105,7 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
   const memory = budgets && queryMemoryOf(budgets);
   const store = await openStore({
     dir,
-    engine: createEngine({ memory }),
+    engine: createEngine({ memory, usesStartTimes: options.usesStartTimes }),
     retentionMs,
     rollupRetentionMs: options.rollupRetentionMs,
     retentionRules: options.retentionRules,

@@ -1,4 +1,5 @@
 /** Self-metrics of the process, its sources and sinks, and of a pipe. */
+import { openMetricsFloat } from "../formats/exposition/open-metrics-float.ts";
 import type { Histogram } from "../model/histogram/histogram.ts";
 import { buildCommit } from "../base/build-info.ts";
 import { self } from "../model/catalogue/index.ts";
@@ -119,10 +120,10 @@ function putRuntime(put: PutMetric, { lag, gc, ...heap }: RuntimeFacts): void {
   put(self.heapLimit, heap.heapLimitBytes);
   put(self.external, heap.externalBytes);
   for (const { kind, buckets, count, sumSeconds } of gc) {
-    const bounds = (self.gcDuration.buckets ?? []).map(String);
-    [...bounds, "+Inf"].forEach((le, at) =>
-      put(self.gcDuration, buckets[at] ?? count, { kind, le }, "_bucket"),
-    );
+    [...(self.gcDuration.buckets ?? []), Infinity].forEach((bound, at) => {
+      const le = openMetricsFloat(bound);
+      put(self.gcDuration, buckets[at] ?? count, { kind, le }, "_bucket");
+    });
     put(self.gcDuration, sumSeconds, { kind }, "_sum");
     put(self.gcDuration, count, { kind }, "_count");
   }

@@ -191,6 +191,32 @@ test("equal sentences are listed once, at the position of the last; counted ones
   expect(await ask(`${quantile} + ${quantile}`)).toEqual(["1:25"]);
 });
 
+test("of an expression and one within it, the outer one is the last to raise a sentence", async () => {
+  const layouts = new MemoryStore();
+  const kinds = { a: [small, small], b: [customA, customA], c: [small, customA] };
+  for (const [job, points] of Object.entries(kinds))
+    points.forEach((point, index) => {
+      const histogram = readHistogram(`{{${point}}}`);
+      layouts.appendHistogram(labelSet({ __name__: "m", job }), index * 15_000, histogram);
+    });
+  const { warnings } = await createEngine().instant("sum(avg_over_time(m[1m]))", 15_000, layouts);
+  expect(warnings).toEqual([
+    'PromQL warning: vector contains a mix of histograms with exponential and custom buckets schemas for metric name "m" (1:5)',
+  ]);
+});
+
+test("a float that comes first ends the look at the histograms of its group", async () => {
+  const mixed = new MemoryStore();
+  const ofJob = (job: string) => labelSet({ __name__: "m", job });
+  mixed.append(ofJob("a"), 0, 1);
+  mixed.appendHistogram(ofJob("b"), 0, readHistogram(`{{${small}}}`));
+  mixed.appendHistogram(ofJob("c"), 0, readHistogram(`{{${customA}}}`));
+  const { warnings } = await createEngine().instant("sum(m)", 0, mixed);
+  expect(warnings).toEqual([
+    "PromQL warning: encountered a mix of histograms and floats for aggregation (1:5)",
+  ]);
+});
+
 test("a response lists ten annotations of each kind, and how many more there are", () => {
   const texts = Array.from({ length: 13 }, (_, index) => `w${index}`);
   expect(JSON.parse(`{"data":1${notes(texts, texts.slice(0, 10))}}`)).toEqual({

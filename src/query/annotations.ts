@@ -22,6 +22,7 @@ export type HistogramOperation = "addition" | "subtraction" | "aggregation";
 export class Annotations {
   private readonly spans = new Map<string, Span>();
   private readonly forced = new Map<string, ForcedMonotonicityInfo>();
+  private readonly overlaps = new Map<string, number>();
   /** What the store could not read, and what it read instead of samples; it belongs to no place in the query. */
   private readonly storeWarnings = new Set<string>();
   private readonly storeInfos = new Set<string>();
@@ -32,11 +33,18 @@ export class Annotations {
   }
 
   warn(sentence: string, span: Span): void {
-    this.spans.set(`PromQL warning: ${sentence}`, span);
+    this.#raise(`PromQL warning: ${sentence}`, span);
   }
 
   info(sentence: string, span: Span): void {
-    this.spans.set(`PromQL info: ${sentence}`, span);
+    this.#raise(`PromQL info: ${sentence}`, span);
+  }
+
+  /** Inner expressions are over before outer ones raise theirs, also where they are evaluated series by series. */
+  #raise(sentence: string, span: Span): void {
+    const before = this.spans.get(sentence);
+    const isInner = before !== undefined && before.start <= span.start && span.end <= before.end;
+    if (!isInner) this.spans.set(sentence, span);
   }
 
   invalidQuantile(quantile: number, span: Span): void {
@@ -105,6 +113,13 @@ export class Annotations {
     this.info(`input to ${name} has NaN observations, ${effect}${forMetric(metric)}`, span);
   }
 
+  /** A sample says that it started before the sample before it was taken. */
+  startOverlap(metric: string, span: Span): void {
+    const sentence = `PromQL warning: sample has start time that overlaps with previous sample timestamp for metric ${quote(metric)}`;
+    if (!this.overlaps.has(sentence)) this.spans.set(sentence, span);
+    this.overlaps.set(sentence, (this.overlaps.get(sentence) ?? 0) + 1);
+  }
+
   forcedMonotonic(metric: string, span: Span, seen: Omit<ForcedMonotonicityInfo, "count">): void {
     const docs =
       "https://prometheus.io/docs/prometheus/latest/querying/functions/#histogram_quantile";
@@ -129,7 +144,9 @@ export class Annotations {
     const infos = [...this.storeInfos];
     for (const [sentence, span] of this.spans) {
       const forced = this.forced.get(sentence);
-      const detail = forced === undefined ? "" : describe(forced);
+      const overlaps = this.overlaps.get(sentence) ?? 0;
+      const occurrences = overlaps > 1 ? ` (${overlaps} occurrences)` : "";
+      const detail = forced === undefined ? occurrences : describe(forced);
       const target = sentence.startsWith("PromQL info") ? infos : warnings;
       target.push(`${sentence}${detail} (${position(query, span.start)})`);
     }

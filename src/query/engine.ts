@@ -35,6 +35,8 @@ export interface EngineOptions {
   /** Names go when the whole query is done, not function by function. */
   readonly delayedNameRemoval?: boolean | undefined;
   readonly typeAndUnitLabels?: boolean | undefined;
+  /** Counter resets also follow from start times: Prometheus's feature flag `use-start-timestamps`. */
+  readonly usesStartTimes?: boolean | undefined;
   readonly nowMs?: (() => number) | undefined;
 }
 
@@ -120,6 +122,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
     samples: admission.samples,
     delayedNameRemoval: options.delayedNameRemoval ?? true,
     typeAndUnitLabels: options.typeAndUnitLabels ?? false,
+    usesStartTimes: options.usesStartTimes ?? false,
     defaultSubqueryStepMs: options.defaultSubqueryStepMs ?? minute,
     maxSubqueryDepth: options.maxSubqueryDepth ?? 10,
     nowMs: options.nowMs ?? (() => performance.now()),

@@ -32,8 +32,8 @@ test("a native histogram goes on as a classic one", () => {
   expect(linesOf(frames[0])).toEqual([
     "latency_seconds_bucket -0.5 = 3",
     "latency_seconds_bucket 0.001 = 4",
-    "latency_seconds_bucket 1 = 5",
-    "latency_seconds_bucket 2 = 7",
+    "latency_seconds_bucket 1.0 = 5",
+    "latency_seconds_bucket 2.0 = 7",
     "latency_seconds_bucket +Inf = 7",
     "latency_seconds_sum = 9.5",
     "latency_seconds_count = 7",
@@ -44,8 +44,8 @@ test("custom buckets keep their bounds, also those that are empty", () => {
   const given = "{{schema:-53 count:3 sum:2 custom_values:[0.5 1 5] buckets:[2 0 0 1]}}";
   expect(linesOf(frameOf(new SampleFrames(), 1, given).frames[0])).toEqual([
     "latency_seconds_bucket 0.5 = 2",
-    "latency_seconds_bucket 1 = 2",
-    "latency_seconds_bucket 5 = 2",
+    "latency_seconds_bucket 1.0 = 2",
+    "latency_seconds_bucket 5.0 = 2",
     "latency_seconds_bucket +Inf = 3",
     "latency_seconds_sum = 2",
     "latency_seconds_count = 3",
@@ -56,15 +56,15 @@ test("a bound stays while the resolution does, and ends with it", () => {
   const frames = new SampleFrames();
   frameOf(frames, 1, "{{schema:0 count:1 sum:1 offset:2 buckets:[1]}}");
   expect(linesOf(frameOf(frames, 2, "{{schema:0 count:3 sum:2 buckets:[3]}}").frames[0])).toEqual([
-    "latency_seconds_bucket 1 = 3",
-    "latency_seconds_bucket 4 = 3",
+    "latency_seconds_bucket 1.0 = 3",
+    "latency_seconds_bucket 4.0 = 3",
     "latency_seconds_bucket +Inf = 3",
     "latency_seconds_sum = 2",
     "latency_seconds_count = 3",
   ]);
   expect(
     linesOf(frameOf(frames, 3, "{{schema:-1 count:3 sum:2 buckets:[3]}}").frames[0]),
-  ).toContain("latency_seconds_bucket 4 = ended");
+  ).toContain("latency_seconds_bucket 4.0 = ended");
 });
 
 test("finer buckets are merged to four for each doubling", () => {
@@ -79,7 +79,7 @@ test("the end of a native series ends its classic ones; a number of the same nam
   expect(linesOf(frameOf(frames, 1, 5).frames[0])).toEqual(["latency_seconds = 5"]);
   frameOf(frames, 2, "{{schema:0 count:1 sum:1 buckets:[1]}}");
   expect(linesOf(frameOf(frames, 3, "stale").frames[0])).toEqual([
-    "latency_seconds_bucket 1 = ended",
+    "latency_seconds_bucket 1.0 = ended",
     "latency_seconds_bucket +Inf = ended",
     "latency_seconds_sum = ended",
     "latency_seconds_count = ended",

@@ -3,7 +3,7 @@
  * whichever program collected it; any other is a plain number with its own labels. A stale marker ends a series; it is no value.
  */
 import { resolveMetric } from "../formats/message/schema.ts";
-import { formatValue } from "../formats/prometheus/page.ts";
+import { openMetricsFloat } from "../formats/exposition/open-metrics-float.ts";
 import { ClassicBounds, type ClassicHistogram } from "../formats/samples/classic.ts";
 import { histogramAt, type SampleBatch, wordsOf } from "../formats/samples/batch.ts";
 import { readLabelBlock } from "../formats/samples/labels.ts";
@@ -143,7 +143,7 @@ export class SampleFrames {
     const labels =
       bound === undefined
         ? series.labels
-        : [...series.labels, ["le", formatValue(bound)] as const].sort(([a], [b]) =>
+        : [...series.labels, ["le", openMetricsFloat(bound)] as const].sort(([a], [b]) =>
             a < b ? -1 : 1,
           );
     const made: Series = { ...named, labels };

@@ -38,7 +38,11 @@ export function differenceOf(ours: ApiAnswer, theirs: ApiAnswer): string | undef
   if (ours.status !== theirs.status || error !== wantedError)
     return `${ours.status} ${error} instead of ${theirs.status} ${wantedError}`;
   const [mine, wanted] = [inOrder(ours.data), inOrder(theirs.data)];
-  if (!isSame(mine, wanted)) return `${JSON.stringify(mine)} instead of ${JSON.stringify(wanted)}`;
+  const difference = firstDifference(mine, wanted);
+  if (difference !== undefined) {
+    const [path, own, other] = difference;
+    return `at ${path}: ${JSON.stringify(own)} instead of ${JSON.stringify(other)}`;
+  }
   for (const kind of ["warnings", "infos"] as const) {
     const [got, want] = [annotationsOf(ours[kind]), annotationsOf(theirs[kind])];
     if (got !== want) return `${kind} ${got} instead of ${want}`;
@@ -75,19 +79,24 @@ function inOrder(data: unknown): unknown {
 const keyOf = ({ metric = {} }: ApiSeries): string =>
   JSON.stringify(Object.entries(metric).sort(([a], [b]) => (a < b ? -1 : 1)));
 
+type Difference = readonly [path: string, ours: unknown, theirs: unknown];
+
 /** Numbers to the eleventh digit: logarithms and powers of Go and JavaScript differ in the last. */
-function isSame(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (typeof a === "string" && typeof b === "string") return isClose(a, b);
-  if (Array.isArray(a) && Array.isArray(b))
-    return a.length === b.length && a.every((one, at) => isSame(one, b[at]));
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+function firstDifference(a: unknown, b: unknown, path = ""): Difference | undefined {
+  if (a === b || (typeof a === "string" && typeof b === "string" && isClose(a, b)))
+    return undefined;
+  if (!isTree(a) || !isTree(b) || Array.isArray(a) !== Array.isArray(b)) return [path, a, b];
   const [left, right] = [Object.entries(a), new Map(Object.entries(b))];
-  return (
-    left.length === right.size &&
-    left.every(([name, value]) => right.has(name) && isSame(value, right.get(name)))
-  );
+  if (left.length !== right.size) return [path, a, b];
+  for (const [name, value] of left) {
+    if (!right.has(name)) return [path, a, b];
+    const found = firstDifference(value, right.get(name), `${path}/${name}`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
+
+const isTree = (value: unknown): value is object => typeof value === "object" && value !== null;
 
 function isClose(a: string, b: string): boolean {
   if (a.trim() === "" || b.trim() === "") return false;

@@ -3,7 +3,12 @@
 import type { InputPoint } from "../../src/alerting/unit-tests/points.ts";
 import { ProtoWriter } from "../../src/formats/protobuf/writer.ts";
 import { compressSnappy } from "../../src/formats/snappy/compress.ts";
-import type { ResetHint } from "../../src/model/histogram/histogram.ts";
+import {
+  type Buckets,
+  type Histogram,
+  isCustom,
+  type ResetHint,
+} from "../../src/model/histogram/histogram.ts";
 import {
   putDouble,
   putHistogram,
@@ -78,6 +83,84 @@ function putPoint(
     putVarint(writer, 15, timeMs);
     for (const bound of histogram.bounds) putDouble(writer, 16, bound);
   });
+}
+
+/** Start times: `startMs(series, index)` is that of a sample, 0 for unknown. */
+export type StartTimes = (series: number, index: number) => number;
+
+/**
+ * The same in OTLP, by which Prometheus stores the start time of each sample: floats as sums, exponential histograms. Those
+ * with custom buckets, and gaps, are left out.
+ */
+export function* otlpRequests(
+  series: readonly SeriesLine[],
+  startMs: number,
+  starts: StartTimes,
+): Generator<string, void> {
+  const length = Math.max(...series.map(({ points }) => points.length));
+  for (let index = 0; index < length; index++) {
+    const metrics = series.flatMap(({ labels, points }, number): object[] => {
+      const point = points[index];
+      const name = labels.find(([label]) => label === "__name__")?.[1];
+      if (point === undefined || isCustom(point.histogram ?? { schema: 0 })) return [];
+      const dataPoint = {
+        attributes: labels.flatMap(([key, value]) =>
+          key === "__name__" ? [] : [{ key, value: { stringValue: value } }],
+        ),
+        startTimeUnixNano: `${starts(number, index)}000000`,
+        timeUnixNano: `${startMs + index * gapMs}000000`,
+        ...(point.stale && { flags: 1 }),
+      };
+      const kind = { aggregationTemporality: 2, isMonotonic: true };
+      return point.histogram === undefined
+        ? [
+            {
+              name,
+              sum: {
+                ...kind,
+                dataPoints: [{ ...dataPoint, asDouble: point.stale ? 0 : point.value }],
+              },
+            },
+          ]
+        : [
+            {
+              name,
+              exponentialHistogram: {
+                ...kind,
+                dataPoints: [{ ...dataPoint, ...exponential(point.histogram) }],
+              },
+            },
+          ];
+    });
+    yield JSON.stringify({ resourceMetrics: [{ scopeMetrics: [{ metrics }] }] });
+  }
+}
+
+function exponential({ schema, positive, negative, ...rest }: Histogram): object {
+  const side = ({ indexes, counts }: Buckets): object => {
+    const [first = 1, last = 0] = [indexes.at(0), indexes.at(-1)];
+    const bucketCounts = Array.from({ length: last - first + 1 }, () => "0");
+    indexes.forEach((at, place) => (bucketCounts[at - first] = String(counts[place])));
+    // OTLP counts buckets by their lower bound.
+    return { offset: first - 1, bucketCounts };
+  };
+  return {
+    scale: schema,
+    count: String(rest.count),
+    sum: rest.sum,
+    zeroCount: String(rest.zeroCount),
+    // What Prometheus assumes for all of them.
+    zeroThreshold: 1e-128,
+    positive: side(positive),
+    negative: side(negative),
+  };
+}
+
+export async function sendOtlp(url: string, body: string): Promise<void> {
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(`${url}/api/v1/otlp/v1/metrics`, { method: "POST", headers, body });
+  const answer = await response.text();
+  if (!response.ok) throw new Error(`${url} refused: ${response.status} ${answer}`);
 }
 
 /** Sends it as an agent would. */

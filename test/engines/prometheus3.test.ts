@@ -4,14 +4,27 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, type TestContext } from "vitest";
 
 import { orSkip } from "../../engines/cache.ts";
 import { startHub } from "../../engines/hub.ts";
 import { startPrometheus3 } from "../../engines/prometheus3.ts";
-import { askOf, differenceOf } from "./prometheus3-compare.ts";
+import { type ApiAnswer, type AskedQuery, askOf, differenceOf } from "./prometheus3-compare.ts";
 import { queries, samples } from "./prometheus3-queries.ts";
-import { readSamples, sendRequest, writeRequests } from "./prometheus3-samples.ts";
+import {
+  randomQueries,
+  randomSamples,
+  randomStarts,
+  startTimeQueries,
+} from "./prometheus3-random.ts";
+import {
+  gapMs,
+  otlpRequests,
+  readSamples,
+  sendOtlp,
+  sendRequest,
+  writeRequests,
+} from "./prometheus3-samples.ts";
 
 const features = [
   "promql-experimental-functions",
@@ -21,26 +34,89 @@ const features = [
 ];
 
 test("every function and operator answers as Prometheus 3, annotations included", async (context) => {
+  const { different, annotated } = await compare(context, { lines: samples }, queries);
+  expect(different).toEqual([]);
+  expect(annotated).toBeGreaterThan(1_000);
+}, 600_000);
+
+/** Further seeds and more queries: `GPULSE_RANDOM_SEEDS=11,12 GPULSE_RANDOM_QUERIES=5000`. */
+const seeds = (process.env["GPULSE_RANDOM_SEEDS"] ?? "1,2").split(",").map(Number);
+const perSeed = Number(process.env["GPULSE_RANDOM_QUERIES"] ?? 1_000);
+
+for (const seed of seeds)
+  test(`random queries over random samples answer as Prometheus 3: seed ${seed}`, async (context) => {
+    const { different, annotated } = await compare(
+      context,
+      { lines: randomSamples(seed) },
+      randomQueries(seed, perSeed),
+    );
+    expect(different).toEqual([]);
+    expect(annotated).toBeGreaterThan(perSeed / 10);
+  }, 600_000);
+
+for (const seed of seeds)
+  test(`start times are used as Prometheus 3 uses them: seed ${seed}`, async (context) => {
+    const load = { lines: randomSamples(seed), startsSeed: seed };
+    const { different, annotated } = await compare(context, load, startTimeQueries);
+    expect(different).toEqual([]);
+    expect(annotated).toBeGreaterThan(20);
+  }, 600_000);
+
+interface Load {
+  readonly lines: string;
+  /** Samples carry random start times of this seed, which both store and use. */
+  readonly startsSeed?: number;
+}
+
+interface Comparison {
+  readonly different: readonly string[];
+  /** Answers with warnings or infos. */
+  readonly annotated: number;
+}
+
+async function compare(
+  context: TestContext,
+  { lines, startsSeed }: Load,
+  asking: readonly string[],
+): Promise<Comparison> {
+  const startFeatures = startsSeed === undefined ? [] : ["st-storage", "use-start-timestamps"];
   const prometheus = await orSkip(
     context,
     startPrometheus3({
       config: {},
       logLevel: "warn",
-      args: [`--enable-feature=${features.join(",")}`],
+      args: [
+        `--enable-feature=${[...features, ...startFeatures].join(",")}`,
+        "--web.enable-otlp-receiver",
+      ],
     }),
   );
   const dataDir = await mkdtemp(path.join(tmpdir(), "gpulse-prometheus3-"));
-  const hub = await startHub({ dataDir });
+  const hub = await startHub({
+    dataDir,
+    args: startFeatures.length === 0 ? [] : [`--enable-feature=${startFeatures.join(",")}`],
+  });
   try {
-    const startMs = Math.floor(Date.now() / 60_000) * 60_000 - 3_600_000;
-    for (const body of writeRequests(readSamples(samples), startMs))
-      await Promise.all([prometheus, hub].map(({ url }) => sendRequest(url, body)));
+    const startMs = startOfLoad(Date.now());
+    const series = readSamples(lines);
+    const send = async <Body>(
+      bodies: Iterable<Body>,
+      to: (url: string, body: Body) => Promise<void>,
+    ): Promise<void> => {
+      for (const body of bodies)
+        await Promise.all([prometheus, hub].map(({ url }) => to(url, body)));
+    };
+    if (startsSeed === undefined) await send(writeRequests(series, startMs), sendRequest);
+    else {
+      const starts = randomStarts(startsSeed, startMs, gapMs);
+      await send(otlpRequests(series, startMs, starts), sendOtlp);
+    }
     const [ours, theirs] = [askOf(hub.url), askOf(prometheus.url)];
     const start = startMs / 1_000;
     const end = start + 590;
     const different: string[] = [];
     let annotated = 0;
-    for (const query of queries)
+    for (const query of asking)
       for (const asked of [
         { query, start, end },
         { query, start: start + 30, end, step: 40 },
@@ -48,13 +124,47 @@ test("every function and operator answers as Prometheus 3, annotations included"
         const [mine, wanted] = await Promise.all([ours(asked), theirs(asked)]);
         if (wanted.warnings !== undefined || wanted.infos !== undefined) annotated++;
         const difference = differenceOf(mine, wanted);
-        if (difference !== undefined) different.push(`${query}: ${difference.slice(0, 600)}`);
+        if (difference !== undefined && !isIntended(asked, mine, wanted))
+          different.push(`${query}: ${difference.slice(0, 600)}`);
       }
-    expect(different).toEqual([]);
-    expect(annotated).toBeGreaterThan(1_000);
+    return { different, annotated };
   } finally {
     await hub.stop();
     await prometheus.stop();
     await rm(dataDir, { recursive: true, force: true });
   }
-}, 600_000);
+}
+
+const blockMs = 2 * 3_600_000;
+
+/** About an hour ago. Prometheus begins new chunks at even hours and forgets there what it knows of counter resets. */
+function startOfLoad(nowMs: number): number {
+  const startMs = Math.floor(nowMs / 60_000) * 60_000 - 3_600_000;
+  const crosses = Math.floor(startMs / blockMs) !== Math.floor((startMs + 600_000) / blockMs);
+  return crosses ? startMs - 600_000 : startMs;
+}
+
+/**
+ * What we do otherwise on purpose. Series that lose their names may become one: Prometheus then holds a float and a histogram
+ * at the same instant, shows both of a range and the histogram of an instant; we refuse. Under `histogram_count`, `_sum` and
+ * `_avg` it does not decode buckets and therefore sees other counter resets and no bounds; our warnings are those of the
+ * samples themselves.
+ */
+function isIntended({ query }: AskedQuery, ours: ApiAnswer, theirs: ApiAnswer): boolean {
+  if (ours.error?.includes("same labelset") === true && theirs.error === undefined)
+    return query.includes("{__name__=~") && hasHistograms(theirs);
+  const plain = (answer: ApiAnswer): ApiAnswer => ({
+    ...answer,
+    warnings: answer.warnings?.filter((text) => !text.includes("conflicting counter resets")) ?? [],
+    infos: answer.infos?.filter((text) => !text.includes("custom buckets were reconciled")) ?? [],
+  });
+  return (
+    /histogram_(?:count|sum|avg)\(/.test(query) &&
+    differenceOf(plain(ours), plain(theirs)) === undefined
+  );
+}
+
+function hasHistograms({ data }: ApiAnswer): boolean {
+  const { result } = (data ?? {}) as { readonly result?: readonly object[] };
+  return result?.some((one) => "histogram" in one || "histograms" in one) === true;
+}

@@ -5,6 +5,8 @@ export const features = [
   "native-histograms",
   "created-timestamp-zero-ingestion",
   "exemplar-storage",
+  "st-storage",
+  "use-start-timestamps",
 ] as const;
 export type Feature = (typeof features)[number];
 

@@ -261,7 +261,7 @@ export const hubSettings = {
     flag: ["--enable-feature <names>", `Prometheus's feature flags: ${features.join(", ")}`],
     fallbackText: "none",
     description:
-      "Feature flags of Prometheus in its spelling, a list or names with commas. `native-histograms`: jobs without `scrape_native_histograms` scrape native histograms. `created-timestamp-zero-ingestion`: a zero sample is stored at the start time of a counter or histogram, where the protocol reports one and it is newer than the last sample, so that `increase` sees the first increment. `exemplar-storage`: accepted; exemplars are always received.",
+      "Feature flags of Prometheus in its spelling, a list or names with commas. `native-histograms`: jobs without `scrape_native_histograms` scrape native histograms. `created-timestamp-zero-ingestion`: a zero sample is stored at the start time of a counter or histogram, where the protocol reports one and it is newer than the last sample, so that `increase` sees the first increment. `exemplar-storage`: accepted; exemplars are always received. `st-storage`: the start time of each sample is stored, where the protocol reports one and the history is in the data folder. `use-start-timestamps`: `rate`, `increase`, `irate`, `resets` and `start_timestamp` use stored start times.",
   },
   native_histogram_bucket_limit: {
     schema: wholeNumber(0, 65_536),

@@ -61,11 +61,8 @@ export class BatchAttachments {
     this.#exemplars.push({ ...exemplar, series });
   }
 
-  /** A start that repeats the one before says nothing new. */
   start(start: BatchStart): void {
     this.#starts ??= [];
-    const last = this.#starts.at(-1);
-    if (last?.series === start.series && last.startMs === start.startMs) return;
     this.#starts.push(start);
   }
 

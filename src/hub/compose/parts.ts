@@ -148,6 +148,8 @@ export async function openParts(
   });
   const pushed = new PushedGpus({ gpus: exporters, log, nowMs: Date.now });
   parts.push(pushed);
+  const zeroAtStarts = settings.features.includes("created-timestamp-zero-ingestion");
+  const storesStarts = settings.features.includes("st-storage");
   const api = {
     ...storage.api,
     pushed,
@@ -155,7 +157,9 @@ export async function openParts(
     ingestWorkers: settings.ingestWorkers,
     ingest: {
       bucketLimit: settings.bucketLimit,
-      usesStarts: settings.features.includes("created-timestamp-zero-ingestion"),
+      usesStarts: zeroAtStarts || storesStarts,
+      zeroAtStarts,
+      storesStarts,
       toCustomBuckets: files?.config.otlp.toCustomBuckets ?? false,
     },
     shedding,

@@ -36,7 +36,7 @@ export function startScraping(
     log,
     nowMs,
     ingest: api.ingest,
-    historyChecksLabels: api.store !== undefined,
+    store: api.store,
   });
   let loggedMs = -Infinity;
   const scraper = new Scraper({

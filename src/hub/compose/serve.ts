@@ -153,6 +153,7 @@ export async function openHistory(
     budgets,
     queryWorkers: settings.queryWorkers ?? defaultQueryWorkers(),
     maxExemplars: settings.maxExemplars,
+    usesStartTimes: settings.features.includes("use-start-timestamps"),
     log,
     nowMs: Date.now,
     version: io.version,

@@ -18,7 +18,7 @@ let intake: Intake;
 beforeEach(async () => {
   receivers = await openReceiverFixture();
   const { history: writer, api } = receivers.storage;
-  intake = new Intake({ ...api, writer, log: silentLog, historyChecksLabels: true });
+  intake = new Intake({ ...api, writer, log: silentLog, store: api.store });
 });
 afterEach(() => receivers.close());
 

@@ -28,6 +28,7 @@ import { countAppended, type ReceiverCounts, type ReceiverName } from "./receive
 import { type BadSeries, filterBatch, findBadSeries, hasSamplesAfter } from "./filter-batch.ts";
 import { sliceLimits, slices } from "./slices.ts";
 import { StartSamples } from "./start-samples.ts";
+import { startTimesOf } from "./start-times.ts";
 import type { RejectedSamples } from "./rejected-samples.ts";
 
 /** As Prometheus's receiver: clocks may be a little ahead; a sample further ahead would make the next ones out of order. */
@@ -43,8 +44,8 @@ export interface IntakeOptions {
   readonly received: ReceiverCounts;
   readonly log: Log;
   readonly nowMs: () => number;
-  /** The embedded store validates labels of new series; an external engine does not. */
-  readonly historyChecksLabels: boolean;
+  /** The embedded store, which validates labels of new series and holds start times; absent for an external engine. */
+  readonly store: SampleWriter | undefined;
   readonly admission?: Partial<AdmissionLimits> | undefined;
   /** Threads that decode request bodies; a default for this machine where absent. */
   readonly workers?: number | undefined;
@@ -57,13 +58,23 @@ export interface IntakeOptions {
 export interface IngestOptions {
   /** Of native histograms; 0 for none. */
   readonly bucketLimit: number;
-  /** A zero is stored at the start of a counter or histogram. */
+  /** Start times are read, for one of the next two. */
   readonly usesStarts: boolean;
+  /** A zero is stored at the start of a counter or histogram. */
+  readonly zeroAtStarts: boolean;
+  /** Start times are stored beside the samples, where the store is the embedded one. */
+  readonly storesStarts: boolean;
   /** OTLP histograms with explicit bounds become native ones with custom buckets. */
   readonly toCustomBuckets: boolean;
 }
 
-const defaultIngest: IngestOptions = { bucketLimit: 0, usesStarts: false, toCustomBuckets: false };
+const defaultIngest: IngestOptions = {
+  bucketLimit: 0,
+  usesStarts: false,
+  zeroAtStarts: false,
+  storesStarts: false,
+  toCustomBuckets: false,
+};
 
 export interface IngestResult {
   /** Stored now or before, native histograms among them. */
@@ -90,7 +101,7 @@ export class Intake {
     this.nowMs = options.nowMs;
     const { workers = defaultIngestWorkers(), ingest = defaultIngest } = options;
     this.ingest = ingest;
-    this.#starts = ingest.usesStarts ? new StartSamples() : undefined;
+    this.#starts = ingest.zeroAtStarts ? new StartSamples() : undefined;
     this.admission = new IngestAdmission({ ...options.admission, workers });
     this.decoder = new BodyDecoder({ bodiesBytes: options.admission?.bytes, workers });
   }
@@ -107,15 +118,16 @@ export class Intake {
     client: ClientKey,
   ): Promise<IngestResult> {
     if (received.seriesCount > maxBatchSeries) throw new BatchTooLargeError();
-    const { historyChecksLabels, metadata, nowMs, writer } = this.#options;
+    const { store, metadata, nowMs, writer } = this.#options;
     const batch = writer.retainsBatches === true ? ownBatch(received) : received;
     const maxTimeMs = nowMs() + maxAheadMs;
     const startMs = performance.now();
     let written: WriteTally | undefined;
     try {
-      await this.#writeStarts(batch, client.principal);
+      await this.#writeZeros(batch, client.principal);
+      await this.#writeStartTimes(batch, maxTimeMs, client);
       // An external engine works in its own process and gets as few requests as possible.
-      for (const part of historyChecksLabels ? slices(batch, sliceLimits) : [batch]) {
+      for (const part of store !== undefined ? slices(batch, sliceLimits) : [batch]) {
         if (written !== undefined) await loopTurns.turn("ingest", client);
         written = sum(written, await this.#write(part, maxTimeMs, client.principal));
       }
@@ -139,7 +151,7 @@ export class Intake {
   }
 
   /** Zeros are ours, not the client's: what becomes of them is not counted. */
-  async #writeStarts(batch: SampleBatch, client: string): Promise<void> {
+  async #writeZeros(batch: SampleBatch, client: string): Promise<void> {
     const zeros = this.#starts?.zerosOf(batch);
     if (zeros === undefined) return;
     try {
@@ -151,11 +163,23 @@ export class Intake {
     }
   }
 
+  /** First, so that a sender that repeats what was not acknowledged completes them. They go to no sink. */
+  async #writeStartTimes(batch: SampleBatch, maxTimeMs: number, client: ClientKey): Promise<void> {
+    const { store } = this.#options;
+    if (store === undefined || !this.ingest.storesStarts) return;
+    const times = startTimesOf(batch, maxTimeMs);
+    if (times === undefined) return;
+    for (const part of slices(times, sliceLimits)) {
+      await store.write(part, client.principal);
+      await loopTurns.turn("ingest", client);
+    }
+  }
+
   async #write(batch: SampleBatch, maxTimeMs: number, client: string): Promise<WriteTally> {
-    const { historyChecksLabels } = this.#options;
     const write = (part: SampleBatch): Promise<AppendResult> =>
       this.#options.writer.write(part, client);
-    const bad = historyChecksLabels ? undefined : findBadSeries(batch, defaultLabelLimits);
+    const bad =
+      this.#options.store !== undefined ? undefined : findBadSeries(batch, defaultLabelLimits);
     try {
       return await writeFiltered(write, batch, bad, maxTimeMs);
     } catch (thrown) {

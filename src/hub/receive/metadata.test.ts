@@ -37,14 +37,14 @@ const listed = async (metric: string): Promise<unknown> =>
 
 /** As the hub stores what it scrapes. */
 async function scrape(page: Buffer | string, contentType: string): Promise<void> {
-  const { writer, metadata, received, log } = receivers.storage.api;
+  const { writer, metadata, received, log, store } = receivers.storage.api;
   const intake = new Intake({
     writer,
     metadata,
     received,
     log,
     nowMs: () => nowMs,
-    historyChecksLabels: true,
+    store,
   });
   const cache = new ScrapeCache(labelSet({ job: "test", instance: "a" }));
   const { error } = cache.takePage(Buffer.from(page), contentType, nowMs, nowMs, scrapeConfig());

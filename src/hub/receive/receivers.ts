@@ -19,7 +19,7 @@ export async function addReceivers(app: FastifyInstance, context: ApiContext): P
     log,
     nowMs,
     ingest: context.ingest,
-    historyChecksLabels: context.store !== undefined,
+    store: context.store,
     workers: context.ingestWorkers ?? defaultIngestWorkers(undefined, context.budgets?.limit.bytes),
     onStored: context.pushed && ((batch) => context.pushed?.take(batch)),
     admission: context.budgets && { bytes: context.budgets.bodiesBytes },

@@ -14,6 +14,8 @@ beforeAll(async () => {
   receivers = await openReceiverFixture({
     bucketLimit: 0,
     usesStarts: true,
+    zeroAtStarts: true,
+    storesStarts: false,
     toCustomBuckets: false,
   });
 });

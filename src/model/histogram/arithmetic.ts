@@ -46,7 +46,7 @@ function combine(a: Histogram, b: Histogram, sign: 1 | -1): Combined | undefined
   }
   const [left, right] = withSameZeroBucket(a, b);
   const schema = Math.min(left.schema, right.schema);
-  const [l, r] = [toSchema(left, schema), toSchema(right, schema)];
+  const [l, r] = [toSchema(left, schema), outsideZero(toSchema(right, schema))];
   return {
     histogram: {
       ...l,
@@ -109,6 +109,28 @@ function withSameZeroBucket(a: Histogram, b: Histogram): [Histogram, Histogram] 
     else left = widenZero(left, right.zeroThreshold);
   }
   return [left, right];
+}
+
+/**
+ * Without the buckets that its own zero bucket covers whole, which a well-formed histogram does not have. As Prometheus,
+ * which leaves them where they are and neither adds nor compares those of another histogram.
+ */
+export function outsideZero(histogram: Histogram): Histogram {
+  const { schema, zeroThreshold, bounds } = histogram;
+  const outside = (buckets: Buckets): Buckets => {
+    const { indexes, counts } = buckets;
+    let first = 0;
+    while (
+      first < indexes.length &&
+      boundOf(indexes[first] as number, schema, bounds) <= zeroThreshold
+    )
+      first++;
+    return first === 0 ? buckets : { indexes: indexes.slice(first), counts: counts.slice(first) };
+  };
+  const [positive, negative] = [outside(histogram.positive), outside(histogram.negative)];
+  return positive === histogram.positive && negative === histogram.negative
+    ? histogram
+    : { ...histogram, positive, negative };
 }
 
 /** The threshold moves further up where it would lie within a populated bucket. */
@@ -202,8 +224,8 @@ export function isReset(current: Histogram, previous: Histogram): boolean {
       : widenZero(previous, current.zeroThreshold);
   if (before.zeroThreshold !== current.zeroThreshold) return true;
   if (current.zeroCount < before.zeroCount) return true;
-  const { positive, negative } = toSchema(before, current.schema);
-  return isAnyLower(current.positive, positive) || isAnyLower(current.negative, negative);
+  const [now, then] = [outsideZero(current), outsideZero(toSchema(before, current.schema))];
+  return isAnyLower(now.positive, then.positive) || isAnyLower(now.negative, then.negative);
 }
 
 function isAnyLower(current: Buckets, previous: Buckets): boolean {

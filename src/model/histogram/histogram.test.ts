@@ -169,6 +169,21 @@ test("a sum of many histograms loses nothing to rounding", () => {
   ]);
 });
 
+test("buckets that a zero bucket covers are neither added nor compared, as in Prometheus", () => {
+  const first = read("{{count:9 sum:1 z_bucket:2 z_bucket_w:0.5 offset:-2 buckets:[3 0 4]}}");
+  const second = read("{{count:9 sum:1 z_bucket:2 z_bucket_w:0.5 offset:-2 buckets:[2 0 5]}}");
+  const counts = [3, 0, 9];
+  expect([...(add(first, second)?.histogram.positive.counts ?? [])]).toEqual(counts);
+  const sum = new HistogramSum(first);
+  sum.add(second);
+  expect([...sum.total().positive.counts]).toEqual(counts);
+  expect(isReset(second, first)).toBe(false);
+});
+
+test("one infinite sum stays infinite", () => {
+  expect(new HistogramSum(read("{{count:1 sum:Inf buckets:[1]}}")).total().sum).toBe(Infinity);
+});
+
 test("a mean does not overflow where the sum does", () => {
   const mean = new HistogramSum(read("{{count:1 sum:1.5e308 buckets:[1]}}"));
   for (let term = 0; term < 3; term++) mean.addToMean(read("{{count:1 sum:1.5e308 buckets:[1]}}"));

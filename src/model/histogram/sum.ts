@@ -3,18 +3,12 @@ import {
   combinedHint,
   divide,
   multiply,
+  outsideZero,
   reachableThreshold,
   rebounded,
   withZeroBucket,
 } from "./arithmetic.ts";
-import {
-  type Buckets,
-  compact,
-  equalNumbers,
-  type Histogram,
-  isCustom,
-  toSchema,
-} from "./histogram.ts";
+import { type Buckets, equalNumbers, type Histogram, isCustom, toSchema } from "./histogram.ts";
 
 export class HistogramSum {
   #total: Histogram;
@@ -29,7 +23,7 @@ export class HistogramSum {
 
   constructor(first: Histogram) {
     this.#total = first;
-    this.#lost = multiply(first, 0);
+    this.#lost = eachNumber(first, first, () => 0);
     this.#hints.add(first.resetHint);
   }
 
@@ -69,14 +63,12 @@ export class HistogramSum {
   }
 
   total(): Histogram {
-    return compact(eachNumber(this.#total, this.#lost, (total, lost) => total + lost));
+    return eachNumber(this.#total, this.#lost, (total, lost) => total + lost);
   }
 
   mean(): Histogram {
     const terms = this.#isMean ? 1 : this.#terms;
-    return compact(
-      eachNumber(this.#total, this.#lost, (total, lost) => total / terms + lost / terms),
-    );
+    return eachNumber(this.#total, this.#lost, (total, lost) => total / terms + lost / terms);
   }
 
   #add(term: Histogram, put: (total: Histogram, lost: Histogram) => void): boolean {
@@ -113,7 +105,7 @@ export class HistogramSum {
     }
     const schema = Math.min(this.#total.schema, term.schema);
     const fit = (one: Histogram): Histogram => toSchema(withZeroBucket(one, threshold), schema);
-    return [fit(this.#total), fit(this.#lost), fit(term)];
+    return [fit(this.#total), fit(this.#lost), outsideZero(fit(term))];
   }
 }
 

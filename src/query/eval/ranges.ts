@@ -1,7 +1,9 @@
 /** Range selectors and subqueries as windows: per series its samples, per step where its window starts and ends. */
 import type { Histogram } from "../../model/histogram/histogram.ts";
 import type { MatrixSelector, Subquery } from "../ast.ts";
-import type { LabelSet } from "../../model/labels.ts";
+import { labelKey, type LabelSet } from "../../model/labels.ts";
+import { metricName } from "../labels.ts";
+import { startsAt, type StartTimesBySeries } from "./start-times.ts";
 import type { SampleColumn } from "../../model/select.ts";
 import { tooManySamples } from "../errors.ts";
 import { bytesOfPoints } from "../memory.ts";
@@ -10,7 +12,17 @@ import { type EvalScope, peekAt, refTimes, seriesOf, withoutStale } from "./scop
 import { firstAfter } from "./search.ts";
 import { asVector, countPresent, histogramAt, isHistogram, type StepSeries } from "./value.ts";
 
-export type RangeSamples = Pick<SampleColumn, "times" | "values" | "histograms" | "rollup">;
+export type RangeSamples = Pick<SampleColumn, "times" | "values" | "histograms" | "rollup"> & {
+  readonly starts?: RangeStarts;
+};
+
+/** Start times of samples, where they matter and are known. */
+export interface RangeStarts {
+  /** Parallel to the samples; 0 where unknown. */
+  readonly times: Float64Array;
+  /** What annotations call the series. */
+  readonly metric: string;
+}
 
 export interface RangeVectorSeries {
   readonly labels: LabelSet;
@@ -39,13 +51,27 @@ export async function evalRangeVector(
     return { series, refs: refTimes(expr, scope), rangeMs: expr.rangeMs, extended: undefined };
   }
   const { selector, rangeMs } = expr;
+  const starts = scope.run.startTimes.get(selector);
   const series = seriesOf(selector, scope).map((one) => ({
     labels: one.labels,
     dropName: false,
-    read: () => withoutStale(peekAt(one)),
+    read: () => withStarts(withoutStale(peekAt(one)), one.labels, starts),
   }));
   const extended = selector.anchored ? "anchored" : selector.smoothed ? "smoothed" : undefined;
   return { series, refs: refTimes(selector, scope), rangeMs, extended };
+}
+
+function withStarts(
+  samples: RangeSamples,
+  labels: LabelSet,
+  starts: StartTimesBySeries | undefined,
+): RangeSamples {
+  const own = starts?.get(labelKey(labels));
+  if (own === undefined) return samples;
+  return {
+    ...samples,
+    starts: { times: startsAt(samples.times, own), metric: metricName(labels) },
+  };
 }
 
 /** Evaluated on a grid of its own, aligned to multiples of its step since the epoch. */

@@ -7,6 +7,7 @@ import { Annotations } from "../annotations.ts";
 import { executionError, QueryError, tooManySamples } from "../errors.ts";
 import { bytesOfSteps, type Reservation } from "../memory.ts";
 import type { SharedSelects } from "../shared-selects.ts";
+import type { StartTimesBySeries } from "./start-times.ts";
 import type { Queryable, SelectedSeries } from "../../model/select.ts";
 
 export interface QueryRunOptions {
@@ -15,6 +16,8 @@ export interface QueryRunOptions {
   readonly timeoutMs: number;
   readonly delayedNameRemoval: boolean;
   readonly typeAndUnitLabels: boolean;
+  /** Counter resets also follow from the start times of samples. */
+  readonly usesStartTimes: boolean;
   readonly defaultSubqueryStepMs: number;
   readonly maxSubqueryDepth: number;
   /** The samples of all running queries. */
@@ -44,6 +47,8 @@ export class QueryRun {
   readonly maxLabelLetters = maxLabelLetters;
   readonly annotations = new Annotations();
   readonly selected = new Map<VectorSelector, readonly SelectedSeries[]>();
+  /** The start times of what a selector selects, by label set; only where there are any and they matter. */
+  readonly startTimes = new Map<VectorSelector, StartTimesBySeries>();
   /** Samples looked at, as Prometheus counts them for its statistics. */
   totalSamples = 0;
   peakSamples = 0;

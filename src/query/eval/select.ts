@@ -17,6 +17,8 @@ import {
 } from "../../model/select.ts";
 import type { QueryRun } from "./run.ts";
 import { gridOf, subqueryStepMs } from "./grid.ts";
+import { startTimeFunctions, startTimesBySeries } from "./start-times.ts";
+import { onlyStartTimes } from "../../model/start-times.ts";
 import type { QueryTimes } from "./prepare.ts";
 
 export interface SelectRequest {
@@ -30,6 +32,8 @@ export interface SelectRequest {
   readonly steps: number;
   /** Absent where only samples answer. */
   readonly hint?: SelectHint | undefined;
+  /** The start times of what the selector selects. */
+  readonly ofStartTimes?: boolean;
 }
 
 /** Equal for selectors that select the same samples. */
@@ -49,8 +53,19 @@ export function selectRequests(run: QueryRun, expr: Expr, times: QueryTimes): Se
 
 export async function selectAll(run: QueryRun, expr: Expr, times: QueryTimes): Promise<void> {
   const pending = new Map<string, Promise<Selection>>();
+  const requests = selectRequests(run, expr, times);
   await Promise.all(
-    selectRequests(run, expr, times).map(async (request) => {
+    requests.map(async (request) => {
+      if (request.ofStartTimes !== true) return;
+      const found = startTimesBySeries(await select(run, request));
+      if (found.size > 0) run.startTimes.set(request.selector, found);
+    }),
+  );
+  await Promise.all(
+    requests.map(async (asked) => {
+      if (asked.ofStartTimes === true) return;
+      // Rollups know no start times.
+      const request = run.startTimes.has(asked.selector) ? { ...asked, hint: undefined } : asked;
       const { selector, matchers, fromMs, toMs, hint } = request;
       const key = selectKey(matchers, fromMs, toMs, hint);
       const found = pending.get(key) ?? select(run, request);
@@ -120,9 +135,13 @@ function collect(
       if (expr.name === "info") collectInfo(run, expr.args, times, depth, out);
       else
         for (const arg of expr.args) {
+          const first = out.length;
           const range = withoutParens(arg);
           if (range.kind === "matrix") out.push(matrixRequest(run, range, times, expr));
           else visit(arg);
+          const isSelector = range.kind === "matrix" || range.kind === "vector";
+          if (isSelector && run.options.usesStartTimes && startTimeFunctions.has(expr.name))
+            out.push(...out.slice(first).map(forStartTimes));
         }
       return;
     case "aggregate":
@@ -138,6 +157,13 @@ function collect(
       visit(expr.expr);
   }
 }
+
+const forStartTimes = (request: SelectRequest): SelectRequest => ({
+  ...request,
+  matchers: [...request.matchers, onlyStartTimes],
+  hint: undefined,
+  ofStartTimes: true,
+});
 
 /** `call`: the function of the range; undefined where the samples themselves are wanted. */
 function matrixRequest(

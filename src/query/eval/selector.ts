@@ -14,6 +14,8 @@ import {
 } from "./value.ts";
 import { interpolate, smoothedHistogram } from "./interpolate.ts";
 import { metricName } from "../labels.ts";
+import { labelKey } from "../../model/labels.ts";
+import { startsAt } from "./start-times.ts";
 
 export async function evalSelector(
   expr: VectorSelector,
@@ -44,6 +46,28 @@ export async function evalTimestamps(
     scope,
     times,
     (column, index) => (column.times[index] ?? 0) / 1000,
+  );
+}
+
+/** The start time of each chosen sample, in seconds; 0 where it is unknown. */
+export async function evalStartTimes(
+  expr: VectorSelector,
+  scope: EvalScope,
+): Promise<readonly StepSeries[]> {
+  const starts = scope.run.startTimes.get(expr);
+  const dated = seriesOf(expr, scope).map((one) => ({
+    labels: one.labels,
+    get column(): SampleColumn {
+      const { times, stale } = peekAt(one);
+      const own = starts?.get(labelKey(one.labels));
+      return { times, values: startsAt(times, own), ...(stale !== undefined && { stale }) };
+    },
+  }));
+  return newestOf(
+    dated,
+    scope,
+    refTimes(expr, scope),
+    (column, index) => valueAt(column, index) / 1000,
   );
 }
 

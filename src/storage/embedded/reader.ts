@@ -144,14 +144,15 @@ export class StoreReader implements Queryable {
     return found;
   }
 
-  /** The series that match any of the sets, ascending, each once. */
-  refs(sets: readonly (readonly Matcher[])[]): Uint32Array {
+  /** The series that match any of the sets, ascending, each once; start times only where asked for. */
+  refs(sets: readonly (readonly Matcher[])[], withStartTimes = false): Uint32Array {
     const { index } = this.#from();
-    const [first] = sets;
-    if (first === undefined) return index.all();
-    if (sets.length === 1) return index.select(first);
+    const select = (set: readonly Matcher[]): Uint32Array =>
+      withStartTimes ? index.selectAll(set) : index.select(set);
+    const [first = []] = sets;
+    if (sets.length <= 1) return select(first);
     const all = new Set<number>();
-    for (const set of sets) for (const ref of index.select(set)) all.add(ref);
+    for (const set of sets) for (const ref of select(set)) all.add(ref);
     return Uint32Array.from(all).sort();
   }
 

@@ -57,7 +57,7 @@ export class RuleRetention {
         ? (state.rollups.rolledToMs ?? -Infinity)
         : Infinity;
     const cutoffMs = Math.min(cutoffOf(state, retentionMs), untilMs);
-    const refs = state.index.select(rule.matchers);
+    const refs = state.index.selectAll(rule.matchers);
     const toMs = this.#overdueTo(match, state.blocks, refs, { cutoffMs, retentionMs, alignMs: 1 });
     if (toMs === undefined) return;
     changeState(state, {
@@ -74,7 +74,7 @@ export class RuleRetention {
     const blocks = state.rollups.tiers[tier]?.blocks ?? [];
     if (rule === undefined || blocks.length === 0) return;
     const retentionMs = tierRetentionMs(rule.applied, resolutionMs);
-    const refs = state.index.select(rule.matchers);
+    const refs = state.index.selectAll(rule.matchers);
     const what = `${formatResolution(resolutionMs)} rollups`;
     const toMs = this.#overdueTo(
       `${match} ${what}`,

@@ -240,7 +240,7 @@ export class Store extends StoreReader implements History {
   ): Promise<void> {
     return this.#maintenance.enqueue(async () => {
       const state = this.#state;
-      const refs = this.refs(sets);
+      const refs = this.refs(sets, true);
       await this.#maintenance.seal();
       if (refs.length === 0) return;
       const tombstone = { fromMs, toMs, beforeBlock: state.nextBlock, refs };

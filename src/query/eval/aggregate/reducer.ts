@@ -1,5 +1,6 @@
 /** Aggregations that take one series after the other and need none of them again: sum, avg, min, max, count, group. */
 import type { AggregateOp } from "../../ast.ts";
+import { compact } from "../../../model/histogram/histogram.ts";
 import { HistogramSum } from "../../../model/histogram/sum.ts";
 import { metricName } from "../../labels.ts";
 import { lostIn, MeanColumn } from "../arithmetic.ts";
@@ -28,6 +29,8 @@ class HistogramTotals {
   readonly #isMean: boolean;
   readonly #notes: Notes;
   readonly #sums = new Map<number, HistogramSum>();
+  /** Steps at which a float came first: their histograms are not looked at. */
+  readonly #afterFloat = new Set<number>();
   /** Steps whose histograms had nothing in common, and whether a float had come before that was seen. */
   readonly #incompatible = new Map<number, boolean>();
 
@@ -43,11 +46,11 @@ class HistogramTotals {
       const term = present[step] === isHistogram ? histograms[step] : undefined;
       if (term === undefined || this.#incompatible.has(step)) continue;
       const sum = this.#sums.get(step);
-      if (sum === undefined) this.#sums.set(step, new HistogramSum(term));
-      else if (!(this.#isMean ? sum.addToMean(term) : sum.add(term))) {
-        const { annotations, span } = this.#notes;
-        annotations.mixedSchemas(metricName(labels), span);
-        if (sum.boundsReconciled) annotations.boundsReconciled("aggregation", span);
+      if (sum === undefined) {
+        if (this.#out.present[step] === 0) this.#sums.set(step, new HistogramSum(term));
+        else this.#afterFloat.add(step);
+      } else if (!(this.#isMean ? sum.addToMean(term) : sum.add(term))) {
+        this.#notes.annotations.mixedSchemas(metricName(labels), this.#notes.span);
         this.#incompatible.set(step, this.#out.present[step] !== 0);
       }
     }
@@ -56,7 +59,12 @@ class HistogramTotals {
   /** Floats and histograms at one step cannot be added: nothing is left of either. */
   finish(): void {
     const { annotations, span } = this.#notes;
+    for (const step of this.#afterFloat) {
+      annotations.mixedAggregation(span);
+      this.#out.present[step] = 0;
+    }
     for (const [step, sum] of this.#sums) {
+      if (sum.boundsReconciled) annotations.boundsReconciled("aggregation", span);
       const hadFloat = this.#incompatible.get(step);
       if (hadFloat ?? this.#out.present[step] !== 0) annotations.mixedAggregation(span);
       if (hadFloat !== undefined || this.#out.present[step] !== 0) {
@@ -64,8 +72,7 @@ class HistogramTotals {
         continue;
       }
       if (sum.resetCollision) annotations.resetCollision("aggregation", span);
-      if (sum.boundsReconciled) annotations.boundsReconciled("aggregation", span);
-      putHistogram(this.#out, step, this.#isMean ? sum.mean() : sum.total());
+      putHistogram(this.#out, step, compact(this.#isMean ? sum.mean() : sum.total()));
     }
   }
 }

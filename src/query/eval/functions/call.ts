@@ -4,7 +4,7 @@ import { noLabels } from "../../../model/labels.ts";
 import { goMax, goMin } from "../arithmetic.ts";
 import { timeAt } from "../grid.ts";
 import type { EvalScope } from "../scope.ts";
-import { evalTimestamps } from "../selector.ts";
+import { evalStartTimes, evalTimestamps } from "../selector.ts";
 import { asScalar, asVector, isFloat, vectorOf, type StepSeries, type Value } from "../value.ts";
 import { runWindows, windowFunctions } from "../windows/run.ts";
 import { absent } from "./absent.ts";
@@ -144,10 +144,14 @@ async function vectorFunction(call: Call, scope: EvalScope): Promise<readonly St
     }
     case "info":
       return evalInfo(call, await vectorArg(call, 0, scope), scope);
-    // Samples are stored without the time their counter started at.
-    case "start_timestamp":
+    // Of samples alone: what is calculated from them has no start time.
+    case "start_timestamp": {
+      const arg = argAt(call, 0);
+      if (scope.run.options.usesStartTimes && arg.kind === "vector" && !arg.smoothed)
+        return mapSeries(await evalStartTimes(arg, scope), scope, (value) => value);
       await vectorArg(call, 0, scope);
       return [];
+    }
     default: {
       const ofNative = nativeFunctions[name];
       if (ofNative !== undefined)

@@ -3,7 +3,7 @@ import { isReset } from "../../../model/histogram/arithmetic.ts";
 import { equalHistograms, type Histogram } from "../../../model/histogram/histogram.ts";
 import { interpolate } from "../interpolate.ts";
 import type { RangeSamples } from "../ranges.ts";
-import type { WindowFunction } from "./window.ts";
+import { startsAnew, type WindowFunction } from "./window.ts";
 
 export function extendedRate(isCounter: boolean, isRate: boolean): WindowFunction {
   return (series, windows, call, values, present) => {
@@ -116,17 +116,18 @@ function countPairs(indexes: (samples: RangeSamples) => readonly number[]): Wind
 
 /** The samples that differ from the one before them by what counts as a hit; a float and a histogram always do. */
 function hitsOf(
-  { values, histograms }: RangeSamples,
-  ofFloats: (value: number, before: number) => boolean,
-  ofHistograms: (current: Histogram, before: Histogram) => boolean,
+  samples: RangeSamples,
+  ofFloats: (value: number, before: number, index: number) => boolean,
+  ofHistograms: (current: Histogram, before: Histogram, index: number) => boolean,
 ): readonly number[] {
+  const { values, histograms } = samples;
   const hits: number[] = [];
   for (let index = 1; index < values.length; index++) {
     const [current, before] = [histograms?.[index], histograms?.[index - 1]];
     const isHit =
       current !== undefined && before !== undefined
-        ? ofHistograms(current, before)
-        : current !== before || ofFloats(values[index] ?? 0, values[index - 1] ?? 0);
+        ? ofHistograms(current, before, index)
+        : current !== before || ofFloats(values[index] ?? 0, values[index - 1] ?? 0, index);
     if (isHit) hits.push(index);
   }
   return hits;
@@ -136,6 +137,12 @@ const differ = (value: number, before: number): boolean =>
   value !== before && !(Number.isNaN(value) && Number.isNaN(before));
 
 export const pairs: Readonly<Record<string, WindowFunction>> = {
-  resets: countPairs((samples) => hitsOf(samples, (value, before) => value < before, isReset)),
+  resets: countPairs((samples) =>
+    hitsOf(
+      samples,
+      (value, before, index) => value < before || startsAnew(samples, index),
+      (current, before, index) => startsAnew(samples, index) || isReset(current, before),
+    ),
+  ),
   changes: countPairs((samples) => hitsOf(samples, differ, (a, b) => !equalHistograms(a, b))),
 };

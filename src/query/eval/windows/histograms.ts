@@ -7,13 +7,17 @@ import { combineHistograms, interpolateHistograms, type Notes } from "../interpo
 import { type RangeSamples, type StepWindows, windowsOf } from "../ranges.ts";
 import { putHistogram, type StepSeries } from "../value.ts";
 import { edgesOf } from "./extended.ts";
-import { extrapolationFactor } from "./rate.ts";
-import type { WindowCall, WindowFunction } from "./window.ts";
+import { extrapolationFactor, factorFromStart } from "./rate.ts";
+import {
+  startInside,
+  startsAnew,
+  warnOverlap,
+  type WindowCall,
+  type WindowFunction,
+} from "./window.ts";
 
 /** A series' samples with its native histograms, and what annotations call it. */
-interface MixedSeries {
-  readonly times: Float64Array;
-  readonly values: Float64Array;
+interface MixedSeries extends RangeSamples {
   readonly histograms: readonly (Histogram | undefined)[];
   readonly metric: string;
 }
@@ -76,9 +80,13 @@ export function applyToMixed(
   }
 }
 
-function floatsOf({ times, values, histograms }: MixedSeries): RangeSamples {
+function floatsOf({ times, values, histograms, starts }: MixedSeries): RangeSamples {
   const isValue = (_: number, at: number): boolean => histograms[at] === undefined;
-  return { times: times.filter(isValue), values: values.filter(isValue) };
+  return {
+    times: times.filter(isValue),
+    values: values.filter(isValue),
+    ...(starts !== undefined && { starts: { ...starts, times: starts.times.filter(isValue) } }),
+  };
 }
 
 /** One sample of the window is the result, or what the last two say. */
@@ -129,9 +137,10 @@ function lastChange(
   if (to - from < 2) return undefined;
   const seconds = ((series.times[to - 1] ?? 0) - (series.times[to - 2] ?? 0)) / 1000;
   const [newest, before] = [sampleAt(series, to - 1), sampleAt(series, to - 2)];
+  const isNew = startsAnew(series, to - 1);
   const { annotations } = call.run;
   if (typeof newest === "number" && typeof before === "number") {
-    const change = isRate && newest < before ? newest : newest - before;
+    const change = isRate && (newest < before || isNew) ? newest : newest - before;
     return isRate ? change / seconds : change;
   }
   if (typeof newest === "number" || typeof before === "number") {
@@ -142,7 +151,7 @@ function lastChange(
   if (isRate && gauges > 0) annotations.notCounter(series.metric, call.span);
   if (!isRate && gauges < 2) annotations.notGauge(series.metric, call.span);
   const change =
-    isRate && isReset(newest, before)
+    isRate && (isNew || isReset(newest, before))
       ? newest
       : combined(newest, before, "subtraction", series, call);
   if (change === undefined) return undefined;
@@ -210,10 +219,17 @@ function changeOf(
   const end = refs[step] ?? 0;
   if (extended !== undefined) return extendedChange(series, from, to, call, end, isCounter, isRate);
   const all = histogramsIn(series, from, to);
-  const [first, second] = all;
-  if (first === undefined || second === undefined) return undefined;
-  const change = increaseOf(all, series, call, isCounter);
-  if (change === undefined) return undefined;
+  const [first] = all;
+  if (first === undefined) return undefined;
+  const start = isCounter ? startInside(series, from, end - rangeMs) : 0;
+  if (all.length === 1 && start === 0) return undefined;
+  const change = all.length === 1 ? undefined : increaseOf(all, from, series, call, isCounter);
+  if (all.length > 1 && change === undefined) return undefined;
+  if (start > 0 || change === undefined) {
+    const sum = change === undefined ? first : combined(change, first, "addition", series, call);
+    const perMs = isRate ? rangeMs : 0;
+    return sum && multiply(sum, factorFromStart(series.times, from, to - 1, start, end, perMs));
+  }
   const factor = extrapolationFactor(
     series.times,
     from,
@@ -231,18 +247,20 @@ function changeOf(
 /** From the first histogram to the last, with what was counted before each reset in between. */
 function increaseOf(
   all: readonly Histogram[],
+  from: number,
   series: MixedSeries,
   call: WindowCall,
   isCounter: boolean,
 ): Histogram | undefined {
   const { annotations } = call.run;
+  const isNew = (at: number): boolean => startsAnew(series, from + at);
   const [first, second] = all;
   const last = all.at(-1);
   if (first === undefined || second === undefined || last === undefined) return undefined;
   const gauges = all.filter(({ resetHint }) => resetHint === "gauge");
   if (isCounter && gauges.length > 0) annotations.notCounter(series.metric, call.span);
   // Before a reset the first one only says where counting began: its buckets do not matter.
-  const start = isCounter && isReset(second, first) ? emptyLike(second) : first;
+  const start = isCounter && (isNew(1) || isReset(second, first)) ? emptyLike(second) : first;
   const looked = isCounter ? [start, ...all.slice(1)] : [start, last];
   if (looked.some((one) => isCustom(one) !== isCustom(last))) {
     annotations.mixedSchemas(series.metric, call.span);
@@ -250,8 +268,10 @@ function increaseOf(
   }
   const schema = Math.min(...looked.map((one) => one.schema));
   let change = combined(toSchema(last, schema), start, "subtraction", series, call);
-  if (isCounter) change = change && withResets(change, looked, series, call);
-  else if (first.resetHint !== "gauge" || last.resetHint !== "gauge")
+  if (isCounter) {
+    change = change && withResets(change, looked, series, call, isNew);
+    if (change !== undefined) warnOverlap(series, from, from + all.length - 1, call);
+  } else if (first.resetHint !== "gauge" || last.resetHint !== "gauge")
     annotations.notGauge(series.metric, call.span);
   return change && compact({ ...change, resetHint: "gauge" });
 }
@@ -325,11 +345,13 @@ function withResets(
   path: readonly Histogram[],
   series: MixedSeries,
   call: WindowCall,
+  isNew: (at: number) => boolean = () => false,
 ): Histogram | undefined {
   let result: Histogram | undefined = change;
   path.slice(1).forEach((current, at) => {
     const before = path[at];
-    if (result !== undefined && before !== undefined && isReset(current, before))
+    if (result === undefined || before === undefined) return;
+    if (isNew(at + 1) || isReset(current, before))
       result = combined(result, before, "addition", series, call);
   });
   return result;

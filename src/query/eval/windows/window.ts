@@ -1,4 +1,5 @@
 /** What a range function sees of one series, and where it writes. Functions fill all steps in one walk. */
+import { isStartReset, overlapsBefore } from "../../../model/start-times.ts";
 import type { Span } from "../../ast.ts";
 import type { Grid } from "../grid.ts";
 import type { RangeVector, RangeSamples, StepWindows } from "../ranges.ts";
@@ -37,11 +38,46 @@ export function perWindow(
   };
 }
 
-/** The samples that are lower than the one before them, found once for all windows. */
-export function resetIndexes(values: Float64Array): readonly number[] {
+/** The samples before which a counter was reset, found once for all windows: lower ones, or ones with a later start. */
+export function resetIndexes(series: RangeSamples): readonly number[] {
+  const { values } = series;
   const resets: number[] = [];
   for (let index = 1; index < values.length; index++) {
-    if ((values[index] ?? 0) < (values[index - 1] ?? 0)) resets.push(index);
+    if ((values[index] ?? 0) < (values[index - 1] ?? 0) || startsAnew(series, index))
+      resets.push(index);
   }
   return resets;
+}
+
+/** Whether counting began again between a sample and the one before it, by their start times. */
+export function startsAnew({ starts, times }: RangeSamples, index: number): boolean {
+  if (starts === undefined) return false;
+  const [startBefore, start] = [starts.times[index - 1] ?? 0, starts.times[index] ?? 0];
+  return isStartReset(startBefore, times[index - 1] ?? 0, start, times[index] ?? 0);
+}
+
+/** Where counting began, if after the window's start and before its first sample: that is a sample of 0 there. 0 for nowhere. */
+export function startInside(
+  { starts, times }: RangeSamples,
+  first: number,
+  rangeStart: number,
+): number {
+  const start = starts?.times[first] ?? 0;
+  return start > rangeStart && start < (times[first] ?? 0) ? start : 0;
+}
+
+/** Warns where a sample of the window claims to have started before the one before it was taken. */
+export function warnOverlap(
+  { starts, times }: RangeSamples,
+  first: number,
+  last: number,
+  { run, span }: WindowCall,
+): void {
+  if (starts === undefined) return;
+  for (let index = first + 1; index <= last; index++) {
+    const [startBefore, start] = [starts.times[index - 1] ?? 0, starts.times[index] ?? 0];
+    if (!overlapsBefore(startBefore, times[index - 1] ?? 0, start)) continue;
+    run.annotations.startOverlap(starts.metric, span);
+    return;
+  }
 }

@@ -1,4 +1,5 @@
 /** Frames from a fleet: a layout per tier, made once, and numbers written in its order. */
+import { openMetricsFloat } from "../../../formats/exposition/open-metrics-float.ts";
 import { gpu as metrics, type MetricEntry, ml, type Tier } from "../../../model/catalogue/index.ts";
 import { type Frame, FrameWriter } from "../../../model/frame.ts";
 import { labelSet, withLabels } from "../../../model/labels.ts";
@@ -27,8 +28,8 @@ function addWork(builder: LayoutBuilder, host: string): void {
 }
 
 function addHistogram(builder: LayoutBuilder, metric: MetricEntry, host: string): void {
-  for (const bound of [...(metric.buckets ?? []), "+Inf"])
-    builder.add(metric, labelSet({ host, le: String(bound) }), "_bucket");
+  for (const bound of [...(metric.buckets ?? []), Infinity])
+    builder.add(metric, labelSet({ host, le: openMetricsFloat(bound) }), "_bucket");
   builder.add(metric, labelSet({ host }), "_sum");
   builder.add(metric, labelSet({ host }), "_count");
 }

@@ -1,6 +1,7 @@
 /** The inverted label index: label sets to series numbers and back, and the series that matchers select. Knows no samples. */
 import type { Label, LabelSet } from "../../../model/labels.ts";
 import type { Matcher } from "../../../model/select.ts";
+import { noStartTimes, startTimeLabel } from "../../../model/start-times.ts";
 import { MatcherCache, type ReadyMatcher } from "./matcher-cache.ts";
 import { Pairs } from "./pairs.ts";
 import { SeriesTable } from "./series.ts";
@@ -94,8 +95,16 @@ export class LabelIndex {
     return pair === undefined ? 0 : this.pairs.series.length(pair);
   }
 
-  /** The series that match all matchers, in ascending order. */
+  /** The series that match all matchers, in ascending order; start times only where a matcher names their label. */
   select(matchers: readonly Matcher[]): Uint32Array {
+    const isHidden =
+      this.symbols.find(startTimeLabel) !== undefined &&
+      !matchers.some(({ name }) => name === startTimeLabel);
+    return this.selectAll(isHidden ? [...matchers, noStartTimes] : matchers);
+  }
+
+  /** The same with the series of start times. */
+  selectAll(matchers: readonly Matcher[]): Uint32Array {
     const ready = matchers.map((matcher) => this.#matching.ready(matcher));
     const narrow = ready
       .filter((matcher) => !matcher.matchesEmpty)

@@ -36,6 +36,7 @@ export interface QueryJob {
     | "timeoutMs"
     | "delayedNameRemoval"
     | "typeAndUnitLabels"
+    | "usesStartTimes"
     | "defaultSubqueryStepMs"
     | "maxSubqueryDepth"
   >;

@@ -26,6 +26,8 @@ export function createOffload(
     const { run, expr, request } = task;
     const requests = selectRequests(run, expr, request);
     if (requests.length === 0 || selectsLater(expr)) return undefined;
+    // Start times are read here alone.
+    if (requests.some(({ ofStartTimes }) => ofStartTimes)) return undefined;
     const reservedBytes = run.options.memory.bytes;
     const began = run.options.nowMs();
     let plans: readonly PlannedSelect[] | undefined;
@@ -122,7 +124,7 @@ async function runPlanned(
   plannedMs: number,
 ): Promise<PoolResponse> {
   const { memory, samples, client, signal, ...options } = run.options;
-  const { lookbackMs, maxSamples, delayedNameRemoval, typeAndUnitLabels } = options;
+  const { lookbackMs, maxSamples, delayedNameRemoval, typeAndUnitLabels, usesStartTimes } = options;
   const { defaultSubqueryStepMs, maxSubqueryDepth } = options;
   const held = new SharedCounter();
   return pool.run(
@@ -137,6 +139,7 @@ async function runPlanned(
         timeoutMs: run.leftMs,
         delayedNameRemoval,
         typeAndUnitLabels,
+        usesStartTimes,
         defaultSubqueryStepMs,
         maxSubqueryDepth,
       },
