@@ -5,7 +5,7 @@
  * the time below the ledger's functions, and garbage collections in proportion, of all threads' processor time.
  */
 import { fork } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { SourceMap } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -112,23 +112,26 @@ async function measure(): Promise<void> {
   );
   // The profile is a window of its own: taking it costs the hub as well.
   const { pid } = withLedger.process;
-  const before = processCost(pid).cpuSeconds;
+  const [before, mainBefore] = [processCost(pid).cpuSeconds, processCost(pid, pid).cpuSeconds];
   process.kill(pid, "SIGUSR2");
   await sleep(seconds * 1_000);
-  process.kill(pid, "SIGUSR2");
   const cpuMs = (processCost(pid).cpuSeconds - before) * 1_000;
+  const mainMs = (processCost(pid, pid).cpuSeconds - mainBefore) * 1_000;
+  process.kill(pid, "SIGUSR2");
   const file = path.join(dir, "profile");
   while (!existsSync(file)) await sleep(500);
   await sleep(2_000);
   const { ledgerMs, collectionMs, busyMs, byFunction } = shareOf(
     JSON.parse(readFileSync(file, "utf8")) as Profile,
   );
+  // Samples are of elapsed time, in which other processes ran too: only their proportions count.
+  const scale = mainMs / busyMs / seconds;
   const withCollections = ledgerMs / (1 - collectionMs / busyMs);
   say(
-    `by profile, a second: main thread ${number(busyMs / seconds)} ms of ${number(cpuMs / seconds)} ms of all threads, ledger ${number(ledgerMs / seconds)} ms, with its part of collections ${number(withCollections / seconds)} ms: ${number((100 * withCollections) / cpuMs)} % of the hub's processor time`,
+    `by profile, a second: all threads ${number(cpuMs / seconds)} ms, main thread ${number(mainMs / seconds)} ms, ledger ${number(ledgerMs * scale)} ms, with its part of collections ${number(withCollections * scale)} ms: ${number((100 * withCollections * scale * seconds) / cpuMs)} % of the hub's processor time`,
   );
-  for (const [name, ms] of [...byFunction].sort(([, a], [, b]) => b - a).slice(0, 25))
-    say(`  ${number(ms / seconds)} ms ${name}`);
+  for (const [name, ms] of [...byFunction].sort(([, a], [, b]) => b - a).slice(0, 30))
+    say(`  ${(ms * scale * 1_000).toFixed(0)} µs ${name}`);
 }
 
 /** Names in a bundle say nothing about files: the source maps beside it do. */

@@ -11,7 +11,7 @@ import {
   exclusiveUse,
   type GpuState,
   intervalBetween,
-  isUsefulTo,
+  idleTimeOf,
   memoryOf,
   type Holder,
   type Interval,
@@ -327,9 +327,9 @@ export class Ledger {
         joules: piece.joules * (shares[at] ?? 0),
         rule,
         isUnobserved: isGap,
-        isUseful: isGap
+        idle: isGap
           ? undefined
-          : isUsefulTo(holder, interval, jobs.length, this.#options.floorRatio),
+          : idleTimeOf(holder, interval, piece, jobs.length, this.#options.floorRatio),
         ...memoryOf(holder.owner, jobs.length === 1 ? after : undefined),
         tensorRatio: isGap ? undefined : after.tensorRatio,
         dramRatio: isGap ? undefined : after.dramRatio,
