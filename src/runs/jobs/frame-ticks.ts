@@ -94,8 +94,12 @@ interface LayoutPlan {
 
 export type TickDelivery = Pick<Delivery, "frame" | "devices" | "tier" | "isExposed">;
 
+/** A GPU by what identifies it. */
+export type GpuName = Pick<GpuTick, "host" | "uuid">;
+
 export interface FrameTicksOptions {
-  readonly anomaliesOf?: ((key: string) => readonly string[]) | undefined;
+  /** Kinds of anomalies that stand now on a GPU. */
+  readonly anomaliesOf?: ((gpu: GpuName) => readonly string[]) | undefined;
   /** Activity from which a GPU is used. */
   readonly floorRatio?: number | undefined;
   /** Machines on which a job waits to be closed: their readings do not wait. */
@@ -119,7 +123,7 @@ export class FrameTicks {
   readonly #plans = new WeakMap<Layout, LayoutPlan>();
   readonly #gpus = new Map<string, TrackedReadings>();
   readonly #rows = new GpuRows();
-  readonly #anomaliesOf: (key: string) => readonly string[];
+  readonly #anomaliesOf: (gpu: GpuName) => readonly string[];
   readonly #floorRatio: number;
   readonly #isUrgent: (host: string) => boolean;
   #sweptMs = 0;
@@ -158,17 +162,22 @@ export class FrameTicks {
 
   #plan(frame: Frame): LayoutPlan {
     const gpus = planLayout(frame.layout);
-    const tracked = gpus.map((planned) => {
+    const tracked: TrackedReadings[] = [];
+    const hasUtilization = gpus.some(({ utilization }) => utilization >= 0);
+    const length = hasUtilization ? gpus.length : 0;
+    const [slots, sums] = [new Int32Array(length), new Float64Array(2 * length)];
+    for (const planned of gpus) {
       const known = this.#gpus.get(planned.key) ?? this.#track(planned, frame.timeMs);
       reuseLabels(planned, known);
-      return known;
-    });
+      if (hasUtilization) slots[tracked.length] = planned.utilization;
+      tracked.push(known);
+    }
     return {
       gpus,
       tracked,
-      slots: Int32Array.from(gpus, ({ utilization }) => utilization),
-      sums: new Float64Array(2 * gpus.length),
-      needsUtilization: gpus.some(({ utilization }) => utilization >= 0),
+      slots,
+      sums,
+      needsUtilization: hasUtilization,
       unread: undefined,
       dueMs: Number.NEGATIVE_INFINITY,
     };
@@ -252,6 +261,7 @@ export class FrameTicks {
     { row }: TrackedReadings,
     frame: Frame,
   ): void {
+    if (at >= slots.length) return;
     const { numbers } = this.#rows;
     const to = row + column.utilization;
     let [sum = 0, count = 0] = [sums[2 * at], sums[2 * at + 1]];
@@ -418,7 +428,7 @@ export class FrameTicks {
     const { numbers } = rows;
     const { row } = known;
     const timeMs = numbers[row + column.readMs] ?? 0;
-    const anomalies = this.#anomaliesOf(known.key);
+    const anomalies = this.#anomaliesOf(known);
     // One shape for all ticks: what reads them is compiled for it.
     const tick: GpuTick = {
       uuid: known.uuid,
@@ -492,7 +502,8 @@ function addUtilization({ slots, sums }: LayoutPlan, { values, presence: states 
 function reuseLabels({ owners }: PlannedGpu, known: TrackedReadings): void {
   if (owners.length === 0) return;
   for (const owner of owners)
-    owner.labels = known.owners.find((one) => isSameOwner(one.labels, owner.labels))?.labels ?? owner.labels;
+    for (const { labels } of known.owners)
+      if (isSameOwner(labels, owner.labels)) owner.labels = labels;
   known.owners = owners;
 }
 

@@ -86,6 +86,9 @@ function useOf(metric: MetricEntry): SeriesUse | undefined {
   return use;
 }
 
+/** Of most series of a slow layout. */
+const markSlow: SeriesUse = (planned) => void (planned.isSlow = true);
+
 function makeUse(metric: MetricEntry): SeriesUse | undefined {
   const isSlow = metric.tier === "slow" && !derived.test(metric.name);
   const at = plainMetrics.get(metric);
@@ -97,9 +100,10 @@ function makeUse(metric: MetricEntry): SeriesUse | undefined {
           plainColumns.push(at);
         };
   if (!isSlow) return use;
+  if (use === undefined) return markSlow;
   return (planned, labels, slot) => {
     planned.isSlow = true;
-    use?.(planned, labels, slot);
+    use(planned, labels, slot);
   };
 }
 
@@ -113,6 +117,8 @@ export function planLayout({ series }: Layout): readonly PlannedGpu[] {
     const use = one && useOf(one.metric);
     if (one === undefined || use === undefined) continue;
     const { labels } = one;
+    if (use === markSlow && planned?.isSlow === true && labels[uuidAt]?.[1] === planned.uuid)
+      continue;
     uuidAt = indexOf(labels, "uuid", uuidAt);
     hostAt = indexOf(labels, "host", hostAt);
     const uuid = labels[uuidAt]?.[1];
@@ -156,8 +162,13 @@ function ownerLabelsOf(labels: LabelSet): OwnerLabels {
   return found;
 }
 
+/** Spelled out: it is asked for every owner of every new layout. */
 export const isSameOwner = (a: OwnerLabels, b: OwnerLabels): boolean =>
-  ownerNames.every((name) => a[name] === b[name]);
+  a.workload === b.workload &&
+  a.user === b.user &&
+  a.pod === b.pod &&
+  a.container === b.container &&
+  a.namespace === b.namespace;
 
 function ownerIn({ owners }: PlannedGpu, labels: LabelSet): PlannedOwner {
   const own = ownerLabelsOf(labels);
