@@ -2,7 +2,8 @@
  * What the job ledger costs of a whole hub: `npx tsx bench/jobs-hub.ts [GPUS] [SECONDS]`, 2,000 and 60 where none is given, in
  * machines of 8, a frame a second. Two built hubs get the same frames over HTTP at the same time, one with the ledger and one
  * with `--jobs-retention 0`. Printed are the processor time of both by /proc, and the ledger's share by a profile of the first:
- * the time below the ledger's functions, and garbage collections in proportion, of all threads' processor time.
+ * the time below the ledger's functions, and garbage collections in proportion, of all threads' processor time. A second is one
+ * of frames: where the machine is loaded they take longer than a second.
  */
 import { fork } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -19,8 +20,8 @@ import { processCost } from "./process-cost.ts";
 
 const gpus = Number(process.argv[2] ?? "2000");
 const seconds = Number(process.argv[3] ?? "60");
-/** Compilation is done by then, and jobs have been opened. */
-const warmSeconds = 45;
+/** Of frames: compilation is done by then, and jobs have been opened. */
+const warmSeconds = 60;
 const gpusPerMachine = 8;
 /** Functions of these files, and what they call, are the ledger. */
 const ledgerFiles = /src\/(?:hub|runs)\/jobs\//;
@@ -84,27 +85,35 @@ try {
     gpusPerMachine,
     spoolDir: path.join(dir, "spool"),
   };
+  let sentSeconds = 0;
+  sender.on("message", (count) => (sentSeconds = Number(count)));
   sender.send(spec);
-  await sleep(warmSeconds * 1_000);
-  await measure();
+  await measure(async (more) => {
+    const until = sentSeconds + more;
+    while (sentSeconds < until) await sleep(100);
+  });
 } finally {
   sender.kill();
   await Promise.all([withLedger.stop(), without.stop()]);
   rmSync(dir, { recursive: true, force: true });
 }
 
-async function measure(): Promise<void> {
+async function measure(passed: (more: number) => Promise<void>): Promise<void> {
+  await passed(warmSeconds);
+  const beganMs = performance.now();
   const hubs = [withLedger, without];
-  const counted = await Promise.all(hubs.map(({ url }) => selfMetric(url, "gpulse_received_samples_total")));
+  const counted = await Promise.all(
+    hubs.map(({ url }) => selfMetric(url, "gpulse_received_samples_total")),
+  );
   const costs = () => hubs.map(({ process: { pid } }) => processCost(pid).cpuSeconds);
   const plainBefore = costs();
-  await sleep(seconds * 1_000);
+  await passed(seconds);
   const plain = costs().map((cost, at) => (cost - (plainBefore[at] ?? 0)) * (1_000 / seconds));
-  const frames = (await Promise.all(hubs.map(({ url }) => selfMetric(url, "gpulse_received_samples_total")))).map(
-    (count, at) => (count - (counted[at] ?? 0)) / seconds,
-  );
+  const frames = (
+    await Promise.all(hubs.map(({ url }) => selfMetric(url, "gpulse_received_samples_total")))
+  ).map((count, at) => (count - (counted[at] ?? 0)) / seconds);
   say(
-    `${gpus} GPUs in ${gpus / gpusPerMachine} machines, ${seconds} s: ${frames.map(number).join(" and ")} samples a second, ${await selfMetric(withLedger.url, "gpulse_jobs_open")} open jobs`,
+    `${gpus} GPUs in ${gpus / gpusPerMachine} machines, ${seconds} s of frames in ${number((performance.now() - beganMs) / 1_000)} s: ${frames.map(number).join(" and ")} samples a second, ${await selfMetric(withLedger.url, "gpulse_jobs_open")} open jobs`,
   );
   const [on = NaN, off = NaN] = plain;
   say(
@@ -114,7 +123,7 @@ async function measure(): Promise<void> {
   const { pid } = withLedger.process;
   const [before, mainBefore] = [processCost(pid).cpuSeconds, processCost(pid, pid).cpuSeconds];
   process.kill(pid, "SIGUSR2");
-  await sleep(seconds * 1_000);
+  await passed(seconds);
   const cpuMs = (processCost(pid).cpuSeconds - before) * 1_000;
   const mainMs = (processCost(pid, pid).cpuSeconds - mainBefore) * 1_000;
   process.kill(pid, "SIGUSR2");
@@ -174,7 +183,6 @@ function shareOf({ nodes, samples, timeDeltas }: Profile) {
   });
   return { ledgerMs, collectionMs, busyMs, byFunction };
 }
-
 
 /** The sum over its labels. */
 async function selfMetric(url: string, name: string): Promise<number> {

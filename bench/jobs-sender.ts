@@ -25,9 +25,11 @@ const every = tierIntervals(intervalMs);
 const tiers = ["static", "slow", "fast"] as const;
 const scenario = loadScenario("default");
 const next = random(1);
+const sent = Array.from({ length: spec.machines }, () => 0);
 const startMs = Math.ceil(Date.now() / intervalMs) * intervalMs;
 for (let at = 0; at < spec.machines; at++) startMachine(at);
-process.send?.("started");
+/** Seconds that every machine has sent: on a loaded machine they pass more slowly. */
+setInterval(() => process.send?.(Math.min(...sent)), 250);
 
 /** Each machine sends at its own moment of the second, as agents that were started at any time do. */
 function startMachine(at: number): void {
@@ -67,7 +69,7 @@ function startMachine(at: number): void {
       };
       for (const sink of sinks) await sink.write(delivery);
     }
-    second++;
+    sent[at] = ++second;
     setTimeout(() => void step(), Math.max(0, beganMs + second * intervalMs - Date.now()));
   };
   setTimeout(() => void step(), Math.max(0, beganMs - Date.now()));

@@ -113,15 +113,12 @@ test("a journal that is read again gives the same seconds and joules", () => {
 });
 
 test("a GPU that is used now and then is one tick a minute too, which says how long it was idle", () => {
-  const readings = Array.from(
-    { length: 25 },
-    (_, at): Reading => ({
-      seconds: at * 5,
-      joules: at * 500,
-      activity: at % 3 === 0 ? 0.01 : 0.5,
-      workload: "1",
-    }),
-  );
+  const readings = Array.from({ length: 25 }, (_, at): Reading => ({
+    seconds: at * 5,
+    joules: at * 500,
+    activity: at % 3 === 0 ? 0.01 : 0.5,
+    workload: "1",
+  }));
   const ticks = takeAll(readings);
   expect(ticks).toHaveLength(3);
   expect(ticks.map(({ idleMs, idleSinceMs }) => [idleMs, idleSinceMs])).toEqual([

@@ -190,16 +190,16 @@ export class FrameTicks {
     return known;
   }
 
-  #read(
-    plan: LayoutPlan,
-    frame: Frame,
-    devices: readonly Device[],
-    isFast: boolean,
-  ): FrameChanges {
+  #read(plan: LayoutPlan, frame: Frame, devices: readonly Device[], isFast: boolean): FrameChanges {
     const { gpus, tracked } = plan;
     const { timeMs } = frame;
     const ticks: GpuTick[] = [];
-    const unchanged = { timeMs, uuids: [] as string[], joules: [] as number[], idle: [] as boolean[] };
+    const unchanged = {
+      timeMs,
+      uuids: [] as string[],
+      joules: [] as number[],
+      idle: [] as boolean[],
+    };
     let dueMs = Number.POSITIVE_INFINITY;
     let needsUtilization = false;
     for (let at = 0; at < gpus.length; at++) {
@@ -340,7 +340,11 @@ export class FrameTicks {
       ownerCount = isReported ? 0 : unknownOwners;
     }
     const labels =
-      ownerCount !== 1 ? undefined : sharedOwners === undefined ? only?.labels : sharedOwners[0]?.labels;
+      ownerCount !== 1
+        ? undefined
+        : sharedOwners === undefined
+          ? only?.labels
+          : sharedOwners[0]?.labels;
     const activity = this.#activityOf(row);
     const hasActivity = !Number.isNaN(activity);
     const isUsed = activity > this.#floorRatio;

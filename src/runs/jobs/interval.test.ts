@@ -49,5 +49,6 @@ const cases = owners.flatMap((before) =>
 
 test("an interval in which one owner follows another is divided as any other", () => {
   expect(cases).toHaveLength(200);
-  for (const interval of cases) expect(splitInterval(interval, [])).toEqual(splitInterval(interval, other));
+  for (const interval of cases)
+    expect(splitInterval(interval, [])).toEqual(splitInterval(interval, other));
 });

@@ -226,10 +226,7 @@ function splitAtMiddle(interval: Interval): Piece[] | undefined {
     holders: job === undefined ? [] : [{ job, owner }],
     isIdle,
   });
-  return [
-    piece(fromMs, middleMs, firstJob, first),
-    piece(middleMs, toMs, lastJob, last),
-  ];
+  return [piece(fromMs, middleMs, firstJob, first), piece(middleMs, toMs, lastJob, last)];
 }
 
 const noOwners: readonly TickOwner[] = [];
