@@ -72,6 +72,7 @@ export class HubJobs {
     this.files = new DayFiles(path.join(dataDir, "jobs", "days"), log);
     this.#ticks = new FrameTicks({
       anomaliesOf: options.anomaliesOf,
+      lastTickOf: (gpu) => this.ledger.lastTickOf(gpu),
       floorRatio: this.ledger.floorRatio,
       isUrgent: (host) => this.ledger.hasEndedJobs(host),
     });

@@ -66,9 +66,8 @@ const story = Array.from({ length: 900 }, (_, at): Reading => {
 const figures = (readings: readonly Reading[], options?: FrameTicksOptions): unknown =>
   figuresOf([takeAll(readings, options)]);
 
-function figuresOf(batches: readonly (readonly GpuTick[])[]): unknown {
-  const ledger = new Ledger();
-  const outputs = batches.map((ticks) => ledger.apply(["ticks", ticks]));
+function figuresOf(batches: Iterable<readonly GpuTick[]>, ledger: Ledger = new Ledger()): unknown {
+  const outputs = Array.from(batches, (ticks) => ledger.apply(["ticks", ticks]));
   const jobs = outputs.flatMap((output) => output.jobs);
   const parts = outputs.flatMap((output) => output.parts);
   const round = (value: number): number => Number(value.toFixed(3));
@@ -111,6 +110,29 @@ test("a journal that is read again gives the same seconds and joules", () => {
   const read = figuresOf([...batches, again(frames.flush())]);
   expect(read).toEqual(figures(story));
 });
+
+test.each([false, true])(
+  "readings that come again are booked once, after a restart too: %s",
+  (isRestart) => {
+    const ledger = new Ledger();
+    const [writer, reader] = [new TickCodec(), new TickCodec()];
+    const options: FrameTicksOptions = { lastTickOf: (gpu) => ledger.lastTickOf(gpu) };
+    function* batches(): Generator<readonly GpuTick[]> {
+      let frames = new FrameTicks(options);
+      for (let at = 0; at < story.length; at++) {
+        const { ticks, unchanged } = frames.take(slow(story[at] ?? { seconds: 0, joules: 0 }));
+        const { bytes, payloadBytes } = writer.encode(ticks, unchanged);
+        // Killed and read again after every reading, as far as the ledger can tell.
+        yield reader.decode(bytes.subarray(frameBytes, frameBytes + payloadBytes)) ?? [];
+        if (at % 47 !== 46) continue;
+        if (isRestart) frames = new FrameTicks(options);
+        for (const again of story.slice(at - 20, at + 1)) yield frames.take(slow(again)).ticks;
+      }
+      yield frames.flush();
+    }
+    expect(figuresOf(batches(), ledger)).toEqual(figures(story));
+  },
+);
 
 test("a GPU that is used now and then is one tick a minute too, which says how long it was idle", () => {
   const readings = Array.from({ length: 25 }, (_, at): Reading => ({

@@ -97,11 +97,15 @@ export type TickDelivery = Pick<Delivery, "frame" | "devices" | "tier" | "isExpo
 /** A GPU by what identifies it. */
 export type GpuName = Pick<GpuTick, "host" | "uuid">;
 
+export type LastTick = Pick<GpuTick, "timeMs" | "joules" | "meter">;
+
 export interface FrameTicksOptions {
   /** Kinds of anomalies that stand now on a GPU. */
   readonly anomaliesOf?: ((gpu: GpuName) => readonly string[]) | undefined;
   /** Activity from which a GPU is used. */
   readonly floorRatio?: number | undefined;
+  /** What the ledger has of a GPU, which another process may have read: readings up to it are nothing new. */
+  readonly lastTickOf?: ((gpu: GpuName) => LastTick | undefined) | undefined;
   /** Machines on which a job waits to be closed: their readings do not wait. */
   readonly isUrgent?: ((host: string) => boolean) | undefined;
 }
@@ -124,6 +128,7 @@ export class FrameTicks {
   readonly #gpus = new Map<string, TrackedReadings>();
   readonly #rows = new GpuRows();
   readonly #anomaliesOf: (gpu: GpuName) => readonly string[];
+  readonly #lastTickOf: (gpu: GpuName) => LastTick | undefined;
   readonly #floorRatio: number;
   readonly #isUrgent: (host: string) => boolean;
   #sweptMs = 0;
@@ -131,6 +136,7 @@ export class FrameTicks {
 
   constructor(options: FrameTicksOptions = {}) {
     this.#anomaliesOf = options.anomaliesOf ?? (() => []);
+    this.#lastTickOf = options.lastTickOf ?? (() => undefined);
     this.#floorRatio = options.floorRatio ?? defaultLedgerOptions.floorRatio;
     this.#isUrgent = options.isUrgent ?? (() => false);
   }
@@ -185,9 +191,21 @@ export class FrameTicks {
 
   #track(planned: PlannedGpu, timeMs: number): TrackedReadings {
     const known = emptyReadings(planned, this.#rows.add());
-    this.#rows.numbers[known.row + column.reportMs] = timeMs;
-    this.#gpus.set(planned.key, known);
+    this.#start(known, timeMs);
     return known;
+  }
+
+  #start(known: TrackedReadings, timeMs: number): void {
+    const { row } = known;
+    const { numbers } = this.#rows;
+    numbers[row + column.reportMs] = timeMs;
+    const last = this.#lastTickOf(known);
+    if (last !== undefined) {
+      numbers[row + column.readMs] = numbers[row + column.tickMs] = last.timeMs;
+      numbers[row + column.readJoules] = last.joules;
+      known.meter = last.meter;
+    }
+    this.#gpus.set(known.key, known);
   }
 
   #read(plan: LayoutPlan, frame: Frame, devices: readonly Device[], isFast: boolean): FrameChanges {
@@ -236,10 +254,8 @@ export class FrameTicks {
 
   /** It was silent for so long that it was forgotten. */
   #remember(known: TrackedReadings, timeMs: number): void {
-    const row = this.#rows.add();
-    Object.assign(known, { ...emptyReadings(known, row), owners: known.owners });
-    this.#rows.numbers[row + column.reportMs] = timeMs;
-    this.#gpus.set(known.key, known);
+    Object.assign(known, emptyReadings(known, this.#rows.add()), { owners: known.owners });
+    this.#start(known, timeMs);
   }
 
   #readMsOf({ row, meter }: TrackedReadings): number {
@@ -325,6 +341,10 @@ export class FrameTicks {
     const rows = this.#rows;
     const { numbers } = rows;
     const { timeMs } = frame;
+    const beforeMs = numbers[row + column.readMs] ?? Number.NaN;
+    const beforeJoules = numbers[row + column.readJoules] ?? 0;
+    // It comes again, or late.
+    if (known.meter === meter && timeMs <= beforeMs && joules <= beforeJoules) return false;
     const [only] = planned.owners;
     let ownerCount: number;
     let sharedOwners: readonly TickOwner[] | undefined;
@@ -349,11 +369,10 @@ export class FrameTicks {
     const hasActivity = !Number.isNaN(activity);
     const isUsed = activity > this.#floorRatio;
     const xids = (known.xidsNow ??= withoutZeros(known.xids));
-    const beforeMs = numbers[row + column.readMs] ?? Number.NaN;
     const goesOn =
       known.meter === meter &&
       known.hasActivity === hasActivity &&
-      joules >= (numbers[row + column.readJoules] ?? 0) &&
+      joules >= beforeJoules &&
       timeMs > beforeMs &&
       timeMs - beforeMs <= mostApartMs &&
       ownerCount <= 1 &&

@@ -82,6 +82,11 @@ export class Ledger {
     return this.#isFull;
   }
 
+  /** The newest tick of a GPU. */
+  lastTickOf({ host, uuid }: Pick<GpuTick, "host" | "uuid">): GpuTick | undefined {
+    return this.#gpus.get(tickKey({ host, uuid }))?.last;
+  }
+
   /** Whether a scheduler has reported the end of a job on this machine that is not closed yet. */
   hasEndedJobs(host: string): boolean {
     return this.#attempts.hasEnded(host);
