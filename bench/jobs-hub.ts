@@ -7,13 +7,14 @@
  */
 import { fork } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { SourceMap } from "node:module";
+import { SourceMap, type SourceMapPayload } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { startHub } from "../engines/hub.ts";
 import { ensureBuild } from "../engines/program.ts";
+import { waitUntil } from "../engines/wait.ts";
 import { number, say } from "./hub-print.ts";
 import type { JobsSenderSpec } from "./jobs-sender.ts";
 import { processCost } from "./process-cost.ts";
@@ -85,12 +86,14 @@ try {
     gpusPerMachine,
     spoolDir: path.join(dir, "spool"),
   };
-  let sentSeconds = 0;
-  sender.on("message", (count) => (sentSeconds = Number(count)));
+  const sent = { seconds: 0 };
+  sender.on("message", (count) => (sent.seconds = Number(count)));
   sender.send(spec);
   await measure(async (more) => {
-    const until = sentSeconds + more;
-    while (sentSeconds < until) await sleep(100);
+    const untilSeconds = sent.seconds + more;
+    await waitUntil({ what: `${more} s of frames`, timeoutMs: 900_000 }, async () =>
+      sent.seconds >= untilSeconds ? true : undefined,
+    );
   });
 } finally {
   sender.kill();
@@ -151,7 +154,10 @@ function shareOf({ nodes, samples, timeDeltas }: Profile) {
     if (!maps.has(url)) {
       const file = `${fileURLToPath(url)}.map`;
       const map = existsSync(file) ? readFileSync(file, "utf8") : undefined;
-      maps.set(url, map === undefined ? undefined : new SourceMap(JSON.parse(map)));
+      maps.set(
+        url,
+        map === undefined ? undefined : new SourceMap(JSON.parse(map) as SourceMapPayload),
+      );
     }
     const entry = maps.get(url)?.findEntry(line, column);
     return entry !== undefined && "originalSource" in entry ? entry.originalSource : "";

@@ -116,7 +116,7 @@ test.each([false, true])(
   (isRestart) => {
     const ledger = new Ledger();
     const [writer, reader] = [new TickCodec(), new TickCodec()];
-    const options: FrameTicksOptions = { lastTickOf: (gpu) => ledger.lastTickOf(gpu) };
+    const options: FrameTicksOptions = { lastTickOf: (name) => ledger.lastTickOf(name) };
     function* batches(): Generator<readonly GpuTick[]> {
       let frames = new FrameTicks(options);
       for (let at = 0; at < story.length; at++) {
