@@ -9,9 +9,11 @@ export interface ProcessCost {
   readonly residentBytes: number;
 }
 
-export function processCost(pid: number): ProcessCost {
+/** @param thread of the process, whose processor time it is then */
+export function processCost(pid: number, thread?: number): ProcessCost {
   // The second field is the name in brackets and may hold anything, so fields are counted from the last bracket.
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const of = thread === undefined ? pid : `${pid}/task/${thread}`;
+  const stat = readFileSync(`/proc/${of}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [userTicks, systemTicks] = [Number(fields[11]), Number(fields[12])];
   const resident = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import { afterAll, beforeAll, beforeEach } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 
 import { EngineMissingError } from "../../engines/cache.ts";
 import { type RunningHub, startHub } from "../../engines/hub.ts";
@@ -217,12 +217,32 @@ export const untilEnded = (
     throw new Error(`it has ${states.join(", ")}`);
   });
 
+interface ComparedJob {
+  readonly id: string;
+  readonly sacct: readonly number[];
+  readonly ledger: readonly number[];
+}
+
+/** The last test of a file: every attempt is in the ledger once, with `sacct`'s GPU-seconds within 1 s. */
+export function testGpuSeconds(lab: () => SlurmLab, atLeast: number): void {
+  test("GPU-seconds of every attempt equal sacct's within 1 s, and none is there twice", async () => {
+    const rows = await waitUntil(
+      { what: "all attempts to be closed", timeoutMs: 50_000 },
+      async () => {
+        const all = await compareWithSacct(lab());
+        return all.every(({ sacct, ledger }) => sacct.length === ledger.length) ? all : undefined;
+      },
+    );
+    expect(rows.length).toBeGreaterThanOrEqual(atLeast);
+    const apart = rows.filter(({ sacct, ledger }) =>
+      sacct.some((seconds, at) => Math.abs(seconds - (ledger[at] ?? -100)) > 1),
+    );
+    expect(apart).toEqual([]);
+  }, 60_000);
+}
+
 /** GPU-seconds of each attempt, by job id, in ascending order: what sacct says and what the ledger says. */
-export async function compareWithSacct(
-  lab: SlurmLab,
-): Promise<
-  readonly { readonly id: string; readonly sacct: number[]; readonly ledger: number[] }[]
-> {
+async function compareWithSacct(lab: SlurmLab): Promise<readonly ComparedJob[]> {
   const sacct = groupById(
     (await accounted(lab.slurm)).map(({ id, gpuSeconds }) => [id, gpuSeconds]),
   );

@@ -4,10 +4,10 @@ import { expect, test } from "vitest";
 
 import { waitUntil } from "../../engines/wait.ts";
 import {
-  compareWithSacct,
   endedJobs,
   listedJobs,
   untilEnded,
+  testGpuSeconds,
   untilRunning,
   useSlurmLab,
 } from "./slurm-lab.ts";
@@ -63,19 +63,4 @@ test(
   },
 );
 
-test("GPU-seconds of every attempt equal sacct's within 1 s, and none is there twice", async () => {
-  const rows = await waitUntil(
-    { what: "all attempts to be closed", timeoutMs: 50_000 },
-    async () => {
-      const all = await compareWithSacct(lab());
-      return all.every(({ sacct, ledger }) => sacct.length === ledger.length) ? all : undefined;
-    },
-  );
-  expect(rows.length).toBeGreaterThanOrEqual(3);
-  const apart = rows.filter(
-    ({ sacct, ledger }) =>
-      sacct.length !== ledger.length ||
-      sacct.some((seconds, at) => Math.abs(seconds - (ledger[at] ?? -100)) > 1),
-  );
-  expect(apart).toEqual([]);
-}, 60_000);
+testGpuSeconds(lab, 3);

@@ -6,9 +6,9 @@ import { expect, test } from "vitest";
 import { waitUntil } from "../../engines/wait.ts";
 import {
   accounted,
-  compareWithSacct,
   listedJobs,
   untilEnded,
+  testGpuSeconds,
   untilRunning,
   useSlurmLab,
 } from "./slurm-lab.ts";
@@ -95,13 +95,4 @@ test(
   },
 );
 
-test("GPU-seconds of every attempt equal sacct's within 1 s, and none is there twice", async () => {
-  const rows = await compareWithSacct(lab());
-  expect(rows.length).toBeGreaterThanOrEqual(5);
-  const apart = rows.filter(
-    ({ sacct, ledger }) =>
-      sacct.length !== ledger.length ||
-      sacct.some((seconds, at) => Math.abs(seconds - (ledger[at] ?? -100)) > 1),
-  );
-  expect(apart).toEqual([]);
-}, 60_000);
+testGpuSeconds(lab, 5);

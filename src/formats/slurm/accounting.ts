@@ -2,13 +2,11 @@
  * Jobs that Slurm's accounting recorded, from `sacct --json` or slurmrestd's /slurmdb/VERSION/jobs (22.05 and newer): every
  * attempt of a requeued job, processor time and memory of its steps, but no indexes of GPUs.
  */
-import { defined } from "../../base/defined.ts";
 import { isFinalState, type SchedulerJob } from "../../model/scheduler-job.ts";
-import { type JobReading, readDocument, type SlurmJobs } from "./document.ts";
+import { type JobReading, readDocument, readJobEntry, type SlurmJobs } from "./document.ts";
 import { exitOf, minutesToSeconds, reasonOf } from "./queue.ts";
 import { parseHostList } from "./hostlist.ts";
 import { countGpus, type TrackedResources } from "./resources.ts";
-import { stateOfWords } from "./state.ts";
 import {
   asList,
   asNumber,
@@ -16,7 +14,6 @@ import {
   asRecord,
   asText,
   asTimeMs,
-  asWords,
   type JsonRecord,
 } from "./value.ts";
 
@@ -25,41 +22,24 @@ export function parseSlurmAccounting(text: string): SlurmJobs {
 }
 
 function readRecordedJob(entry: JsonRecord): JobReading {
-  const id = asPositive(entry["job_id"]);
-  if (id === undefined) return { problem: "a job has no id" };
   const stateEntry = asRecord(entry["state"]);
-  const words = asWords(stateEntry?.["current"]);
-  const state = stateOfWords(words);
-  if (state === undefined)
-    return { problem: `job ${id} has an unknown state ${words.join(", ") || "(none)"}` };
-  const tres = asRecord(entry["tres"]);
-  const requested = resourcesOf(tres?.["requested"]);
-  const allocated = resourcesOf(tres?.["allocated"]);
-  if (requested.gpus === undefined && allocated.gpus === undefined) return "without-gpu";
-  const time = asRecord(entry["time"]);
-  const array = asRecord(entry["array"]);
-  const arrayJobId = asPositive(array?.["job_id"])?.toString();
-  const hosts = parseHostList(asText(entry["nodes"]) ?? "");
-  const startMs = asTimeMs(time?.["start"]);
-  return {
-    scheduler: "slurm",
-    id: String(id),
-    state,
-    stateText: words.join(" "),
-    ...defined({
-      cluster: asText(entry["cluster"]),
-      restartCount: asNumber(entry["restart_cnt"]),
+  return readJobEntry(entry, stateEntry?.["current"], (state) => {
+    const tres = asRecord(entry["tres"]);
+    const requested = resourcesOf(tres?.["requested"]);
+    const allocated = resourcesOf(tres?.["allocated"]);
+    const time = asRecord(entry["time"]);
+    const array = asRecord(entry["array"]);
+    const arrayJobId = asPositive(array?.["job_id"])?.toString();
+    const hosts = parseHostList(asText(entry["nodes"]) ?? "");
+    return {
       arrayJobId,
       arrayTaskId: arrayJobId === undefined ? undefined : asNumber(array?.["task_id"]),
       arrayTasksWaiting: asText(array?.["task"]),
-      name: asText(entry["name"]),
       user: asText(entry["user"]) ?? asText(asRecord(entry["association"])?.["user"]),
-      account: asText(entry["account"]),
-      partition: asText(entry["partition"]),
       stateReason: reasonOf(stateEntry?.["reason"]),
       ...(isFinalState(state) ? believedExit(state, entry["exit_code"]) : {}),
       submitMs: asTimeMs(time?.["submission"]),
-      startMs: state === "waiting" ? undefined : startMs,
+      startMs: state === "waiting" ? undefined : asTimeMs(time?.["start"]),
       endMs: isFinalState(state) ? asTimeMs(time?.["end"]) : undefined,
       suspendedSeconds: asPositive(time?.["suspended"]),
       timeLimitSeconds: minutesToSeconds(asPositive(time?.["limit"])),
@@ -69,8 +49,8 @@ function readRecordedJob(entry: JsonRecord): JobReading {
       allocatedMemoryBytes: allocated.memoryBytes,
       allocations: hosts?.map((host) => ({ host })),
       ...useOfSteps(asList(entry["steps"])),
-    }),
-  };
+    };
+  });
 }
 
 /** 22.05 prints SUCCESS and 0 for a job that failed with 3: a failure without a code is no code. */

@@ -1,6 +1,16 @@
 /** What `squeue --json`, `sacct --json` and slurmrestd print: a version, errors, and jobs. */
+import { defined } from "../../base/defined.ts";
 import type { SchedulerJob } from "../../model/scheduler-job.ts";
-import { asList, asNumber, asRecord, asText, type JsonRecord } from "./value.ts";
+import { stateOfWords } from "./state.ts";
+import {
+  asList,
+  asNumber,
+  asPositive,
+  asRecord,
+  asText,
+  asWords,
+  type JsonRecord,
+} from "./value.ts";
 
 /** The answer as a whole cannot be used; the sentence says why. */
 export class SlurmFormatError extends Error {}
@@ -41,6 +51,44 @@ export function readDocument(text: string, readJob: (entry: JsonRecord) => JobRe
     } else jobs.push(job);
   }
   return { release: releaseOf(document), jobs, unreadable, firstProblem };
+}
+
+type JobFields = { readonly [Name in keyof SchedulerJob]?: SchedulerJob[Name] | undefined };
+
+/**
+ * What the controller's and accounting's entries have in common.
+ *
+ * @param state where the entry has its state
+ * @param fieldsOf what the entry has in places of its own; without GPUs it is no job of ours
+ */
+export function readJobEntry(
+  entry: JsonRecord,
+  state: unknown,
+  fieldsOf: (state: SchedulerJob["state"]) => JobFields,
+): JobReading {
+  const id = asPositive(entry["job_id"]);
+  if (id === undefined) return { problem: "a job has no id" };
+  const words = asWords(state);
+  const found = stateOfWords(words);
+  if (found === undefined)
+    return { problem: `job ${id} has an unknown state ${words.join(", ") || "(none)"}` };
+  const fields = fieldsOf(found);
+  if (fields.requestedGpus === undefined && fields.allocatedGpus === undefined)
+    return "without-gpu";
+  return {
+    scheduler: "slurm",
+    id: String(id),
+    state: found,
+    stateText: words.join(" "),
+    ...defined({
+      cluster: asText(entry["cluster"]),
+      restartCount: asNumber(entry["restart_cnt"]),
+      name: asText(entry["name"]),
+      account: asText(entry["account"]),
+      partition: asText(entry["partition"]),
+      ...fields,
+    }),
+  };
 }
 
 function parseJson(text: string): unknown {

@@ -2,16 +2,14 @@
  * Jobs that the controller knows, from `squeue --json` or slurmrestd's /slurm/VERSION/jobs (22.05 and newer). Only here are
  * the indexes of a job's GPUs, and only while the job holds them.
  */
-import { defined } from "../../base/defined.ts";
 import {
   isFinalState,
   type SchedulerAllocation,
   type SchedulerJob,
 } from "../../model/scheduler-job.ts";
-import { type JobReading, readDocument, type SlurmJobs } from "./document.ts";
+import { type JobReading, readDocument, readJobEntry, type SlurmJobs } from "./document.ts";
 import { parseHostList } from "./hostlist.ts";
 import { parseNodeGpus, parseRequestedGpus, parseTrackedResources } from "./resources.ts";
-import { stateOfWords } from "./state.ts";
 import {
   asList,
   asNumber,
@@ -19,7 +17,6 @@ import {
   asRecord,
   asText,
   asTimeMs,
-  asWords,
   type JsonRecord,
 } from "./value.ts";
 
@@ -28,48 +25,31 @@ export function parseSlurmQueue(text: string): SlurmJobs {
 }
 
 function readQueuedJob(entry: JsonRecord): JobReading {
-  const id = asPositive(entry["job_id"]);
-  if (id === undefined) return { problem: "a job has no id" };
-  const words = asWords(entry["job_state"]);
-  const state = stateOfWords(words);
-  if (state === undefined)
-    return { problem: `job ${id} has an unknown state ${words.join(", ") || "(none)"}` };
-  const requested = parseTrackedResources(asText(entry["tres_req_str"]) ?? "");
-  const allocated = parseTrackedResources(asText(entry["tres_alloc_str"]) ?? "");
-  const allocations = state === "waiting" ? [] : allocationsOf(entry);
-  const requestedGpus = requested.gpus ?? askedGpus(entry);
-  const allocatedGpus = allocated.gpus ?? sumOfGpus(allocations);
-  if (requestedGpus === undefined && allocatedGpus === undefined) return "without-gpu";
-  const holdsOrHeld = state !== "waiting";
-  return {
-    scheduler: "slurm",
-    id: String(id),
-    state,
-    stateText: words.join(" "),
-    ...defined({
-      cluster: asText(entry["cluster"]),
-      restartCount: asNumber(entry["restart_cnt"]),
+  return readJobEntry(entry, entry["job_state"], (state) => {
+    const isWaiting = state === "waiting";
+    const requested = parseTrackedResources(asText(entry["tres_req_str"]) ?? "");
+    const allocated = parseTrackedResources(asText(entry["tres_alloc_str"]) ?? "");
+    const allocations = isWaiting ? [] : allocationsOf(entry);
+    const allocatedGpus = allocated.gpus ?? sumOfGpus(allocations);
+    return {
       arrayJobId: asPositive(entry["array_job_id"])?.toString(),
       arrayTaskId: isArray(entry) ? asNumber(entry["array_task_id"]) : undefined,
       arrayTasksWaiting: asText(entry["array_task_string"]),
-      name: asText(entry["name"]),
       user: asText(entry["user_name"]),
-      account: asText(entry["account"]),
-      partition: asText(entry["partition"]),
       stateReason: reasonOf(entry["state_reason"]),
       ...(isFinalState(state) ? exitOf(entry["exit_code"]) : {}),
       submitMs: asTimeMs(entry["submit_time"]),
       // The start of a job that waits is when Slurm expects it to start.
-      startMs: holdsOrHeld ? asTimeMs(entry["start_time"]) : undefined,
+      startMs: isWaiting ? undefined : asTimeMs(entry["start_time"]),
       endMs: isFinalState(state) ? asTimeMs(entry["end_time"]) : undefined,
       timeLimitSeconds: minutesToSeconds(asPositive(entry["time_limit"])),
-      requestedGpus,
-      allocatedGpus: holdsOrHeld ? allocatedGpus : undefined,
-      allocatedCpus: holdsOrHeld ? allocated.cpus : undefined,
-      allocatedMemoryBytes: holdsOrHeld ? allocated.memoryBytes : undefined,
+      requestedGpus: requested.gpus ?? askedGpus(entry),
+      allocatedGpus: isWaiting ? undefined : allocatedGpus,
+      allocatedCpus: isWaiting ? undefined : allocated.cpus,
+      allocatedMemoryBytes: isWaiting ? undefined : allocated.memoryBytes,
       allocations,
-    }),
-  };
+    };
+  });
 }
 
 const isArray = (entry: JsonRecord): boolean => asPositive(entry["array_job_id"]) !== undefined;

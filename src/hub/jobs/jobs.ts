@@ -16,7 +16,7 @@ import type { Delivery } from "../../pipeline/sink.ts";
 import { isClosed } from "../../runs/jobs/day-books.ts";
 import type { JobDirectory } from "../../runs/jobs/directory.ts";
 import { parseEntry } from "../../runs/jobs/entry.ts";
-import { FrameTicks } from "../../runs/jobs/frame-ticks.ts";
+import { FrameTicks, type FrameTicksOptions } from "../../runs/jobs/frame-ticks.ts";
 import { Ledger, type LedgerEntry } from "../../runs/jobs/ledger.ts";
 import type { PodController } from "../../runs/jobs/pod-controllers.ts";
 import { TickCodec, type UnchangedGpus } from "../../runs/jobs/tick-codec.ts";
@@ -36,8 +36,7 @@ export interface HubJobsOptions {
   /** Deletions are judged by it: it follows no jump of the wall clock. */
   readonly trustedNowMs: () => number;
   readonly directories?: readonly JobDirectory[];
-  /** Kinds of anomalies that stand now on a GPU, by `deviceKey`. */
-  readonly anomaliesOf?: (key: string) => readonly string[];
+  readonly anomaliesOf?: FrameTicksOptions["anomaliesOf"];
   /** Closed records never name users. */
   readonly isPseudonymous?: boolean;
   readonly ledger?: Partial<LedgerOptions>;
@@ -73,6 +72,7 @@ export class HubJobs {
     this.files = new DayFiles(path.join(dataDir, "jobs", "days"), log);
     this.#ticks = new FrameTicks({
       anomaliesOf: options.anomaliesOf,
+      lastTickOf: (gpu) => this.ledger.lastTickOf(gpu),
       floorRatio: this.ledger.floorRatio,
       isUrgent: (host) => this.ledger.hasEndedJobs(host),
     });

@@ -2,7 +2,6 @@
 import type { Settings } from "../../cli/command/settings.ts";
 import type { Log } from "../../base/log.ts";
 import type { Anomaly } from "../../lake/analyses/anomaly/anomaly.ts";
-import { deviceKey } from "../../model/device.ts";
 import type { JobDirectory } from "../../runs/jobs/directory.ts";
 import { SlurmCommands } from "../../runs/jobs/slurm/commands.ts";
 import { SlurmRest } from "../../runs/jobs/slurm/rest.ts";
@@ -26,10 +25,10 @@ export function openHubJobs(settings: Settings, context: OpenJobsContext): HubJo
     retentionMs,
     isPseudonymous: settings.jobs.pseudonyms,
     directories: directoriesOf(settings, context),
-    anomaliesOf: (key) =>
-      anomalies().flatMap(({ device: { host, uuid }, kind }) =>
-        deviceKey(host, uuid) === key ? [kind] : [],
-      ),
+    anomaliesOf: ({ host, uuid }) =>
+      anomalies()
+        .filter(({ device }) => device.uuid === uuid && device.host === host)
+        .map(({ kind }) => kind),
   });
 }
 

@@ -30,6 +30,37 @@ test.each<readonly [string, unknown, Readonly<Record<string, string>> | undefine
     pod({ team: "" }, { kind: "Queue", name: "q" }, { kind: "Job", name: "j", controller: true }),
     { owner_kind: "Job", owner_name: "j" },
   ],
+  ...["RayCluster", "PyTorchJob", "RayJob"].map(
+    (kind) =>
+      [
+        `a ${kind}'s pod`,
+        pod({}, { kind, name: "llama", controller: true }),
+        { owner_kind: kind, owner_name: "llama" },
+      ] as const,
+  ),
+  [
+    "a Kubeflow notebook's pod",
+    pod({ "notebook-name": "ada" }, { kind: "StatefulSet", name: "ada", controller: true }),
+    { owner_kind: "Notebook", owner_name: "ada" },
+  ],
+  [
+    "a StatefulSet's pod with a label of its own",
+    pod({ "notebook-name": "ada" }, { kind: "StatefulSet", name: "db", controller: true }),
+    { owner_kind: "StatefulSet", owner_name: "db" },
+  ],
+  [
+    "a JupyterHub user's pod",
+    pod({ component: "singleuser-server", "hub.jupyter.org/username": "ada" }),
+    { owner_kind: "Notebook", owner_name: "ada" },
+  ],
+  [
+    "a JobSet's pod",
+    pod(
+      { "jobset.sigs.k8s.io/jobset-name": "llama" },
+      { kind: "Job", name: "llama-node-0", controller: true },
+    ),
+    { owner_kind: "JobSet", owner_name: "llama" },
+  ],
   ["something else", { kind: "Status" }, undefined],
   ["labels that are none", { metadata: { labels: { team: 3 } } }, undefined],
 ])("%s gives its controller and labels", (_, object, labels) =>

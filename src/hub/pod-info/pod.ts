@@ -29,10 +29,10 @@ export function podLabels(
   const { labels, ownerReferences } = parsed.output.metadata;
   const found: Record<string, string> = {};
   const controller = ownerReferences.find(({ controller: controls }) => controls);
-  if (controller !== undefined) {
-    const deployment = deploymentOf(controller, labels[templateHash]);
-    found["owner_kind"] = deployment === undefined ? controller.kind : "Deployment";
-    found["owner_name"] = deployment ?? controller.name;
+  const user = findUserObject(controller, labels);
+  if (user !== undefined) {
+    found["owner_kind"] = user.kind;
+    found["owner_name"] = user.name;
   }
   for (const key of wanted) {
     const value = labels[key];
@@ -41,13 +41,50 @@ export function podLabels(
   return found;
 }
 
-/** A Deployment names its ReplicaSets NAME-HASH and labels their pods with the hash, so the ReplicaSet need not be read. */
-function deploymentOf(
-  { kind, name }: { readonly kind: string; readonly name: string },
-  hash: string | undefined,
-): string | undefined {
-  if (kind !== "ReplicaSet" || hash === undefined || !name.endsWith(`-${hash}`)) return undefined;
-  return name.slice(0, -hash.length - 1);
+interface OwnerObject {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/**
+ * The object that a user made: where the pod's controller was made for it by another controller, the labels that this one sets
+ * on its pods name it, so that the objects in between need not be read.
+ */
+function findUserObject(
+  controller: OwnerObject | undefined,
+  labels: Readonly<Record<string, string>>,
+): OwnerObject | undefined {
+  const hash = labels[templateHash];
+  const jobSet = labels["jobset.sigs.k8s.io/jobset-name"];
+  switch (controller?.kind) {
+    case undefined:
+      return findHubUser(labels);
+    case "ReplicaSet":
+      // A Deployment names its ReplicaSets NAME-HASH and labels their pods with the hash.
+      return hash !== undefined && controller.name.endsWith(`-${hash}`)
+        ? { kind: "Deployment", name: controller.name.slice(0, -hash.length - 1) }
+        : controller;
+    case "StatefulSet":
+      // Kubeflow's notebook controller makes one of the notebook's name.
+      return labels["notebook-name"] === controller.name
+        ? { kind: "Notebook", name: controller.name }
+        : controller;
+    case "Job":
+      return jobSet !== undefined && controller.name.startsWith(`${jobSet}-`)
+        ? { kind: "JobSet", name: jobSet }
+        : controller;
+    default:
+      return controller;
+  }
+}
+
+/** JupyterHub starts a user's server as a pod without a controller. */
+function findHubUser(labels: Readonly<Record<string, string>>): OwnerObject | undefined {
+  const component = labels["app.kubernetes.io/component"] ?? labels["component"];
+  const name = labels["hub.jupyter.org/username"];
+  return component === "singleuser-server" && name !== undefined && name !== ""
+    ? { kind: "Notebook", name }
+    : undefined;
 }
 
 /** As kube-state-metrics names them: `app.kubernetes.io/name` is `label_app_kubernetes_io_name`. */

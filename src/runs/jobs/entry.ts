@@ -42,6 +42,8 @@ const tickFields = {
   activityRatio: optional(count),
   tensorRatio: optional(count),
   dramRatio: optional(count),
+  idleMs: optional(count),
+  idleSinceMs: optional(count),
   memoryBytes: optional(count),
   peakMemoryBytes: optional(count),
   throttleSeconds: optional(counts),

@@ -1,10 +1,13 @@
 import { expect, test } from "vitest";
+import { frameBytes } from "../../base/state/record.ts";
 import { gpu } from "../../model/catalogue/index.ts";
 import { type Device, deviceLabels } from "../../model/device.ts";
 import { FrameWriter } from "../../model/frame.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import { FrameTicks, type FrameTicksOptions, type TickDelivery } from "./frame-ticks.ts";
 import { Ledger } from "./ledger.ts";
+import { TickCodec } from "./tick-codec.ts";
+import type { GpuTick } from "./tick.ts";
 
 const startMs = Date.UTC(2026, 10, 18, 12);
 const device: Device = {
@@ -23,10 +26,13 @@ interface Reading {
   readonly memory?: number;
 }
 
-function slow({ seconds, joules, activity = 0.9, workload, memory }: Reading): TickDelivery {
+function slow(
+  { seconds, joules, activity = 0.9, workload, memory }: Reading,
+  of = device,
+): TickDelivery {
   const builder = new LayoutBuilder();
   const add = (metric: Parameters<typeof builder.add>[0], more?: Record<string, string>): number =>
-    builder.add(metric, deviceLabels(device, "node7", more));
+    builder.add(metric, deviceLabels(of, "node7", more));
   const slots: [number, number | undefined][] = [
     [add(gpu.energy), joules],
     [add(gpu.smActivity), activity],
@@ -36,7 +42,7 @@ function slow({ seconds, joules, activity = 0.9, workload, memory }: Reading): T
   if (workload !== undefined) slots.push([add(gpu.ownerInfo, { workload, user: "ada" }), 1]);
   const writer = new FrameWriter(builder.build(), startMs + seconds * 1_000);
   for (const [slot, value] of slots) if (value !== undefined) writer.set(slot, value);
-  return { frame: writer.finish(), devices: [device], tier: "slow" };
+  return { frame: writer.finish(), devices: [of], tier: "slow" };
 }
 
 const takeAll = (readings: readonly Reading[], options: FrameTicksOptions = {}) => {
@@ -57,9 +63,13 @@ const story = Array.from({ length: 900 }, (_, at): Reading => {
   };
 });
 
-function figures(readings: readonly Reading[], options?: FrameTicksOptions): unknown {
-  const ledger = new Ledger();
-  const { jobs, parts } = ledger.apply(["ticks", takeAll(readings, options)]);
+const figures = (readings: readonly Reading[], options?: FrameTicksOptions): unknown =>
+  figuresOf([takeAll(readings, options)]);
+
+function figuresOf(batches: Iterable<readonly GpuTick[]>, ledger: Ledger = new Ledger()): unknown {
+  const outputs = Array.from(batches, (ticks) => ledger.apply(["ticks", ticks]));
+  const jobs = outputs.flatMap((output) => output.jobs);
+  const parts = outputs.flatMap((output) => output.parts);
   const round = (value: number): number => Number(value.toFixed(3));
   return {
     jobs: jobs.map(({ id, startMs: from, endMs, stretches }) => [
@@ -97,6 +107,75 @@ test.each([4.9, 5, 7, 11, 14.5])("a steady GPU that is read every %d s has no ga
   expect(ticks.length).toBeLessThan(4 + (200 * every) / 45);
   const { jobs } = new Ledger().apply(["ticks", ticks]);
   expect(jobs[0]?.stretches[0]).toMatchObject({ unobservedSeconds: 0 });
+});
+
+test("a journal that is read again gives the same seconds and joules", () => {
+  const [frames, writer, reader] = [new FrameTicks(), new TickCodec(), new TickCodec()];
+  const again = (...given: Parameters<TickCodec["encode"]>): readonly GpuTick[] => {
+    const { bytes, payloadBytes } = writer.encode(...given);
+    return reader.decode(bytes.subarray(frameBytes, frameBytes + payloadBytes)) ?? [];
+  };
+  const batches = story.map((reading) => {
+    const { ticks, unchanged } = frames.take(slow(reading));
+    return again(ticks, unchanged);
+  });
+  const read = figuresOf([...batches, again(frames.flush())]);
+  expect(read).toEqual(figures(story));
+});
+
+test.each([false, true])(
+  "readings that come again are booked once, after a restart too: %s",
+  (isRestart) => {
+    const ledger = new Ledger();
+    const [writer, reader] = [new TickCodec(), new TickCodec()];
+    const options: FrameTicksOptions = { lastTickOf: (name) => ledger.lastTickOf(name) };
+    function* batches(): Generator<readonly GpuTick[]> {
+      let frames = new FrameTicks(options);
+      for (let at = 0; at < story.length; at++) {
+        const { ticks, unchanged } = frames.take(slow(story[at] ?? { seconds: 0, joules: 0 }));
+        const { bytes, payloadBytes } = writer.encode(ticks, unchanged);
+        // Killed and read again after every reading, as far as the ledger can tell.
+        yield reader.decode(bytes.subarray(frameBytes, frameBytes + payloadBytes)) ?? [];
+        if (at % 47 !== 46) continue;
+        if (isRestart) frames = new FrameTicks(options);
+        for (const again of story.slice(at - 20, at + 1)) yield frames.take(slow(again)).ticks;
+      }
+      yield frames.flush();
+    }
+    expect(figuresOf(batches(), ledger)).toEqual(figures(story));
+  },
+);
+
+test("a GPU that is used now and then is one tick a minute too, which says how long it was idle", () => {
+  const readings = Array.from({ length: 25 }, (_, at): Reading => ({
+    seconds: at * 5,
+    joules: at * 500,
+    activity: at % 3 === 0 ? 0.01 : 0.5,
+    workload: "1",
+  }));
+  const ticks = takeAll(readings);
+  expect(ticks).toHaveLength(3);
+  expect(ticks.map(({ idleMs, idleSinceMs }) => [idleMs, idleSinceMs])).toEqual([
+    [undefined, undefined],
+    [20_000, startMs + 55_000],
+    [20_000, startMs + 115_000],
+  ]);
+});
+
+test("a GPU that was forgotten while it was silent is followed again, and what waited is booked", () => {
+  const frames = new FrameTicks();
+  const at = (seconds: number): TickDelivery =>
+    slow({ seconds, joules: seconds * 100, workload: "1" });
+  const other = slow({ seconds: 7_200, joules: 1 }, { ...device, uuid: "GPU-2" });
+  const times = [at(0), at(5), other, at(7_205)].flatMap((delivery) =>
+    frames.take(delivery).ticks.map(({ uuid, timeMs }) => [uuid, timeMs - startMs]),
+  );
+  expect(times).toEqual([
+    ["GPU-1", 0],
+    ["GPU-2", 7_200_000],
+    ["GPU-1", 5_000],
+    ["GPU-1", 7_205_000],
+  ]);
 });
 
 test("a steady GPU is one tick a minute, and what waits is for the journal", () => {

@@ -1,27 +1,24 @@
 /**
- * From frames to ticks. A fast frame is only remembered, and its utilisation added up; its other readings are looked at when a
- * frame of the slow tier comes, which has the owners, or every `fastReadMs` where a source has no such tier. Such a reading
- * becomes a tick where something has changed: another owner, used or idle, a meter that restarted, another hour. Else readings
- * are added up, for `mostUnchangedMs` at most, and are one tick with their means: it gives the same seconds and joules as a
- * tick for each would, with fewer ticks. What waits is in the journal by `unchanged`.
+ * From frames to ticks. A fast frame is only remembered, and its utilisation added up where nothing better is reported; its other
+ * readings are looked at when a frame of the slow tier comes, which has the owners, or every `fastReadMs` where a source has no
+ * such tier. Such a reading becomes a tick where something has changed: another owner, a meter that restarted, another hour. Else
+ * readings are added up, for `mostUnchangedMs` at most, and are one tick with their means and the idle time among them: it gives
+ * the same seconds and joules as a tick for each would, with fewer ticks. What waits is in the journal by `unchanged`.
+ *
+ * Nothing is made and no text compared for a reading that changes nothing: 2,000 GPUs have 400 a second.
  */
+import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
 import { type Device, deviceKey } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
-import {
-  place,
-  placeCount,
-  planLayout,
-  type PlannedGpu,
-  type PlannedOwner,
-} from "./layout-plan.ts";
+import { column, GpuRows } from "./gpu-rows.ts";
+import { isSameOwner, planLayout, type PlannedGpu, type PlannedOwner } from "./layout-plan.ts";
 import { defaultLedgerOptions } from "./ledger-options.ts";
 import { hourMs } from "./record.ts";
 import type { UnchangedGpus } from "./tick-codec.ts";
 import type { GpuTick, TickOwner } from "./tick.ts";
-import { TickSums } from "./tick-sums.ts";
 
 /** A source without a slow tier is read this often. */
 const fastReadMs = 15_000;
@@ -32,60 +29,63 @@ const mostUnchangedMs = defaultLedgerOptions.gapMs;
 /** Readings that are further apart are ticks of their own; less than the gap of the ledger. */
 const mostApartMs = 30_000;
 
+/** Counters that only a tick needs: they stay in their frame until then. */
+interface CounterSource {
+  readonly frame: Frame;
+  readonly planned: PlannedGpu;
+}
+
 interface TrackedReadings {
   readonly uuid: string;
   readonly host: string;
   readonly gpu: number;
   readonly key: string;
+  /** Its numbers in `GpuRows`. */
+  row: number;
+  isForgotten: boolean;
   device: Device | undefined;
-  /** The newest, by `place`; NaN where there is none. */
-  readonly values: Float64Array;
-  timeMs: number;
-  utilizationSum: number;
-  utilizationCount: number;
-  throttleSeconds: Record<string, number> | undefined;
-  xids: Record<string, number>;
-  /** Both without zeros, as they were last read; undefined once they have changed. */
-  throttleRead: Readonly<Record<string, number>> | undefined;
-  xidsRead: Readonly<Record<string, number>> | undefined;
   /** The hardware's counter is used wherever it was seen once. */
   hasHardwareMeter: boolean;
   /** Of the last layout that had any. */
   owners: readonly PlannedOwner[];
   /** Owners of its parts (MIG instances), by part. */
-  partOwners: Map<string, readonly TickOwner[]>;
+  partOwners: Map<string, readonly TickOwner[]> | undefined;
   /** Where its fast readings are. */
-  fast: { readonly plan: LayoutPlan; readonly at: number } | undefined;
-  /** The last reading, which is the end of the last tick or waits with those since. */
-  read: GpuReading | undefined;
-  /** When the last tick was. */
-  tickMs: number;
-  /** Of the readings since the last tick, without those of which there is no more to say. */
-  readonly sums: TickSums;
+  fastPlan: LayoutPlan | undefined;
+  fastAt: number;
+  /** Where the throttling counters of the newest frame are, and those of the last reading. */
+  newCounters: CounterSource | undefined;
+  readCounters: CounterSource | undefined;
+  throttleSeconds: Record<string, number> | undefined;
+  /** Both without zeros, as they were last read; undefined once they have changed. */
+  throttleRead: Readonly<Record<string, number>> | undefined;
+  xids: Record<string, number>;
+  xidsNow: Readonly<Record<string, number>> | undefined;
+  /** The last reading, which is the end of the last tick or waits with those since; undefined before the first. */
+  meter: GpuTick["meter"] | undefined;
+  hasActivity: boolean;
+  isUsed: boolean;
+  /** Some readings since the last tick were idle and some were not. */
+  isMixed: boolean;
+  xidsRead: Readonly<Record<string, number>> | undefined;
+  ownerCount: number;
+  /** Of the one owner. */
+  labels: OwnerLabels | undefined;
+  /** Where there are several. */
+  sharedOwners: readonly TickOwner[] | undefined;
   /** Which journal the last tick is in. */
   generation: number;
-}
-
-/** What one look at a GPU found; replaced in place while nothing changes. */
-interface GpuReading {
-  timeMs: number;
-  joules: number;
-  readonly meter: GpuTick["meter"];
-  /** Undefined where activity is not reported. */
-  readonly isUsed: boolean | undefined;
-  owners: readonly TickOwner[] | undefined;
-  throttleSeconds: GpuTick["throttleSeconds"];
-  xids: GpuTick["xids"];
 }
 
 /** What the frames of one layout say about its GPUs. */
 interface LayoutPlan {
   readonly gpus: readonly PlannedGpu[];
   readonly tracked: TrackedReadings[];
-  /** Utilisation of each GPU: its slot or -1, and the readings since they were last moved to `tracked`. */
+  /** Utilisation of each GPU: its slot or -1, and the sum and count of readings since they were last read. */
   readonly slots: Int32Array;
   readonly sums: Float64Array;
-  readonly counts: Uint32Array;
+  /** False while every GPU reports SM activity, which is used instead. */
+  needsUtilization: boolean;
   /** A fast frame whose other readings have not been looked at. */
   unread: Frame | undefined;
   /** No GPU is to be read by fast frames before. */
@@ -94,10 +94,18 @@ interface LayoutPlan {
 
 export type TickDelivery = Pick<Delivery, "frame" | "devices" | "tier" | "isExposed">;
 
+/** A GPU by what identifies it. */
+export type GpuName = Pick<GpuTick, "host" | "uuid">;
+
+export type LastTick = Pick<GpuTick, "timeMs" | "joules" | "meter">;
+
 export interface FrameTicksOptions {
-  readonly anomaliesOf?: ((key: string) => readonly string[]) | undefined;
+  /** Kinds of anomalies that stand now on a GPU. */
+  readonly anomaliesOf?: ((gpu: GpuName) => readonly string[]) | undefined;
   /** Activity from which a GPU is used. */
   readonly floorRatio?: number | undefined;
+  /** What the ledger has of a GPU, which another process may have read: readings up to it are nothing new. */
+  readonly lastTickOf?: ((gpu: GpuName) => LastTick | undefined) | undefined;
   /** Machines on which a job waits to be closed: their readings do not wait. */
   readonly isUrgent?: ((host: string) => boolean) | undefined;
 }
@@ -110,11 +118,17 @@ export interface FrameChanges {
 }
 
 const noChanges: FrameChanges = { ticks: [], unchanged: undefined };
+const noTicks: readonly GpuTick[] = [];
+
+/** In place of a number of owners: the source does not report who uses the GPU. */
+const unknownOwners = -1;
 
 export class FrameTicks {
   readonly #plans = new WeakMap<Layout, LayoutPlan>();
   readonly #gpus = new Map<string, TrackedReadings>();
-  readonly #anomaliesOf: (key: string) => readonly string[];
+  readonly #rows = new GpuRows();
+  readonly #anomaliesOf: (gpu: GpuName) => readonly string[];
+  readonly #lastTickOf: (gpu: GpuName) => LastTick | undefined;
   readonly #floorRatio: number;
   readonly #isUrgent: (host: string) => boolean;
   #sweptMs = 0;
@@ -122,6 +136,7 @@ export class FrameTicks {
 
   constructor(options: FrameTicksOptions = {}) {
     this.#anomaliesOf = options.anomaliesOf ?? (() => []);
+    this.#lastTickOf = options.lastTickOf ?? (() => undefined);
     this.#floorRatio = options.floorRatio ?? defaultLedgerOptions.floorRatio;
     this.#isUrgent = options.isUrgent ?? (() => false);
   }
@@ -131,37 +146,12 @@ export class FrameTicks {
     if (plan === undefined) this.#plans.set(frame.layout, (plan = this.#plan(frame)));
     // Some sources report a slow metric with the fast ones; what was scraped has all of them in one.
     const isFast = tier === "fast" && isExposed !== false;
-    addUtilization(plan, frame);
-    plan.unread = isFast ? frame : undefined;
-    if (isFast && frame.timeMs < plan.dueMs) return noChanges;
-    const { gpus, tracked } = plan;
-    const ticks: GpuTick[] = [];
-    const uuids: string[] = [];
-    const joules: number[] = [];
-    let dueMs = Number.POSITIVE_INFINITY;
-    for (let at = 0; at < gpus.length; at++) {
-      const [planned, known] = [gpus[at], tracked[at]];
-      if (planned === undefined || known === undefined) continue;
-      // It was forgotten while it was silent.
-      if (frame.timeMs - known.timeMs > forgetMs) this.#gpus.set(planned.key, known);
-      if (isFast && known.fast?.plan !== plan) known.fast = { plan, at };
-      const isSlow = planned.isSlow && !isFast;
-      if (!isFast || frame.timeMs - readMsOf(known) >= fastReadMs) {
-        if (!isFast && known.fast !== undefined) readLatest(known.fast);
-        moveUtilization(plan, at, known);
-        if (known.device === undefined)
-          known.device = devices.find(({ uuid }) => uuid === planned.uuid);
-        if (this.#readGpu(frame, planned, known, isSlow, ticks)) {
-          uuids.push(known.uuid);
-          joules.push(known.read?.joules ?? 0);
-        }
-      }
-      dueMs = Math.min(dueMs, readMsOf(known) + fastReadMs);
+    if (plan.needsUtilization) addUtilization(plan, frame);
+    if (isFast) {
+      plan.unread = frame;
+      if (frame.timeMs < plan.dueMs) return noChanges;
     }
-    plan.dueMs = dueMs;
-    this.#sweep(frame.timeMs);
-    const unchanged = uuids.length === 0 ? undefined : { timeMs: frame.timeMs, uuids, joules };
-    return ticks.length === 0 && unchanged === undefined ? noChanges : { ticks, unchanged };
+    return this.#read(plan, frame, devices, isFast);
   }
 
   /** Ticks of what waits, such as before somebody looks. */
@@ -178,22 +168,141 @@ export class FrameTicks {
 
   #plan(frame: Frame): LayoutPlan {
     const gpus = planLayout(frame.layout);
-    const tracked = gpus.map((planned) => {
-      let known = this.#gpus.get(planned.key);
-      if (known === undefined)
-        this.#gpus.set(planned.key, (known = emptyReadings(planned, frame.timeMs)));
+    const tracked: TrackedReadings[] = [];
+    const hasUtilization = gpus.some(({ utilization }) => utilization >= 0);
+    const length = hasUtilization ? gpus.length : 0;
+    const [slots, sums] = [new Int32Array(length), new Float64Array(2 * length)];
+    for (const planned of gpus) {
+      const known = this.#gpus.get(planned.key) ?? this.#track(planned, frame.timeMs);
       reuseLabels(planned, known);
-      return known;
-    });
+      if (hasUtilization) slots[tracked.length] = planned.utilization;
+      tracked.push(known);
+    }
     return {
       gpus,
       tracked,
-      slots: Int32Array.from(gpus, ({ utilization }) => utilization),
-      sums: new Float64Array(gpus.length),
-      counts: new Uint32Array(gpus.length),
+      slots,
+      sums,
+      needsUtilization: hasUtilization,
       unread: undefined,
       dueMs: Number.NEGATIVE_INFINITY,
     };
+  }
+
+  #track(planned: PlannedGpu, timeMs: number): TrackedReadings {
+    const known = emptyReadings(planned, this.#rows.add());
+    this.#start(known, timeMs);
+    return known;
+  }
+
+  #start(known: TrackedReadings, timeMs: number): void {
+    const { row } = known;
+    const { numbers } = this.#rows;
+    numbers[row + column.reportMs] = timeMs;
+    const last = this.#lastTickOf(known);
+    if (last !== undefined) {
+      numbers[row + column.readMs] = numbers[row + column.tickMs] = last.timeMs;
+      numbers[row + column.readJoules] = last.joules;
+      known.meter = last.meter;
+    }
+    this.#gpus.set(known.key, known);
+  }
+
+  #read(plan: LayoutPlan, frame: Frame, devices: readonly Device[], isFast: boolean): FrameChanges {
+    const { gpus, tracked } = plan;
+    const { timeMs } = frame;
+    const ticks: GpuTick[] = [];
+    const unchanged = {
+      timeMs,
+      uuids: [] as string[],
+      joules: [] as number[],
+      idle: [] as boolean[],
+    };
+    let dueMs = Number.POSITIVE_INFINITY;
+    let needsUtilization = false;
+    for (let at = 0; at < gpus.length; at++) {
+      const [planned, known] = [gpus[at], tracked[at]];
+      if (planned === undefined || known === undefined) continue;
+      if (known.isForgotten) this.#remember(known, timeMs);
+      if (isFast) {
+        known.fastPlan = plan;
+        known.fastAt = at;
+      } else if (known.fastPlan !== undefined) this.#readLatest(known, known.fastPlan);
+      if (!isFast || timeMs - this.#readMsOf(known) >= fastReadMs) {
+        this.#moveUtilization(plan, at, known, frame);
+        if (known.device === undefined)
+          known.device = devices.find(({ uuid }) => uuid === planned.uuid);
+        if (this.#readGpu(frame, planned, known, planned.isSlow && !isFast, ticks)) {
+          unchanged.uuids.push(known.uuid);
+          unchanged.joules.push(this.#rows.numbers[known.row + column.readJoules] ?? 0);
+          unchanged.idle.push(known.hasActivity && !known.isUsed);
+        }
+      }
+      if (!isFast) continue;
+      dueMs = Math.min(dueMs, this.#readMsOf(known) + fastReadMs);
+      if (Number.isNaN(this.#rows.numbers[known.row + column.smRatio])) needsUtilization = true;
+    }
+    if (isFast) {
+      plan.dueMs = dueMs;
+      plan.needsUtilization = needsUtilization;
+    }
+    this.#sweep(timeMs, ticks);
+    if (unchanged.uuids.length === 0)
+      return ticks.length === 0 ? noChanges : { ticks, unchanged: undefined };
+    return { ticks: ticks.length === 0 ? noTicks : ticks, unchanged };
+  }
+
+  /** It was silent for so long that it was forgotten. */
+  #remember(known: TrackedReadings, timeMs: number): void {
+    Object.assign(known, emptyReadings(known, this.#rows.add()), { owners: known.owners });
+    this.#start(known, timeMs);
+  }
+
+  #readMsOf({ row, meter }: TrackedReadings): number {
+    return this.#rows.numbers[row + (meter === undefined ? column.reportMs : column.readMs)] ?? 0;
+  }
+
+  /** Takes in what the newest fast frame brought. */
+  #readLatest(known: TrackedReadings, plan: LayoutPlan): void {
+    const { unread } = plan;
+    const planned = plan.gpus[known.fastAt];
+    if (planned === undefined || unread === undefined) return;
+    this.#moveUtilization(plan, known.fastAt, known, unread);
+    this.#readPlain(unread, planned, known);
+  }
+
+  #moveUtilization(
+    { slots, sums }: LayoutPlan,
+    at: number,
+    { row }: TrackedReadings,
+    frame: Frame,
+  ): void {
+    if (at >= slots.length) return;
+    const { numbers } = this.#rows;
+    const to = row + column.utilization;
+    let [sum = 0, count = 0] = [sums[2 * at], sums[2 * at + 1]];
+    sums[2 * at] = sums[2 * at + 1] = 0;
+    // Not added up because SM activity was reported: the newest stands in for it where it no longer is.
+    if (count === 0 && numbers[to + 1] === 0 && isPresent(frame, slots[at] ?? -1))
+      [sum, count] = [frame.values[slots[at] ?? -1] ?? 0, 1];
+    numbers[to] = (numbers[to] ?? 0) + sum;
+    numbers[to + 1] = (numbers[to + 1] ?? 0) + count;
+  }
+
+  #readPlain(frame: Frame, planned: PlannedGpu, known: TrackedReadings): void {
+    const { values, presence: states, timeMs } = frame;
+    const { plainSlots, plainColumns } = planned;
+    const { numbers } = this.#rows;
+    const { row } = known;
+    if (timeMs > (numbers[row + column.reportMs] ?? 0)) numbers[row + column.reportMs] = timeMs;
+    for (let at = 0; at < plainSlots.length; at++) {
+      const [slot = 0, to = 0] = [plainSlots[at], plainColumns[at]];
+      numbers[row + to] =
+        states[slot] === presence.present ? (values[slot] ?? Number.NaN) : Number.NaN;
+    }
+    if (!known.hasHardwareMeter)
+      known.hasHardwareMeter = !Number.isNaN(numbers[row + column.hardwareJoules]);
+    if (planned.throttleSlots.length > 0) known.newCounters = { frame, planned };
   }
 
   /** True where nothing has changed but the meter. */
@@ -204,93 +313,147 @@ export class FrameTicks {
     isSlow: boolean,
     ticks: GpuTick[],
   ): boolean {
-    known.timeMs = Math.max(known.timeMs, frame.timeMs);
-    readPlain(frame, planned, known);
+    this.#readPlain(frame, planned, known);
     readXids(frame, planned, known, isSlow);
     const parent = known.device?.parent;
     if (parent !== undefined) {
       const whole = this.#gpus.get(deviceKey(planned.host, parent));
-      if (isSlow) whole?.partOwners.set(planned.uuid, ownersIn(frame, planned) ?? []);
+      if (isSlow && whole !== undefined)
+        (whole.partOwners ??= new Map()).set(planned.uuid, ownersIn(frame, planned) ?? []);
       return false;
     }
-    if (!isSlow && frame.timeMs - readMsOf(known) < fastReadMs) return false;
-    const { values } = known;
-    const joules = values[known.hasHardwareMeter ? place.hardwareJoules : place.integratedJoules];
-    if (joules === undefined || Number.isNaN(joules)) return false;
-    return this.#takeReading(frame, planned, known, joules, isSlow, ticks);
+    if (!isSlow && frame.timeMs - this.#readMsOf(known) < fastReadMs) return false;
+    const meter = known.hasHardwareMeter ? "hardware" : "integrated";
+    const from = meter === "hardware" ? column.hardwareJoules : column.integratedJoules;
+    const joules = this.#rows.numbers[known.row + from] ?? Number.NaN;
+    if (Number.isNaN(joules)) return false;
+    return this.#takeReading(frame, planned, known, { joules, meter, isSlow }, ticks);
   }
 
   #takeReading(
     frame: Frame,
     planned: PlannedGpu,
     known: TrackedReadings,
-    joules: number,
-    isSlow: boolean,
+    { joules, meter, isSlow }: { joules: number; meter: GpuTick["meter"]; isSlow: boolean },
     ticks: GpuTick[],
   ): boolean {
-    const { values, read, utilizationSum, utilizationCount } = known;
+    const { row } = known;
+    const rows = this.#rows;
+    const { numbers } = rows;
     const { timeMs } = frame;
-    const isSimulated = known.device?.simulated === true;
-    const own = ownersIn(frame, planned) ?? (isSlow && isSimulated ? nobody : undefined);
-    const owners =
-      known.partOwners.size === 0
-        ? own
-        : [...(own ?? []), ...[...known.partOwners.values()].flat()];
-    const activityRatio =
-      orAbsent(values[place.smRatio]) ??
-      (utilizationCount === 0 ? undefined : utilizationSum / utilizationCount);
-    known.utilizationSum = known.utilizationCount = 0;
-    const isUsed = activityRatio === undefined ? undefined : activityRatio > this.#floorRatio;
-    const meter = known.hasHardwareMeter ? "hardware" : "integrated";
-    known.throttleRead ??= known.throttleSeconds && withoutZeros(known.throttleSeconds);
-    const xids = (known.xidsRead ??= withoutZeros(known.xids));
+    const beforeMs = numbers[row + column.readMs] ?? Number.NaN;
+    const beforeJoules = numbers[row + column.readJoules] ?? 0;
+    // It comes again, or late.
+    if (known.meter === meter && timeMs <= beforeMs && joules <= beforeJoules) return false;
+    const [only] = planned.owners;
+    let ownerCount: number;
+    let sharedOwners: readonly TickOwner[] | undefined;
+    if (planned.owners.length > 1 || known.partOwners !== undefined) {
+      const parts = known.partOwners === undefined ? [] : [...known.partOwners.values()].flat();
+      sharedOwners = [...(ownersIn(frame, planned) ?? []), ...parts];
+      ownerCount = sharedOwners.length;
+    } else if (only !== undefined) {
+      ownerCount = isPresent(frame, only.infoSlot) ? 1 : 0;
+    } else {
+      const isReported =
+        isPresent(frame, planned.processes) || (isSlow && known.device?.simulated === true);
+      ownerCount = isReported ? 0 : unknownOwners;
+    }
+    const labels =
+      ownerCount !== 1
+        ? undefined
+        : sharedOwners === undefined
+          ? only?.labels
+          : sharedOwners[0]?.labels;
+    const activity = this.#activityOf(row);
+    const hasActivity = !Number.isNaN(activity);
+    const isUsed = activity > this.#floorRatio;
+    const xids = (known.xidsNow ??= withoutZeros(known.xids));
     const goesOn =
-      read !== undefined &&
-      read.isUsed === isUsed &&
-      read.meter === meter &&
-      joules >= read.joules &&
-      timeMs > read.timeMs &&
-      timeMs - read.timeMs <= mostApartMs &&
-      Math.floor(read.timeMs / hourMs) === Math.floor(timeMs / hourMs) &&
-      isSameOwner(read.owners, owners);
+      known.meter === meter &&
+      known.hasActivity === hasActivity &&
+      joules >= beforeJoules &&
+      timeMs > beforeMs &&
+      timeMs - beforeMs <= mostApartMs &&
+      ownerCount <= 1 &&
+      known.ownerCount === ownerCount &&
+      known.labels === labels &&
+      Math.floor(beforeMs / hourMs) === Math.floor(timeMs / hourMs);
     // Ticks further apart would be a gap to the ledger.
-    const isFar = timeMs - known.tickMs > mostUnchangedMs;
+    const isFar = timeMs - (numbers[row + column.tickMs] ?? 0) > mostUnchangedMs;
     if (!goesOn || isFar) this.#flushGpu(known, ticks);
-    known.sums.add(activityRatio, values, owners);
+    // The first reading since a tick has nothing to be mixed with.
+    else if (isUsed !== known.isUsed && beforeMs !== numbers[row + column.tickMs])
+      known.isMixed = true;
+    if (goesOn && hasActivity && !isUsed) {
+      numbers[row + column.idleMs] = (numbers[row + column.idleMs] ?? 0) + timeMs - beforeMs;
+      if (Number.isNaN(numbers[row + column.idleSinceMs]))
+        numbers[row + column.idleSinceMs] = beforeMs;
+    } else numbers[row + column.idleSinceMs] = Number.NaN;
+    rows.addTo(row, column.activity, activity);
+    rows.addTo(row, column.tensor, numbers[row + column.tensorRatio] ?? Number.NaN);
+    rows.addTo(row, column.dram, numbers[row + column.dramRatio] ?? Number.NaN);
+    const memoryBytes = numbers[row + column.memoryBytes] ?? Number.NaN;
+    rows.addTo(row, column.memory, memoryBytes);
+    rows.grow(row, column.peakMemory, memoryBytes);
+    if (ownerCount === 1) {
+      const shared = sharedOwners?.[0];
+      const ownerBytes =
+        shared === undefined ? readAt(frame, only?.memorySlot) : (shared.memoryBytes ?? Number.NaN);
+      rows.addTo(row, column.ownerMemory, ownerBytes);
+      rows.grow(row, column.peakOwnerMemory, ownerBytes);
+      numbers[row + column.ownerUtilization] =
+        shared === undefined
+          ? readAt(frame, only?.utilizationSlot)
+          : (shared.utilizationRatio ?? Number.NaN);
+    }
+    const isSameXids = known.xidsRead === xids;
+    numbers[row + column.readMs] = timeMs;
+    numbers[row + column.readJoules] = joules;
+    known.meter = meter;
+    known.hasActivity = hasActivity;
+    known.isUsed = isUsed;
+    known.ownerCount = ownerCount;
+    known.labels = labels;
+    known.sharedOwners = sharedOwners;
+    known.readCounters = known.newCounters;
+    known.xidsRead = xids;
     if (
       goesOn &&
-      timeMs - known.tickMs < mostUnchangedMs &&
-      read.xids === xids &&
+      isSameXids &&
+      timeMs - (numbers[row + column.tickMs] ?? 0) < mostUnchangedMs &&
       known.generation === this.#generation &&
       !this.#isUrgent(known.host)
-    ) {
-      read.timeMs = timeMs;
-      read.joules = joules;
-      read.owners = owners;
-      read.throttleSeconds = known.throttleRead;
+    )
       return true;
-    }
-    known.read = {
-      timeMs,
-      joules,
-      meter,
-      isUsed,
-      owners,
-      throttleSeconds: known.throttleRead,
-      xids,
-    };
-    ticks.push(this.#tick(known, known.read));
+    ticks.push(this.#tick(known));
     return false;
   }
 
-  #flushGpu(known: TrackedReadings, ticks: GpuTick[]): void {
-    if (known.read !== undefined && known.read.timeMs !== known.tickMs)
-      ticks.push(this.#tick(known, known.read));
+  /** SM activity, else the mean utilisation since the last reading; NaN where there is none. */
+  #activityOf(row: number): number {
+    const { numbers } = this.#rows;
+    const smRatio = numbers[row + column.smRatio] ?? Number.NaN;
+    const to = row + column.utilization;
+    const [sum = 0, count = 0] = [numbers[to], numbers[to + 1]];
+    numbers[to] = numbers[to + 1] = 0;
+    return Number.isNaN(smRatio) && count > 0 ? sum / count : smRatio;
   }
 
-  #tick(known: TrackedReadings, read: GpuReading): GpuTick {
-    const { sums } = known;
-    const anomalies = this.#anomaliesOf(known.key);
+  #flushGpu(known: TrackedReadings, ticks: GpuTick[]): void {
+    const { numbers } = this.#rows;
+    const { row, meter } = known;
+    if (meter !== undefined && numbers[row + column.readMs] !== numbers[row + column.tickMs])
+      ticks.push(this.#tick(known));
+  }
+
+  /** The tick of the last reading, with those since the tick before. */
+  #tick(known: TrackedReadings): GpuTick {
+    const rows = this.#rows;
+    const { numbers } = rows;
+    const { row } = known;
+    const timeMs = numbers[row + column.readMs] ?? 0;
+    const anomalies = this.#anomaliesOf(known);
     // One shape for all ticks: what reads them is compiled for it.
     const tick: GpuTick = {
       uuid: known.uuid,
@@ -298,101 +461,95 @@ export class FrameTicks {
       gpu: known.gpu,
       model: known.device?.model ?? "unknown",
       simulated: known.device?.simulated === true,
-      timeMs: read.timeMs,
-      joules: read.joules,
-      meter: read.meter,
-      activityRatio: sums.activityRatio,
-      tensorRatio: sums.tensorRatio,
-      dramRatio: sums.dramRatio,
-      memoryBytes: sums.memoryBytes,
-      peakMemoryBytes: sums.peakMemoryBytes,
-      throttleSeconds: read.throttleSeconds,
-      xids: read.xids,
+      timeMs,
+      joules: numbers[row + column.readJoules] ?? 0,
+      meter: known.meter ?? "integrated",
+      activityRatio: rows.mean(row, column.activity),
+      tensorRatio: rows.mean(row, column.tensor),
+      dramRatio: rows.mean(row, column.dram),
+      idleMs: known.isMixed ? numbers[row + column.idleMs] : undefined,
+      idleSinceMs: known.isMixed ? orAbsent(numbers[row + column.idleSinceMs]) : undefined,
+      memoryBytes: rows.mean(row, column.memory),
+      peakMemoryBytes: rows.peak(row, column.memory, column.peakMemory),
+      throttleSeconds: readThrottling(known),
+      xids: known.xidsRead,
       anomalies: anomalies.length === 0 ? undefined : anomalies,
-      owners: sums.ownersOf(read.owners),
+      owners: this.#ownersOf(known),
     };
-    sums.clear();
-    known.tickMs = read.timeMs;
+    rows.clearSums(row);
+    known.isMixed = false;
+    numbers[row + column.tickMs] = timeMs;
     known.generation = this.#generation;
     return tick;
   }
 
-  #sweep(nowMs: number): void {
+  #ownersOf({ row, ownerCount, labels, sharedOwners }: TrackedReadings) {
+    if (ownerCount === unknownOwners) return undefined;
+    if (ownerCount === 0) return nobody;
+    if (labels === undefined) return sharedOwners;
+    const rows = this.#rows;
+    return [
+      {
+        labels,
+        memoryBytes: rows.mean(row, column.ownerMemory),
+        peakMemoryBytes: rows.peak(row, column.ownerMemory, column.peakOwnerMemory),
+        utilizationRatio: orAbsent(rows.numbers[row + column.ownerUtilization]),
+      },
+    ];
+  }
+
+  #sweep(nowMs: number, ticks: GpuTick[]): void {
     if (nowMs - this.#sweptMs < forgetMs) return;
     this.#sweptMs = nowMs;
-    for (const [key, { timeMs }] of this.#gpus)
-      if (nowMs - timeMs > forgetMs) this.#gpus.delete(key);
+    for (const [key, known] of this.#gpus) {
+      if (nowMs - (this.#rows.numbers[known.row + column.reportMs] ?? 0) <= forgetMs) continue;
+      this.#flushGpu(known, ticks);
+      this.#gpus.delete(key);
+      this.#rows.remove(known.row);
+      known.isForgotten = true;
+    }
   }
 }
 
 const nobody: readonly TickOwner[] = [];
 
-const readMsOf = ({ read, timeMs }: TrackedReadings): number => read?.timeMs ?? timeMs;
-
-/** The same one owner, or nobody: shares of several are booked as they are read. */
-function isSameOwner(
-  before: readonly TickOwner[] | undefined,
-  now: readonly TickOwner[] | undefined,
-): boolean {
-  if (before === undefined || now === undefined) return before === now;
-  return now.length <= 1 && before.length === now.length && before[0]?.labels === now[0]?.labels;
-}
-
-/** An owner that stays has the same labels, not only equal ones, in every layout, so the ledger sees without comparing them that nothing changed. */
-function reuseLabels({ owners }: PlannedGpu, known: TrackedReadings): void {
-  if (owners.length === 0) return;
-  for (const owner of owners)
-    owner.labels = known.owners.find(({ key }) => key === owner.key)?.labels ?? owner.labels;
-  known.owners = owners;
-}
-
-/** For every fast frame of every GPU: nothing is looked up or made here. */
-function addUtilization({ slots, sums, counts }: LayoutPlan, { values, presence: states }: Frame) {
+/** For every fast frame of GPUs without SM activity: nothing is looked up or made here. */
+function addUtilization({ slots, sums }: LayoutPlan, { values, presence: states }: Frame): void {
   for (let at = 0; at < slots.length; at++) {
     const slot = slots[at] ?? -1;
     if (slot < 0 || states[slot] !== presence.present) continue;
-    sums[at] = (sums[at] ?? 0) + (values[slot] ?? 0);
-    counts[at] = (counts[at] ?? 0) + 1;
+    sums[2 * at] = (sums[2 * at] ?? 0) + (values[slot] ?? 0);
+    sums[2 * at + 1] = (sums[2 * at + 1] ?? 0) + 1;
   }
 }
 
-function moveUtilization({ sums, counts }: LayoutPlan, at: number, known: TrackedReadings): void {
-  known.utilizationSum += sums[at] ?? 0;
-  known.utilizationCount += counts[at] ?? 0;
-  sums[at] = counts[at] = 0;
+/** An owner that stays has the same labels, not only equal ones, in every layout, so that no reading has to compare them. */
+function reuseLabels({ owners }: PlannedGpu, known: TrackedReadings): void {
+  if (owners.length === 0) return;
+  for (const owner of owners)
+    for (const { labels } of known.owners)
+      if (isSameOwner(labels, owner.labels)) owner.labels = labels;
+  known.owners = owners;
 }
 
-/** Takes in what fast frames brought since the last tick. */
-function readLatest({ plan, at }: { readonly plan: LayoutPlan; readonly at: number }): void {
-  const [planned, known] = [plan.gpus[at], plan.tracked[at]];
-  if (planned === undefined || known === undefined) return;
-  moveUtilization(plan, at, known);
-  if (plan.unread === undefined) return;
-  known.timeMs = Math.max(known.timeMs, plan.unread.timeMs);
-  readPlain(plan.unread, planned, known);
-}
-
-function readPlain(
-  { values, presence: states }: Frame,
-  { plainSlots, plainPlaces, throttleSlots, throttleReasons }: PlannedGpu,
-  known: TrackedReadings,
-): void {
-  for (let at = 0; at < plainSlots.length; at++) {
-    const [slot = 0, to = 0] = [plainSlots[at], plainPlaces[at]];
-    known.values[to] =
-      states[slot] === presence.present ? (values[slot] ?? Number.NaN) : Number.NaN;
+/** The growth of counters belongs to the reading they were read with. */
+function readThrottling(known: TrackedReadings): Readonly<Record<string, number>> | undefined {
+  const { readCounters } = known;
+  if (readCounters !== undefined) {
+    known.readCounters = undefined;
+    const { frame, planned } = readCounters;
+    const { throttleSlots, throttleReasons } = planned;
+    for (let at = 0; at < throttleSlots.length; at++) {
+      const seconds = readAt(frame, throttleSlots[at]);
+      if (Number.isNaN(seconds)) continue;
+      const counts = (known.throttleSeconds ??= {});
+      const reason = throttleReasons[at] ?? "";
+      if (counts[reason] === seconds) continue;
+      counts[reason] = seconds;
+      known.throttleRead = undefined;
+    }
   }
-  if (!known.hasHardwareMeter)
-    known.hasHardwareMeter = !Number.isNaN(known.values[place.hardwareJoules]);
-  for (let at = 0; at < throttleSlots.length; at++) {
-    const [slot = 0, reason = ""] = [throttleSlots[at], throttleReasons[at]];
-    if (states[slot] !== presence.present) continue;
-    const seconds = values[slot] ?? 0;
-    const counts = (known.throttleSeconds ??= {});
-    if (counts[reason] === seconds) continue;
-    counts[reason] = seconds;
-    known.throttleRead = undefined;
-  }
+  return (known.throttleRead ??= known.throttleSeconds && withoutZeros(known.throttleSeconds));
 }
 
 function readXids(
@@ -402,11 +559,11 @@ function readXids(
   isSlow: boolean,
 ): void {
   // Nearly always there were none and are none.
-  if (xids.length === 0 && (!isSlow || known.xidsRead === noCounts)) return;
+  if (xids.length === 0 && (!isSlow || known.xidsNow === noCounts)) return;
   if (isSlow) known.xids = {};
   for (const { slot, xid } of xids)
     if (states[slot] === presence.present) known.xids[xid] = values[slot] ?? 0;
-  known.xidsRead = undefined;
+  known.xidsNow = undefined;
 }
 
 const orAbsent = (value: number | undefined): number | undefined =>
@@ -423,40 +580,53 @@ function withoutZeros(counts: Readonly<Record<string, number>>): Readonly<Record
 
 /** Undefined where the frame does not say who uses the GPU. */
 function ownersIn(frame: Frame, { owners, processes }: PlannedGpu): TickOwner[] | undefined {
-  if (owners.length === 0) return valueAt(frame, processes) === undefined ? undefined : [];
+  if (owners.length === 0) return isPresent(frame, processes) ? [] : undefined;
   const found: TickOwner[] = [];
   for (const { labels, infoSlot, memorySlot, utilizationSlot } of owners) {
-    if (valueAt(frame, infoSlot) === undefined) continue;
-    const memoryBytes = valueAt(frame, memorySlot);
-    const utilizationRatio = valueAt(frame, utilizationSlot);
+    if (!isPresent(frame, infoSlot)) continue;
+    const memoryBytes = orAbsent(readAt(frame, memorySlot));
+    const utilizationRatio = orAbsent(readAt(frame, utilizationSlot));
     found.push({ labels, memoryBytes, utilizationRatio });
   }
   return found;
 }
 
-const valueAt = ({ values, presence: states }: Frame, slot: number): number | undefined =>
-  slot >= 0 && states[slot] === presence.present ? values[slot] : undefined;
+const isPresent = ({ presence: states }: Frame, slot: number): boolean =>
+  slot >= 0 && states[slot] === presence.present;
 
-const emptyReadings = ({ uuid, host, gpu, key }: PlannedGpu, timeMs: number): TrackedReadings => ({
+/** NaN where it is absent. */
+const readAt = (frame: Frame, slot = -1): number =>
+  isPresent(frame, slot) ? (frame.values[slot] ?? Number.NaN) : Number.NaN;
+
+const emptyReadings = (
+  { uuid, host, gpu, key }: Pick<PlannedGpu, "uuid" | "host" | "gpu" | "key">,
+  row: number,
+): TrackedReadings => ({
   uuid,
   host,
   gpu,
   key,
+  row,
+  isForgotten: false,
   device: undefined,
-  values: new Float64Array(placeCount).fill(Number.NaN),
-  timeMs,
-  utilizationSum: 0,
-  utilizationCount: 0,
-  throttleSeconds: undefined,
-  xids: {},
-  throttleRead: undefined,
-  xidsRead: undefined,
   hasHardwareMeter: false,
   owners: [],
-  partOwners: new Map(),
-  fast: undefined,
-  read: undefined,
-  tickMs: Number.NEGATIVE_INFINITY,
-  sums: new TickSums(),
+  partOwners: undefined,
+  fastPlan: undefined,
+  fastAt: 0,
+  newCounters: undefined,
+  readCounters: undefined,
+  throttleSeconds: undefined,
+  throttleRead: undefined,
+  xids: {},
+  xidsNow: undefined,
+  meter: undefined,
+  hasActivity: false,
+  isUsed: false,
+  isMixed: false,
+  xidsRead: undefined,
+  ownerCount: unknownOwners,
+  labels: undefined,
+  sharedOwners: undefined,
   generation: -1,
 });

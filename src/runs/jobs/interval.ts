@@ -7,6 +7,7 @@ import { defined } from "../../base/defined.ts";
 import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
 import { identifyJob, type JobIdentity } from "./job-key.ts";
 import { hourMs, type EnergyRule } from "./record.ts";
+import type { IdleTime } from "./open-job.ts";
 import type { GpuTick, TickOwner } from "./tick.ts";
 
 export interface Interval {
@@ -68,19 +69,19 @@ const nobody: readonly string[] = [];
 
 /** What the one owner of a GPU had of it between two ticks, both of which it held it at. */
 export function exclusiveUse(last: GpuTick, tick: GpuTick, owner: TickOwner, floorRatio: number) {
-  const { activityRatio } = tick;
+  const [fromMs, toMs] = [last.timeMs, tick.timeMs];
   return {
-    fromMs: last.timeMs,
-    toMs: tick.timeMs,
+    fromMs,
+    toMs,
     joules: tick.joules - last.joules,
     rule: "exclusive",
     isUnobserved: false,
-    isUseful: activityRatio === undefined ? undefined : activityRatio > floorRatio,
+    idle: idleTime(tick, { fromMs, toMs }, { fromMs, toMs }, floorRatio),
     memoryBytes: owner.memoryBytes ?? tick.memoryBytes,
     peakMemoryBytes: owner.memoryBytes === undefined ? tick.peakMemoryBytes : owner.peakMemoryBytes,
     tensorRatio: tick.tensorRatio,
     dramRatio: tick.dramRatio,
-    activityRatio,
+    activityRatio: tick.activityRatio,
     throttleSeconds: growth(last.throttleSeconds, tick.throttleSeconds),
     xids: growth(last.xids, tick.xids),
     anomalies: tick.anomalies ?? nobody,
@@ -124,22 +125,55 @@ export function memoryOf(owner: TickOwner | undefined, gpu: Interval["after"] | 
 
 const noMemory = { memoryBytes: undefined, peakMemoryBytes: undefined };
 
-/** Undefined where neither the GPU nor the process reports activity. */
-export function isUsefulTo(
+type Times = Pick<Interval, "fromMs" | "toMs">;
+
+/** Of a holder's piece; undefined where neither the GPU nor the process reports activity. */
+export function idleTimeOf(
   { owner, id }: Holder,
-  { after }: Interval,
+  interval: Interval,
+  piece: Times,
   holders: number,
   floorRatio: number,
-): boolean | undefined {
+): IdleTime | undefined {
+  const { after } = interval;
   // Allocated, and none of the processes on the GPU is the job's.
-  if (owner === undefined && id !== undefined && after.owners !== undefined) return false;
+  if (owner === undefined && id !== undefined && after.owners !== undefined) return wholly(piece);
   if (holders > 1 && owner?.utilizationRatio !== undefined)
-    return owner.utilizationRatio > floorRatio;
-  return after.activityRatio === undefined ? undefined : after.activityRatio > floorRatio;
+    return owner.utilizationRatio > floorRatio ? never : wholly(piece);
+  return idleTime(after, interval, piece, floorRatio);
+}
+
+const never: IdleTime = { seconds: 0, sinceMs: undefined };
+
+const wholly = ({ fromMs, toMs }: Times): IdleTime => ({
+  seconds: (toMs - fromMs) / 1_000,
+  sinceMs: fromMs,
+});
+
+/** Idle time within an interval is spread evenly over its pieces, except for the part that goes on at its end. */
+function idleTime(
+  { activityRatio, idleMs, idleSinceMs }: Interval["after"],
+  interval: Times,
+  piece: Times,
+  floorRatio: number,
+): IdleTime | undefined {
+  const lengthMs = interval.toMs - interval.fromMs;
+  const isWhole = idleMs === undefined || idleMs >= lengthMs;
+  if (activityRatio === undefined) return undefined;
+  if (isWhole) return idleMs === undefined && activityRatio > floorRatio ? never : wholly(piece);
+  if (idleMs === 0) return never;
+  const seconds = (idleMs * (piece.toMs - piece.fromMs)) / lengthMs / 1_000;
+  const sinceMs =
+    idleSinceMs === undefined || idleSinceMs >= piece.toMs
+      ? undefined
+      : Math.max(idleSinceMs, piece.fromMs);
+  return { seconds, sinceMs };
 }
 
 export function splitInterval(interval: Interval, allocations: readonly Allocation[]): Piece[] {
   const { fromMs, toMs, joules, after } = interval;
+  const halves = allocations.length === 0 ? splitAtMiddle(interval) : undefined;
+  if (halves !== undefined) return halves;
   const spans = [...allocatedSpans(interval, allocations), ...seenSpans(interval, allocations)];
   const isIdle = !interval.isGap && after.owners !== undefined;
   const isWhole =
@@ -169,6 +203,33 @@ export function splitInterval(interval: Interval, allocations: readonly Allocati
   }
   return pieces;
 }
+
+/**
+ * The usual change: no more than one owner before and after, within one hour, and no scheduler. Gives what the general way below
+ * gives, for a third of its time. Undefined where it is not so.
+ */
+function splitAtMiddle(interval: Interval): Piece[] | undefined {
+  const { fromMs, toMs, joules, isGap, before = noOwners, after } = interval;
+  const { owners = noOwners, host } = after;
+  if (isGap || before.length > 1 || owners.length > 1 || toMs - fromMs < 2) return undefined;
+  if (Math.floor(fromMs / hourMs) !== Math.floor((toMs - 1) / hourMs)) return undefined;
+  const [first, last] = [before[0], owners[0]];
+  const firstJob = first && identifyJob(first.labels, host);
+  const lastJob = last && identifyJob(last.labels, host);
+  if (firstJob?.key === lastJob?.key) return undefined;
+  const middleMs = fromMs + Math.floor((toMs - fromMs) / 2);
+  const isIdle = after.owners !== undefined;
+  const piece = (start: number, end: number, job?: JobIdentity, owner?: TickOwner): Piece => ({
+    fromMs: start,
+    toMs: end,
+    joules: (joules * (end - start)) / (toMs - fromMs),
+    holders: job === undefined ? [] : [{ job, owner }],
+    isIdle,
+  });
+  return [piece(fromMs, middleMs, firstJob, first), piece(middleMs, toMs, lastJob, last)];
+}
+
+const noOwners: readonly TickOwner[] = [];
 
 function* allocatedSpans(
   { fromMs, toMs, before, after }: Interval,

@@ -7,32 +7,22 @@ import { deviceKey } from "../../model/device.ts";
 import { type LabelSet, labelValue } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
 import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
+import { column } from "./gpu-rows.ts";
 
 /** Metrics of the slow tier that gpulse derives and sends in frames of their own. */
 const derived = /^gpu_(health|check|anomaly|temperature_at_load)/;
 
-/** Readings that are remembered as they are; the place in `TrackedReadings.values` of each. */
-export const place = {
-  hardwareJoules: 0,
-  integratedJoules: 1,
-  smRatio: 2,
-  tensorRatio: 3,
-  dramRatio: 4,
-  memoryBytes: 5,
-} as const;
+/** Readings that are remembered as they are, by the column of each. */
 const plainMetrics: ReadonlyMap<MetricEntry, number> = new Map<MetricEntry, number>([
-  [metrics.energy, place.hardwareJoules],
-  [metrics.energyIntegrated, place.integratedJoules],
-  [metrics.smActivity, place.smRatio],
-  [metrics.tensorActivity, place.tensorRatio],
-  [metrics.dramActivity, place.dramRatio],
-  [metrics.memoryUsed, place.memoryBytes],
+  [metrics.energy, column.hardwareJoules],
+  [metrics.energyIntegrated, column.integratedJoules],
+  [metrics.smActivity, column.smRatio],
+  [metrics.tensorActivity, column.tensorRatio],
+  [metrics.dramActivity, column.dramRatio],
+  [metrics.memoryUsed, column.memoryBytes],
 ]);
 
-export const placeCount = plainMetrics.size;
-
 export interface PlannedOwner {
-  readonly key: string;
   labels: OwnerLabels;
   infoSlot: number;
   memorySlot: number;
@@ -44,9 +34,9 @@ export interface PlannedGpu {
   readonly host: string;
   readonly gpu: number;
   readonly key: string;
-  /** Slots, and the places of their values. */
+  /** Slots, and the columns of their values. */
   readonly plainSlots: number[];
-  readonly plainPlaces: number[];
+  readonly plainColumns: number[];
   readonly throttleSlots: number[];
   readonly throttleReasons: string[];
   readonly xids: { readonly slot: number; readonly xid: string }[];
@@ -89,11 +79,15 @@ const special: ReadonlyMap<MetricEntry, SeriesUse> = new Map<MetricEntry, Series
 const uses = new Map<MetricEntry, SeriesUse | undefined>();
 
 function useOf(metric: MetricEntry): SeriesUse | undefined {
-  if (uses.has(metric)) return uses.get(metric);
+  const known = uses.get(metric);
+  if (known !== undefined || uses.has(metric)) return known;
   const use = metric.subject === "device" ? makeUse(metric) : undefined;
   uses.set(metric, use);
   return use;
 }
+
+/** Of most series of a slow layout. */
+const markSlow: SeriesUse = (planned) => void (planned.isSlow = true);
 
 function makeUse(metric: MetricEntry): SeriesUse | undefined {
   const isSlow = metric.tier === "slow" && !derived.test(metric.name);
@@ -101,28 +95,35 @@ function makeUse(metric: MetricEntry): SeriesUse | undefined {
   const use =
     at === undefined
       ? special.get(metric)
-      : ({ plainSlots, plainPlaces }: PlannedGpu, _: LabelSet, slot: number) => {
+      : ({ plainSlots, plainColumns }: PlannedGpu, _: LabelSet, slot: number) => {
           plainSlots.push(slot);
-          plainPlaces.push(at);
+          plainColumns.push(at);
         };
   if (!isSlow) return use;
+  if (use === undefined) return markSlow;
   return (planned, labels, slot) => {
     planned.isSlow = true;
-    use?.(planned, labels, slot);
+    use(planned, labels, slot);
   };
 }
 
 export function planLayout({ series }: Layout): readonly PlannedGpu[] {
   const gpus: PlannedGpu[] = [];
   let planned: PlannedGpu | undefined;
+  // Nearly all series of a layout have these labels in the same places.
+  let [uuidAt, hostAt] = [0, 0];
   for (let slot = 0; slot < series.length; slot++) {
     const one = series[slot];
     const use = one && useOf(one.metric);
     if (one === undefined || use === undefined) continue;
     const { labels } = one;
-    const uuid = labelValue(labels, "uuid");
+    if (use === markSlow && planned?.isSlow === true && labels[uuidAt]?.[1] === planned.uuid)
+      continue;
+    uuidAt = indexOf(labels, "uuid", uuidAt);
+    hostAt = indexOf(labels, "host", hostAt);
+    const uuid = labels[uuidAt]?.[1];
     if (uuid === undefined) continue;
-    const host = labelValue(labels, "host") ?? "";
+    const host = labels[hostAt]?.[1] ?? "";
     // Series of one GPU mostly stand together, or each metric has the GPUs in the same order.
     if (planned?.uuid !== uuid || planned.host !== host)
       planned = gpus.find((gpu) => gpu.uuid === uuid && gpu.host === host);
@@ -133,6 +134,13 @@ export function planLayout({ series }: Layout): readonly PlannedGpu[] {
     use(planned, labels, slot);
   }
   return gpus.filter(isOfUse);
+}
+
+/** Past the end where there is none. */
+function indexOf(labels: LabelSet, name: string, likely: number): number {
+  if (labels[likely]?.[0] === name) return likely;
+  const at = labels.findIndex(([found]) => found === name);
+  return at === -1 ? labels.length : at;
 }
 
 /** Frames of verdicts and other derived values name GPUs too, and say nothing here. */
@@ -154,12 +162,19 @@ function ownerLabelsOf(labels: LabelSet): OwnerLabels {
   return found;
 }
 
+/** Spelled out: it is asked for every owner of every new layout. */
+export const isSameOwner = (a: OwnerLabels, b: OwnerLabels): boolean =>
+  a.workload === b.workload &&
+  a.user === b.user &&
+  a.pod === b.pod &&
+  a.container === b.container &&
+  a.namespace === b.namespace;
+
 function ownerIn({ owners }: PlannedGpu, labels: LabelSet): PlannedOwner {
   const own = ownerLabelsOf(labels);
-  const key = JSON.stringify(own);
-  let found = owners.find((one) => one.key === key);
+  let found = owners.find((one) => isSameOwner(one.labels, own));
   if (found === undefined) {
-    found = { key, labels: own, infoSlot: -1, memorySlot: -1, utilizationSlot: -1 };
+    found = { labels: own, infoSlot: -1, memorySlot: -1, utilizationSlot: -1 };
     owners.push(found);
   }
   return found;
@@ -171,7 +186,7 @@ const emptyPlan = (uuid: string, host: string, gpu: number): PlannedGpu => ({
   gpu,
   key: deviceKey(host, uuid),
   plainSlots: [],
-  plainPlaces: [],
+  plainColumns: [],
   throttleSlots: [],
   throttleReasons: [],
   xids: [],

@@ -11,7 +11,7 @@ import {
   exclusiveUse,
   type GpuState,
   intervalBetween,
-  isUsefulTo,
+  idleTimeOf,
   memoryOf,
   type Holder,
   type Interval,
@@ -80,6 +80,11 @@ export class Ledger {
   /** True while jobs are not recorded because too many are open. */
   get isFull(): boolean {
     return this.#isFull;
+  }
+
+  /** The newest tick of a GPU. */
+  lastTickOf({ host, uuid }: Pick<GpuTick, "host" | "uuid">): GpuTick | undefined {
+    return this.#gpus.get(tickKey({ host, uuid }))?.last;
   }
 
   /** Whether a scheduler has reported the end of a job on this machine that is not closed yet. */
@@ -327,9 +332,9 @@ export class Ledger {
         joules: piece.joules * (shares[at] ?? 0),
         rule,
         isUnobserved: isGap,
-        isUseful: isGap
+        idle: isGap
           ? undefined
-          : isUsefulTo(holder, interval, jobs.length, this.#options.floorRatio),
+          : idleTimeOf(holder, interval, piece, jobs.length, this.#options.floorRatio),
         ...memoryOf(holder.owner, jobs.length === 1 ? after : undefined),
         tensorRatio: isGap ? undefined : after.tensorRatio,
         dramRatio: isGap ? undefined : after.dramRatio,

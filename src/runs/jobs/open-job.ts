@@ -31,13 +31,20 @@ export interface OpenStretch {
   idleSinceMs: number | undefined;
 }
 
+/** Of a piece of an interval. */
+export interface IdleTime {
+  readonly seconds: number;
+  /** When the idle time that goes on at its end began, as far as the piece says; undefined where it was used at its end. */
+  readonly sinceMs: number | undefined;
+}
+
 /** What one holder got of a piece of an interval. */
 export interface HeldPiece {
   readonly fromMs: number;
   readonly toMs: number;
   readonly joules: number;
   readonly rule: EnergyRule;
-  readonly isUseful: boolean | undefined;
+  readonly idle: IdleTime | undefined;
   readonly isUnobserved: boolean;
   readonly memoryBytes: number | undefined;
   /** Absent where it is `memoryBytes`. */
@@ -136,7 +143,10 @@ export class OpenJob {
 
   addTo(open: OpenStretch, piece: HeldPiece): void {
     open.isOver = false;
-    open.idleSinceMs = piece.isUseful === false ? (open.idleSinceMs ?? piece.fromMs) : undefined;
+    const { idle } = piece;
+    // One that is idle from its start on may have been idle before.
+    const wasIdle = idle?.sinceMs === piece.fromMs;
+    open.idleSinceMs = wasIdle ? (open.idleSinceMs ?? piece.fromMs) : idle?.sinceMs;
     addToStretch(open, piece);
     const { record } = this;
     record.startMs = Math.min(record.startMs, piece.fromMs);
@@ -146,8 +156,10 @@ export class OpenJob {
     if (use === undefined) this.#hours.set(hour, (use = [0, 0, 0, 0]));
     const seconds = (piece.toMs - piece.fromMs) / 1_000;
     use[0] += seconds;
-    if (piece.isUseful === true) use[1] += seconds;
-    if (piece.isUseful === false) use[2] += seconds;
+    if (idle !== undefined) {
+      use[1] += seconds - idle.seconds;
+      use[2] += idle.seconds;
+    }
     use[3] += piece.joules;
   }
 
@@ -204,9 +216,11 @@ function addToStretch({ stretch, sums }: OpenStretch, piece: HeldPiece): void {
   stretch.fromMs = Math.min(stretch.fromMs, piece.fromMs);
   stretch.toMs = Math.max(stretch.toMs, piece.toMs);
   stretch.gpuSeconds += seconds;
-  if (piece.isUseful === undefined) stretch.unknownSeconds += seconds;
-  else if (piece.isUseful) stretch.usefulSeconds += seconds;
-  else stretch.heldIdleSeconds += seconds;
+  if (piece.idle === undefined) stretch.unknownSeconds += seconds;
+  else {
+    stretch.usefulSeconds += seconds - piece.idle.seconds;
+    stretch.heldIdleSeconds += piece.idle.seconds;
+  }
   if (piece.isUnobserved) stretch.unobservedSeconds += seconds;
   stretch.joules += piece.joules;
   stretch.joulesByRule[piece.rule] = (stretch.joulesByRule[piece.rule] ?? 0) + piece.joules;

@@ -55,8 +55,15 @@ test("a shape is written once, and again after the journal was replaced", () => 
 test("an unchanged GPU is its last tick at another time", () => {
   const [writer, reader] = [new TickCodec(), new TickCodec()];
   reader.decode(payload(writer, [tick(1_000)]));
-  const same = { timeMs: 6_000, uuids: ["GPU-1", "GPU-not-there"], joules: [640, 1] };
-  expect(reader.decode(payload(writer, [], same))).toEqual([tick(6_000, { joules: 640 })]);
+  const same = {
+    timeMs: 6_000,
+    uuids: ["GPU-1", "GPU-not-there"],
+    joules: [640, 1],
+    idle: [false, true],
+  };
+  expect(reader.decode(payload(writer, [], same))).toEqual([
+    tick(6_000, { joules: 640, idleMs: 0 }),
+  ]);
 });
 
 test("a lost shape is unknown, never another one, and damaged bytes are refused", () => {

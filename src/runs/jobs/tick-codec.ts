@@ -4,9 +4,12 @@
  *
  *   u8 1
  *   shape:  u8 2, u32 id, u32 bytes, JSON {uuid, host, gpu, model, simulated, meter, owners, throttle, xids, anomalies}
- *   tick:   u8 3, u32 shape's id, f64 timeMs, joules, activity, tensor, DRAM, memory, peak of memory,
+ *   tick:   u8 5, u32 shape's id, f64 timeMs, joules, activity, tensor, DRAM, memory, peak of memory, idle ms, idle since ms,
  *           for each owner f64 memory, peak, utilisation; for each reason f64 seconds; for each Xid f64 count
- *   same:   u8 4, f64 timeMs, u32 count, for each f64 joules, u32 shape's id: all else is as in the last tick of that shape
+ *   same:   u8 6, f64 timeMs, u32 count, for each f64 joules, u32 2 × shape's id + 1 where it was idle since the last tick: all
+ *           else is as in that tick
+ *
+ * Earlier versions wrote ticks without both idle times as u8 3, and instead of u8 6 as u8 4 the id alone.
  *
  * Little-endian; an absent reading is NaN. Ids count up through the life of a codec, which reads a journal before it writes to
  * it, so a shape that is lost with a damaged record is unknown and never another one.
@@ -16,8 +19,8 @@ import { frameBytes } from "../../base/state/record.ts";
 import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
 import type { GpuTick, TickOwner } from "./tick.ts";
 
-const [ticksMark, shapeMark, tickMark, sameMark] = [1, 2, 3, 4];
-const [plainNumbers, ownerNumbers] = [7, 3];
+const [ticksMark, shapeMark, oldTickMark, oldSameMark, tickMark, sameMark] = [1, 2, 3, 4, 5, 6];
+const [plainNumbers, idleNumbers, ownerNumbers] = [7, 2, 3];
 const shapeHeadBytes = 9;
 const tickHeadBytes = 5;
 const [sameHeadBytes, sameGpuBytes] = [13, 12];
@@ -59,20 +62,38 @@ export interface UnchangedGpus {
   readonly timeMs: number;
   readonly uuids: readonly string[];
   readonly joules: readonly number[];
+  /** Since the reading before. */
+  readonly idle: readonly boolean[];
+}
+
+interface ReadShape {
+  readonly shape: TickShape;
+  last: GpuTick | undefined;
+  readonly gpu: ReadGpu;
+}
+
+/** Ticks of a GPU that were read, whatever their shapes. */
+interface ReadGpu {
+  timeMs: number;
+  /** Of unchanged readings since the last tick, which counts them again. */
+  idleMs: number;
 }
 
 export class TickCodec {
   /** By UUID: what the journal says of it now. */
   readonly #written = new Map<string, WrittenShape>();
-  readonly #read = new Map<number, { readonly shape: TickShape; last: GpuTick | undefined }>();
+  readonly #read = new Map<number, ReadShape>();
+  readonly #readGpus = new Map<string, ReadGpu>();
   #nextId = 0;
   #bytes = Buffer.allocUnsafe(firstBytes);
+  #view = viewOf(this.#bytes);
   #end = 0;
 
   /** The journal was replaced: shapes that it held are to be written again. */
   reset(): void {
     this.#written.clear();
     this.#read.clear();
+    this.#readGpus.clear();
   }
 
   /** Encodes at `frameBytes` of the returned buffer, which the next call uses again. */
@@ -103,7 +124,7 @@ export class TickCodec {
         continue;
       }
       const length =
-        bytes[at] === sameMark
+        bytes[at] === sameMark || bytes[at] === oldSameMark
           ? this.#decodeUnchanged(bytes, at, ticks)
           : this.#decodeTick(bytes, at, ticks);
       if (length === undefined) return undefined;
@@ -116,10 +137,9 @@ export class TickCodec {
     let written = this.#written.get(tick.uuid);
     if (written === undefined || !hasShape(tick, written)) written = this.#encodeShape(tick);
     const { id, shape } = written;
-    this.#reserve(tickHeadBytes + 8 * numbersOf(shape));
-    const bytes = this.#bytes;
-    bytes[this.#end] = tickMark;
-    bytes.writeUInt32LE(id, this.#end + 1);
+    this.#reserve(tickHeadBytes + 8 * (idleNumbers + numbersOf(shape)));
+    this.#bytes[this.#end] = tickMark;
+    this.#view.setUint32(this.#end + 1, id, true);
     this.#end += tickHeadBytes;
     this.#put(tick.timeMs);
     this.#put(tick.joules);
@@ -128,6 +148,8 @@ export class TickCodec {
     this.#put(tick.dramRatio);
     this.#put(tick.memoryBytes);
     this.#put(tick.peakMemoryBytes);
+    this.#put(tick.idleMs);
+    this.#put(tick.idleSinceMs);
     if (tick.owners !== undefined)
       for (const owner of tick.owners) {
         this.#put(owner.memoryBytes);
@@ -138,50 +160,70 @@ export class TickCodec {
     for (const name in tick.xids) this.#put(tick.xids[name]);
   }
 
-  #encodeUnchanged({ timeMs, uuids, joules }: UnchangedGpus): void {
+  #encodeUnchanged({ timeMs, uuids, joules, idle }: UnchangedGpus): void {
     this.#reserve(sameHeadBytes + sameGpuBytes * uuids.length);
     const headAt = this.#end;
     this.#bytes[headAt] = sameMark;
-    this.#bytes.writeDoubleLE(timeMs, headAt + 1);
+    this.#view.setFloat64(headAt + 1, timeMs, true);
     this.#end += sameHeadBytes;
     let count = 0;
     for (let at = 0; at < uuids.length; at++) {
       const written = this.#written.get(uuids[at] ?? "");
       if (written === undefined) continue;
       this.#put(joules[at]);
-      this.#bytes.writeUInt32LE(written.id, this.#end);
+      this.#view.setUint32(this.#end, 2 * written.id + (idle[at] === true ? 1 : 0), true);
       this.#end += 4;
       count++;
     }
-    this.#bytes.writeUInt32LE(count, headAt + 9);
+    this.#view.setUint32(headAt + 9, count, true);
   }
 
   /** Adds to `ticks` and returns the bytes read; undefined where they are no tick of a known shape. */
   #decodeTick(bytes: Buffer, at: number, ticks: GpuTick[]): number | undefined {
-    if (bytes[at] !== tickMark || at + tickHeadBytes > bytes.length) return undefined;
+    const isOld = bytes[at] === oldTickMark;
+    if ((bytes[at] !== tickMark && !isOld) || at + tickHeadBytes > bytes.length) return undefined;
     const known = this.#read.get(bytes.readUInt32LE(at + 1));
     if (known === undefined) return undefined;
-    const length = tickHeadBytes + 8 * numbersOf(known.shape);
+    const length = tickHeadBytes + 8 * (numbersOf(known.shape) + (isOld ? 0 : idleNumbers));
     if (at + length > bytes.length) return undefined;
     const values: number[] = [];
     for (let from = at + tickHeadBytes; from < at + length; from += 8)
       values.push(bytes.readDoubleLE(from));
-    known.last = tickOf(known.shape, values);
-    if (known.last === undefined) return undefined;
+    const [idleMs, idleSinceMs] = isOld
+      ? []
+      : values.splice(plainNumbers, idleNumbers).map((value) => finite(value));
+    const tick = tickOf(known.shape, values);
+    if (tick === undefined) return undefined;
+    const { gpu } = known;
+    // Its unchanged readings were read one by one: what is left is the time since the last of them.
+    const leftMs = idleMs === undefined ? undefined : Math.max(0, idleMs - gpu.idleMs);
+    known.last = { ...tick, idleMs: leftMs, idleSinceMs };
+    gpu.timeMs = tick.timeMs;
+    gpu.idleMs = 0;
     ticks.push(known.last);
     return length;
   }
 
   #decodeUnchanged(bytes: Buffer, at: number, ticks: GpuTick[]): number | undefined {
     if (at + sameHeadBytes > bytes.length) return undefined;
+    const isOld = bytes[at] === oldSameMark;
     const timeMs = bytes.readDoubleLE(at + 1);
     const length = sameHeadBytes + sameGpuBytes * bytes.readUInt32LE(at + 9);
     if (at + length > bytes.length || !Number.isFinite(timeMs)) return undefined;
     for (let from = at + sameHeadBytes; from < at + length; from += sameGpuBytes) {
-      const last = this.#read.get(bytes.readUInt32LE(from + 8))?.last;
+      const id = bytes.readUInt32LE(from + 8);
+      const known = this.#read.get(isOld ? id : id >>> 1);
       const joules = bytes.readDoubleLE(from);
-      if (last === undefined || !Number.isFinite(joules)) return undefined;
-      ticks.push({ ...last, timeMs, joules });
+      if (known?.last === undefined || !Number.isFinite(joules)) return undefined;
+      const { last, gpu } = known;
+      const idleMs = id % 2 === 1 ? Math.max(0, timeMs - gpu.timeMs) : 0;
+      ticks.push(
+        isOld
+          ? { ...last, timeMs, joules }
+          : { ...last, timeMs, joules, idleMs, idleSinceMs: undefined },
+      );
+      gpu.timeMs = timeMs;
+      gpu.idleMs += idleMs;
     }
     return length;
   }
@@ -209,8 +251,8 @@ export class TickCodec {
     const length = Buffer.byteLength(text);
     this.#reserve(shapeHeadBytes + length);
     this.#bytes[this.#end] = shapeMark;
-    this.#bytes.writeUInt32LE(written.id, this.#end + 1);
-    this.#bytes.writeUInt32LE(length, this.#end + 5);
+    this.#view.setUint32(this.#end + 1, written.id, true);
+    this.#view.setUint32(this.#end + 5, length, true);
     this.#bytes.write(text, this.#end + shapeHeadBytes);
     this.#end += shapeHeadBytes + length;
     return written;
@@ -224,13 +266,17 @@ export class TickCodec {
     if (at + length > bytes.length) return undefined;
     const shape = v.safeParse(shapeSchema, parseJson(bytes, at + shapeHeadBytes, at + length));
     if (!shape.success) return undefined;
-    this.#read.set(id, { shape: shape.output, last: undefined });
+    const { uuid } = shape.output;
+    let gpu = this.#readGpus.get(uuid);
+    if (gpu === undefined)
+      this.#readGpus.set(uuid, (gpu = { timeMs: Number.POSITIVE_INFINITY, idleMs: 0 }));
+    this.#read.set(id, { shape: shape.output, last: undefined, gpu });
     this.#nextId = Math.max(this.#nextId, id + 1);
     return length;
   }
 
   #put(value: number | undefined): void {
-    this.#bytes.writeDoubleLE(value ?? Number.NaN, this.#end);
+    this.#view.setFloat64(this.#end, value ?? Number.NaN, true);
     this.#end += 8;
   }
 
@@ -239,8 +285,15 @@ export class TickCodec {
     const larger = Buffer.allocUnsafe(2 * (this.#end + length));
     this.#bytes.copy(larger, 0, 0, this.#end);
     this.#bytes = larger;
+    this.#view = viewOf(larger);
   }
 }
+
+const viewOf = ({ buffer, byteOffset, length }: Buffer): DataView =>
+  new DataView(buffer, byteOffset, length);
+
+const finite = (value: number | undefined): number | undefined =>
+  value === undefined || !Number.isFinite(value) ? undefined : value;
 
 const numbersOf = ({ owners, throttle, xids }: TickShape): number =>
   plainNumbers +
@@ -288,10 +341,7 @@ function isSameList(
 
 function tickOf(shape: TickShape, values: readonly number[]): GpuTick | undefined {
   const { owners, throttle, xids, ...rest } = shape;
-  const optional = (at: number): number | undefined => {
-    const value = values[at];
-    return value === undefined || !Number.isFinite(value) ? undefined : value;
-  };
+  const optional = (at: number): number | undefined => finite(values[at]);
   const [timeMs, joules] = [optional(0), optional(1)];
   if (timeMs === undefined || joules === undefined) return undefined;
   let at = plainNumbers;

@@ -26,6 +26,10 @@ export interface GpuTick {
   readonly activityRatio?: number | undefined;
   readonly tensorRatio?: number | undefined;
   readonly dramRatio?: number | undefined;
+  /** Of the time since the last tick, how long it was not used; absent where `activityRatio` decides about all of it. */
+  readonly idleMs?: number | undefined;
+  /** When the idle time that goes on at this tick began, where that was after the last tick. */
+  readonly idleSinceMs?: number | undefined;
   readonly memoryBytes?: number | undefined;
   readonly peakMemoryBytes?: number | undefined;
   /** Counters since some start, by reason and by number. */

@@ -1,0 +1,200 @@
+/**
+ * What the job ledger costs of a whole hub: `npx tsx bench/jobs-hub.ts [GPUS] [SECONDS]`, 2,000 and 60 where none is given, in
+ * machines of 8, a frame a second. Two built hubs get the same frames over HTTP at the same time, one with the ledger and one
+ * with `--jobs-retention 0`. Printed are the processor time of both by /proc, and the ledger's share by a profile of the first:
+ * the time below the ledger's functions, and garbage collections in proportion, of all threads' processor time. A second is one
+ * of frames: where the machine is loaded they take longer than a second.
+ */
+import { fork } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { SourceMap, type SourceMapPayload } from "node:module";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { startHub } from "../engines/hub.ts";
+import { ensureBuild } from "../engines/program.ts";
+import { waitUntil } from "../engines/wait.ts";
+import { number, say } from "./hub-print.ts";
+import type { JobsSenderSpec } from "./jobs-sender.ts";
+import { processCost } from "./process-cost.ts";
+
+const gpus = Number(process.argv[2] ?? "2000");
+const seconds = Number(process.argv[3] ?? "60");
+/** Of frames: compilation is done by then, and jobs have been opened. */
+const warmSeconds = 60;
+const gpusPerMachine = 8;
+/** Functions of these files, and what they call, are the ledger. */
+const ledgerFiles = /src\/(?:hub|runs)\/jobs\//;
+
+interface Profile {
+  readonly nodes: readonly {
+    readonly id: number;
+    readonly callFrame: {
+      readonly functionName: string;
+      readonly url: string;
+      readonly lineNumber: number;
+      readonly columnNumber: number;
+    };
+    readonly children?: readonly number[];
+  }[];
+  readonly samples: readonly number[];
+  readonly timeDeltas: readonly number[];
+}
+
+await ensureBuild();
+const shared = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+const dir = mkdtempSync(path.join(shared, "gpulse-jobs-hub-"));
+// Main thread only: workers inherit the variable. The first signal starts the profile, the second writes it.
+const profiler = `data:text/javascript,${encodeURIComponent(`
+  import { writeFileSync } from "node:fs";
+  import { Session } from "node:inspector/promises";
+  import { isMainThread } from "node:worker_threads";
+  if (isMainThread) {
+    let session;
+    process.on("SIGUSR2", async () => {
+      if (session === undefined) {
+        session = new Session();
+        session.connect();
+        await session.post("Profiler.enable");
+        await session.post("Profiler.setSamplingInterval", { interval: 500 });
+        await session.post("Profiler.start");
+        return;
+      }
+      const { profile } = await session.post("Profiler.stop");
+      writeFileSync(${JSON.stringify(path.join(dir, "profile"))}, JSON.stringify(profile));
+    });
+  }
+`)}`;
+const args = ["--insecure"];
+const withLedger = await startHub({
+  dataDir: path.join(dir, "with"),
+  args,
+  env: { NODE_OPTIONS: `--import=${profiler}` },
+});
+const without = await startHub({
+  dataDir: path.join(dir, "without"),
+  args: [...args, "--jobs-retention=0"],
+});
+const sender = fork(fileURLToPath(new URL("./jobs-sender.ts", import.meta.url)), {
+  execArgv: ["--import", fileURLToPath(import.meta.resolve("tsx"))],
+});
+try {
+  const spec: JobsSenderSpec = {
+    hubUrls: [withLedger.url, without.url],
+    machines: gpus / gpusPerMachine,
+    gpusPerMachine,
+    spoolDir: path.join(dir, "spool"),
+  };
+  const sent = { seconds: 0 };
+  sender.on("message", (count) => (sent.seconds = Number(count)));
+  sender.send(spec);
+  await measure(async (more) => {
+    const untilSeconds = sent.seconds + more;
+    await waitUntil({ what: `${more} s of frames`, timeoutMs: 900_000 }, async () =>
+      sent.seconds >= untilSeconds ? true : undefined,
+    );
+  });
+} finally {
+  sender.kill();
+  await Promise.all([withLedger.stop(), without.stop()]);
+  rmSync(dir, { recursive: true, force: true });
+}
+
+async function measure(passed: (more: number) => Promise<void>): Promise<void> {
+  await passed(warmSeconds);
+  const beganMs = performance.now();
+  const hubs = [withLedger, without];
+  const counted = await Promise.all(
+    hubs.map(({ url }) => selfMetric(url, "gpulse_received_samples_total")),
+  );
+  const costs = () => hubs.map(({ process: { pid } }) => processCost(pid).cpuSeconds);
+  const plainBefore = costs();
+  await passed(seconds);
+  const plain = costs().map((cost, at) => (cost - (plainBefore[at] ?? 0)) * (1_000 / seconds));
+  const frames = (
+    await Promise.all(hubs.map(({ url }) => selfMetric(url, "gpulse_received_samples_total")))
+  ).map((count, at) => (count - (counted[at] ?? 0)) / seconds);
+  say(
+    `${gpus} GPUs in ${gpus / gpusPerMachine} machines, ${seconds} s of frames in ${number((performance.now() - beganMs) / 1_000)} s: ${frames.map(number).join(" and ")} samples a second, ${await selfMetric(withLedger.url, "gpulse_jobs_open")} open jobs`,
+  );
+  const [on = NaN, off = NaN] = plain;
+  say(
+    `processor time of a second, all threads: with the ledger ${number(on)} ms, without ${number(off)} ms, difference ${number(on - off)} ms: ${number((100 * (on - off)) / on)} % of the hub's`,
+  );
+  // The profile is a window of its own: taking it costs the hub as well.
+  const { pid } = withLedger.process;
+  const [before, mainBefore] = [processCost(pid).cpuSeconds, processCost(pid, pid).cpuSeconds];
+  process.kill(pid, "SIGUSR2");
+  await passed(seconds);
+  const cpuMs = (processCost(pid).cpuSeconds - before) * 1_000;
+  const mainMs = (processCost(pid, pid).cpuSeconds - mainBefore) * 1_000;
+  process.kill(pid, "SIGUSR2");
+  const file = path.join(dir, "profile");
+  while (!existsSync(file)) await sleep(500);
+  await sleep(2_000);
+  const { ledgerMs, collectionMs, busyMs, byFunction } = shareOf(
+    JSON.parse(readFileSync(file, "utf8")) as Profile,
+  );
+  // Samples are of elapsed time, in which other processes ran too: only their proportions count.
+  const scale = mainMs / busyMs / seconds;
+  const withCollections = ledgerMs / (1 - collectionMs / busyMs);
+  say(
+    `by profile, a second: all threads ${number(cpuMs / seconds)} ms, main thread ${number(mainMs / seconds)} ms, ledger ${number(ledgerMs * scale)} ms, with its part of collections ${number(withCollections * scale)} ms: ${number((100 * withCollections * scale * seconds) / cpuMs)} % of the hub's processor time`,
+  );
+  for (const [name, ms] of [...byFunction].sort(([, a], [, b]) => b - a).slice(0, 30))
+    say(`  ${(ms * scale * 1_000).toFixed(0)} µs ${name}`);
+}
+
+/** Names in a bundle say nothing about files: the source maps beside it do. */
+function shareOf({ nodes, samples, timeDeltas }: Profile) {
+  const maps = new Map<string, SourceMap | undefined>();
+  const sourceOf = (url: string, line: number, column: number): string => {
+    if (!url.startsWith("file:")) return "";
+    if (!maps.has(url)) {
+      const file = `${fileURLToPath(url)}.map`;
+      const map = existsSync(file) ? readFileSync(file, "utf8") : undefined;
+      maps.set(
+        url,
+        map === undefined ? undefined : new SourceMap(JSON.parse(map) as SourceMapPayload),
+      );
+    }
+    const entry = maps.get(url)?.findEntry(line, column);
+    return entry !== undefined && "originalSource" in entry ? entry.originalSource : "";
+  };
+  const parents = new Map<number, number>();
+  for (const { id, children = [] } of nodes) for (const child of children) parents.set(child, id);
+  const own = new Map<number, { readonly name: string; readonly isLedger: boolean }>();
+  for (const { id, callFrame } of nodes) {
+    const { functionName, url, lineNumber, columnNumber } = callFrame;
+    const source = sourceOf(url, lineNumber, columnNumber);
+    own.set(id, {
+      name: `${functionName} ${source.slice(source.indexOf("src/"))}`,
+      isLedger: ledgerFiles.test(source),
+    });
+  }
+  const isBelow = (id: number | undefined): boolean =>
+    id !== undefined && (own.get(id)?.isLedger === true || isBelow(parents.get(id)));
+  let [ledgerMs, collectionMs, busyMs] = [0, 0, 0];
+  const byFunction = new Map<string, number>();
+  samples.forEach((id, at) => {
+    const ms = (timeDeltas[at] ?? 0) / 1_000;
+    const name = own.get(id)?.name ?? "";
+    if (name.startsWith("(idle)")) return;
+    busyMs += ms;
+    if (name.startsWith("(garbage collector)")) collectionMs += ms;
+    if (!isBelow(id)) return;
+    ledgerMs += ms;
+    byFunction.set(name, (byFunction.get(name) ?? 0) + ms);
+  });
+  return { ledgerMs, collectionMs, busyMs, byFunction };
+}
+
+/** The sum over its labels. */
+async function selfMetric(url: string, name: string): Promise<number> {
+  const page = await (await fetch(`${url}/metrics`)).text();
+  let sum = 0;
+  for (const [, value] of page.matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, "gm")))
+    sum += Number(value);
+  return sum;
+}
