@@ -87,7 +87,7 @@ describe("a firing alert", () => {
     expect([code, stderr]).toEqual([0, ""]);
     const at = new Date(fired.startsAt).toISOString().slice(0, 19).replace("T", " ");
     expect(stdout).toContain(`MemoryReturnedWrongData on GPU 1 of gpu-node-1 at ${at} UTC`);
-    expect(stdout).toMatch(/^1\. .*Xid.* \(\d\d % sure, for .+\)$/m);
+    expect(stdout).toMatch(/^1\. Error reported by the driver \(\d\d % sure, for .+\)$/m);
     expect(stdout).toMatch(/gpu_xid_errors_total .*xid="48"/);
     expect(stdout).toMatch(/^ {3}Fix: .{20,} \(\/runbook\/\w+\)$/m);
   });
