@@ -59,7 +59,7 @@ test.for([
   ["GPU 2 of lab (and 3 more) has not responded for 5 min.", "It has not responded for 5 min."],
   ["GPU 2 of lab reported Xid 48: memory is bad.", "It reported Xid 48: memory is bad."],
   ["None of the 4 GPUs of lab has responded.", "None of the 4 GPUs of lab has responded."],
-])("on its own page a GPU is not named again: %s", ([summary, why]) => {
+] as const)("on its own page a GPU is not named again: %s", ([summary, why]) => {
   const named = { ...cause, summary };
   expect(diagnose({ gpu: sick, all, verdict: undefined, cause: named })?.why).toBe(why);
 });
