@@ -85,6 +85,8 @@ function checkShape(tool: string, text: string, heads: Map<string, string>): num
     .split("\n")
     .filter((line) => !/^(?:Page|Re-run: GET)/.test(line))
     .map((line) => line.replaceAll(quoted, '""'))
+    // Ranges are our queries' own.
+    .map((line) => (line.startsWith("Re-run") ? line.replaceAll(/\[\d+[smhd]\]/g, "") : line))
     .join("\n");
   expect(own).not.toContain(mark);
   expect(own).not.toMatch(/[<>`[\]\\]|evil|:\/\/(?!127)/);
@@ -130,7 +132,10 @@ test.for([
   if (!/health|jobs/.test(tool)) expect(rows).toBeGreaterThanOrEqual(200);
 });
 
-test("as an argument, none changes the shape of an answer or of an error", async () => {
+// Twelve hundred calls: minutes on a machine that does other work.
+const manyCalls = { timeout: 600_000 };
+
+test("as an argument, none changes the shape of an answer or of an error", manyCalls, async () => {
   const failures: string[] = [];
   for (const name of hostileNames) {
     const given = name.slice(0, 300);

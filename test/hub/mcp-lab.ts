@@ -81,6 +81,9 @@ const fetchPatiently = async (url: string | URL, init: RequestInit = {}): Promis
   });
 };
 
+/** A request waits for its turn on the client's own connections, a thousand at once on a busy machine for minutes. */
+const patience = { timeout: 300_000 };
+
 export async function connectHttp(url: string, era: Era = "2026", token?: string): Promise<Client> {
   const client = new Client({ name: "test", version: "1" }, { versionNegotiation: eras[era] });
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
@@ -89,6 +92,7 @@ export async function connectHttp(url: string, era: Era = "2026", token?: string
       requestInit: { headers },
       fetch: fetchPatiently,
     }),
+    patience,
   );
   return client;
 }
@@ -112,7 +116,7 @@ export async function callTool(
   name: string,
   input: Readonly<Record<string, unknown>> = {},
 ): Promise<CalledTool> {
-  const { content, isError } = await client.callTool({ name, arguments: { ...input } });
+  const { content, isError } = await client.callTool({ name, arguments: { ...input } }, patience);
   const [first] = content;
   if (content.length !== 1 || first?.type !== "text")
     throw new Error(`${name} answered something else than one text`);

@@ -13,7 +13,7 @@ interface Question {
   readonly match: (found: Readonly<Record<string, string | undefined>>) => MatchedQuestion;
 }
 
-const period = String.raw`(?: (?:in |over |during |for |since )?(?:the )?(?<period>today|yesterday|(?:last|past) (?:\d{1,4} )?(?:minute|hour|day|week|month)s?|this (?:week|month)|\d{1,4}(?:m|h|d|w)))?`;
+const period = String.raw`(?: (?:in |over |during |for |since )?(?:the )?(?<period>today|yesterday|last night|(?:last|past) (?:\d{1,4} )?(?:minute|hour|day|week|month)s?|this (?:week|month)|\d{1,4}(?:m|h|d|w)))?`;
 const subject = String.raw`(?:(?<kind>gpu|host|node|machine|server|job|alert) )?(?<subject>\S{1,200})`;
 
 const onHost = String.raw`(?: (?:on|of|in|at) (?:host |node |machine )?(?<host>\S{1,200}))?`;
@@ -24,7 +24,7 @@ const days: Readonly<Record<string, number>> = { minute: 0, hour: 0, day: 1, wee
 export function periodOf(words: string | undefined): string | undefined {
   if (words === undefined) return undefined;
   if (/^\d/.test(words)) return words;
-  if (words === "today") return "1d";
+  if (words === "today" || words === "last night") return "1d";
   if (words === "yesterday") return "2d";
   const [, count = "1", unit = "day"] =
     /(?:last|past|this) (?:(\d+) )?(minute|hour|day|week|month)/.exec(words) ?? [];
@@ -59,7 +59,7 @@ const questions: readonly Question[] = [
   {
     example: "hottest gpu",
     pattern:
-      /^(?:(?:what|which) (?:is |are )?|show |list )?(?:the )?(?:(?:top )?(?<count>\d{1,3}) )?(?<sort>hottest|warmest|coolest|coldest|busiest|idlest|hungriest|fullest|emptiest|slowest|fastest|(?:most|least|highest|lowest) (?:free )?(?:used|utilized|loaded|busy|power|memory|clock))(?: (?<many>gpus?|cards?))?(?: (?:now|right now))?(?: (?:on|of|in) (?:host |node )?(?<host>\S{1,200}))?$/,
+      /^(?:(?:what|which) (?:(?:gpus?|cards?) )?(?:is |are |runs? )?|show |list )?(?:the )?(?:(?:top )?(?<count>\d{1,3}) )?(?<sort>hottest|warmest|coolest|coldest|busiest|idlest|hungriest|fullest|emptiest|slowest|fastest|(?:most|least|highest|lowest) (?:free )?(?:used|utilized|loaded|busy|power|memory|clock))(?: (?<many>gpus?|cards?))?(?: (?:on|of|in) (?:host |node )?(?<host>\S{1,200}))?$/,
     match: ({ count, sort = "", many, host }) => {
       const [, key = "utilization", order = "highest"] =
         sortWords.find(([pattern]) => pattern.test(sort)) ?? [];
@@ -77,21 +77,29 @@ const questions: readonly Question[] = [
   },
   {
     example: "which gpus are idle",
-    pattern:
-      /^(?:(?:which|what) )?(?:gpus?|cards?) (?:are |is )?(?:idle|unused|free|available|not used|doing nothing)(?: (?:on|of|in) (?:host |node )?(?<host>\S{1,200}))?$|^(?:show |list )?(?:idle|free|unused|available) (?:gpus?|cards?)(?: (?:on|of|in) (?:host |node )?(?<host2>\S{1,200}))?$/,
-    match: ({ host, host2 }) => {
-      const on = host ?? host2;
-      return {
-        tool: "current_state",
-        input: {
-          sort: "utilization",
-          order: "lowest",
-          window: "15m",
-          limit: 20,
-          ...(on && { host: on }),
-        },
-      };
-    },
+    pattern: new RegExp(
+      `^(?:(?:(?:which|what) )?(?:gpus?|cards?) (?:are |is |were )?(?:idle|unused|free|available|not used|doing nothing)|(?:show |list )?(?:idle|free|unused|available) (?:gpus?|cards?))${onHost.replace("?<host>\\S{1,200}", "?<host>\\S{1,200}?")}${period}$`,
+    ),
+    match: ({ host, period: words }) => ({
+      tool: "current_state",
+      input: {
+        sort: "utilization",
+        order: "lowest",
+        window: periodOf(words) ?? "15m",
+        limit: 20,
+        ...(host && { host }),
+      },
+    }),
+  },
+  {
+    example: "which gpus have free memory",
+    pattern: new RegExp(
+      `^(?:(?:which|what) )?(?:gpus?|cards?) (?:have |has |with )(?:any |the most )?(?:free|unused) memory${onHost}$`,
+    ),
+    match: ({ host }) => ({
+      tool: "current_state",
+      input: { sort: "memory", order: "lowest", limit: 20, ...(host && { host }) },
+    }),
   },
   {
     example: "which gpus are too hot",
@@ -112,7 +120,7 @@ const questions: readonly Question[] = [
   {
     example: "how hot is gpu-node-3:4",
     pattern: new RegExp(
-      `^(?:how (?<much>hot|busy|full|loaded|fast) (?:is|are) |(?:what is |show )?(?:the )?(?<reading>temperature|utilization|usage|memory|power|clock|state|status)s? of |how much (?<amount>power|memory) (?:does|is used by|is free on|is used on) )(?:the )?${subject}(?: gpus)?(?: (?:draw|use|have))?(?: now)?$`,
+      `^(?:how (?<much>hot|busy|full|loaded|fast) (?:is|are) |(?:what is |show )?(?:the )?(?<reading>temperature|utilization|usage|memory|power|clock|state|status)s? of |how much (?<amount>power|memory) (?:does|is used by|is free on|is used on) )(?:the )?${subject}(?: gpus)?(?: (?:draw|use|have))?$`,
     ),
     match: ({ much, reading, amount, kind, subject: name = "" }) => {
       const word = much ?? reading ?? amount ?? "";
@@ -136,7 +144,7 @@ const questions: readonly Question[] = [
   {
     example: "total power",
     pattern: new RegExp(
-      `^(?:what is |show |how much )?(?:the |our )?(?:total )?power(?: (?:draw|use|do we (?:draw|use)))?(?: now)?${onHost}$`,
+      `^(?:what is |show |how much )?(?:the |our )?(?:total )?power(?: (?:draw|use|do we (?:draw|use)))?${onHost}$`,
     ),
     match: ({ host }) => ({
       tool: "query_promql",
@@ -146,7 +154,7 @@ const questions: readonly Question[] = [
   {
     example: "gpus with ecc errors",
     pattern: new RegExp(
-      `^(?:(?:which|what|show|list) )?(?:gpus? (?:have|has|had|with) )?(?<error>ecc|memory|xid|pcie|nvlink) errors?${onHost.replace("(?:on|of|in|at)", "(?:on|of|at)")}${period}$`,
+      `^(?:(?:which|what|show|list|are there|were there) )?(?:any )?(?:gpus? (?:have|has|had|with) )?(?<error>ecc|memory|xid|pcie|nvlink) errors?${onHost.replace("(?:on|of|in|at)", "(?:on|of|at)")}${period}$`,
     ),
     match: ({ error = "", host, period: words }) => {
       const back = periodOf(words) ?? "1d";
@@ -163,7 +171,7 @@ const questions: readonly Question[] = [
   {
     example: "what is running on gpu-node-3",
     pattern: new RegExp(
-      `^(?:what(?: is|'s)? |who is |which jobs are )(?:running|runs)(?: jobs)?(?: on (?:host |node )?(?<host>\\S{1,200}))?$|^what (?:is|does) (?:user )?(?<user>\\S{1,200}) (?:running|run|using)$`,
+      `^(?:what(?: is|'s)? |who is |(?:which|how many) jobs are )(?:running|runs)(?: jobs)?(?: on (?:host |node )?(?<host>\\S{1,200}))?$|^what (?:jobs )?(?:is|does) (?:user )?(?<user>\\S{1,200}) (?:running|run|using)$|^who (?:uses|is using|is hogging|hogs|holds|has) (?:all )?(?:the |our )?(?:gpus|cards|cluster|fleet)$`,
     ),
     match: ({ host, user }) => ({
       tool: "list_jobs",
@@ -191,21 +199,15 @@ const questions: readonly Question[] = [
     },
   },
   {
-    example: "why is gpu 3 on gpu-node-7 slow",
-    pattern:
-      /^(?:why (?:is|was)|explain|what is wrong with|what happened to) (?:the )?gpu (?<index>\d{1,3}) (?:on|of) (?:host |node )?(?<host>\S{1,200})(?: (?:so |too )?[a-z]{2,20})?$/,
-    match: ({ index = "", host = "" }) => ({ tool: "explain", input: { gpu: `${host}:${index}` } }),
-  },
-  {
     example: "why did job 4711 fail",
     pattern:
       /^why (?:did|does|has) (?:the )?job (?<id>\S{1,190}) (?:fail|failed|crash|crashed|stop|stopped|die|end|take so long|run so slowly)$/,
     match: ({ id }) => ({ tool: "explain", input: { job: id } }),
   },
   {
-    example: "why is gpu GPU-1f2e3d4c slow",
+    example: "why is gpu 3 on gpu-node-7 slow",
     pattern: new RegExp(
-      `^(?:why (?:is|was|are)|explain|what is wrong with|what happened to) (?:the )?${subject}(?: (?:so |too )?(?:slow|hot|idle|throttled|throttling|failing|down|lost|broken|bad|loud|full))?(?: (?:at|since) (?<time>\\S{1,40}))?$`,
+      `^(?:why (?:is|was|are)|explain|(?:what|is anything|is something) (?:is )?wrong with|what happened to) (?:the )?(?:gpus (?:of|on) )?${subject}(?: (?:so |too )?(?:slow|hot|idle|throttled|throttling|failing|down|lost|broken|bad|loud|full))?(?: (?:at|since) (?<time>\\S{1,40}))?$`,
     ),
     match: ({ kind, subject: name = "", time }) => ({
       tool: "explain",
@@ -221,7 +223,7 @@ const questions: readonly Question[] = [
   {
     example: "energy by user last week",
     pattern: new RegExp(
-      `^(?:what is |show |how much )?(?:the |our |total )?(?:energy|cost|bill|usage|gpu hours|co2|money)(?: (?:did|do) we (?:use|used|spend|need|emit))?(?: (?:by|per) (?<by>user|account|project|day|job|kind))?${period}$`,
+      `^(?:what is |show |how much )?(?:the |our |total )?(?:energy|electricity|cost|bill|usage|gpu hours|co2|money)(?: (?:did|do) we (?:use|used|spend|need|emit))?(?: (?:by|per) (?<by>user|account|project|day|job|kind))?${period}$`,
     ),
     match: ({ by = "user", period: words }) => ({
       tool: "bill_jobs",
@@ -231,7 +233,7 @@ const questions: readonly Question[] = [
   {
     example: "top users last week",
     pattern: new RegExp(
-      `^(?:which |what |show |list )?(?:the )?(?:top|biggest|most expensive)(?: (?<count>\\d{1,3}))? (?<by>user|account|project|job)s?${period}$`,
+      `^(?:which |what |show |list )?(?:the )?(?:top|biggest|most expensive)(?: (?<count>\\d{1,3}))? (?<by>user|account|project|job)s?(?: by (?:energy|electricity|cost|usage|gpu hours))?${period}$`,
     ),
     match: ({ by = "user", count, period: words }) => ({
       tool: "bill_jobs",
@@ -245,9 +247,12 @@ const questions: readonly Question[] = [
   {
     example: "who wastes energy last week",
     pattern: new RegExp(
-      `^who (?:wastes|wasted|is wasting|uses(?: the)? most|used(?: the)? most|is using the most)(?: (?:energy|gpus?|power|gpu hours))?${period}$`,
+      `^(?:who|which (?<by>user|account|project|job)s?) (?:wastes?|wasted|is wasting|uses?(?: the)? most|used(?: the)? most|is using the most)(?: the most)?(?: (?:energy|electricity|gpus?|power|gpu hours))?${period}$`,
     ),
-    match: ({ period: words }) => ({ tool: "bill_jobs", input: { by: "user", ...from(words) } }),
+    match: ({ by = "user", period: words }) => ({
+      tool: "bill_jobs",
+      input: { by, ...from(words) },
+    }),
   },
   {
     example: "running jobs",
@@ -280,19 +285,19 @@ const questions: readonly Question[] = [
   {
     example: "which gpus are unhealthy",
     pattern:
-      /^(?:which |what )?(?:gpus?|hosts?|nodes?) (?:are |is )?(?:unhealthy|broken|bad|degraded|failing|lost)$|^(?:unhealthy|broken|failing|lost) (?:gpus?|hosts?|nodes?)$/,
+      /^(?:which |what )?(?:gpus?|hosts?|nodes?) (?:are |is )?(?:unhealthy|broken|bad|degraded|failing|lost|down|dead|offline|unreachable)$|^(?:unhealthy|broken|failing|lost) (?:gpus?|hosts?|nodes?)$|^(?:is|are) (?:the |our )?(?:fleet|cluster|gpus) (?:healthy|fit|ok|okay|fine)$/,
     match: () => ({ tool: "gpu_health", input: {} }),
   },
   {
     example: "alerts",
     pattern:
-      /^(?:(?:what|which|show|list|me|active|firing|open|current|are there|is there|any|the) )*(?:is firing|alerts?(?: (?:are |is )?(?:active|firing|open|now))?)(?: (?:on|of) (?:host |node )?(?<host>\S{1,200}))?$/,
+      /^(?:(?:what|which|show|list|me|active|firing|open|current|are there|is there|any|the) )*(?:is firing|alerts?(?: (?:are |is )?(?:active|firing|open))?)(?: (?:on|of|for) (?:host |node )?(?<host>\S{1,200}))?$/,
     match: ({ host }) => ({ tool: "list_alerts", input: { ...(host && { host }) } }),
   },
   {
     example: "what happened on gpu-node-3 today",
     pattern: new RegExp(
-      `^(?:(?:show|list) )?(?:the )?(?:what happened|what changed|events|timeline)(?: (?:on|of|to) (?:host |node )?(?<host>(?!the\\b)\\S{1,200}?))??${period}$`,
+      `^(?:(?:show|list) )?(?:the )?(?:what happened|what changed|did anything (?:change|happen)|events|timeline)(?: (?:on|of|to) (?:host |node )?(?<host>(?!the\\b)\\S{1,200}?))??${period}$`,
     ),
     match: ({ host, period: words }) => ({
       tool: "list_events",
@@ -321,17 +326,22 @@ const questions: readonly Question[] = [
   },
   {
     example: "compare gpu-node-1 gpu-node-2",
-    pattern: /^compare (?<names>\S{1,200}(?:(?: and| with| to| vs\.?| versus)? \S{1,200}){1,7})$/,
-    match: ({ names = "" }) => {
+    pattern: new RegExp(
+      `^compare (?<names>\\S{1,200}(?:(?: and| with| to| vs\\.?| versus)? \\S{1,200}){1,7}?)${period}$`,
+    ),
+    match: ({ names = "", period: words }) => {
       const given = names.split(/ (?:(?:and|with|to|vs\.?|versus) )?/i);
       const isGpu = given.every((one) => "gpu" in subjectInput(undefined, one));
-      return { tool: "compare", input: isGpu ? { gpus: given } : { hosts: given } };
+      return {
+        tool: "compare",
+        input: { ...(isGpu ? { gpus: given } : { hosts: given }), ...from(words) },
+      };
     },
   },
   {
     example: "find H200",
     pattern:
-      /^(?:find|where is|show|list)(?: (?<kind>gpu|host|job|node)s?)?(?: (?:named |with |of )?(?<match>\S{1,200}))?$/,
+      /^(?:find|where is|show|list)(?: all)?(?: (?<kind>gpu|host|job|node)s?)?(?: (?:named |with |of )?(?<match>\S{1,200}))?$/,
     match: ({ kind = "gpu", match }) => ({
       tool: "find",
       input: { kind: kind === "node" ? "host" : kind, ...(match && { match }) },
@@ -374,7 +384,9 @@ export function matchQuestion(question: string): MatchedQuestion | undefined {
     .replaceAll(/\s+/g, " ")
     .replace(/[?!.]+$/, "")
     .replace(/^(?:please |can you (?:tell|show) me |tell me |show me )/i, "")
-    .replace(/^(what|who)'s /i, "$1 is ");
+    .replace(/^(what|who)'s /i, "$1 is ")
+    .replace(/ (?:right now|now|currently|at the moment)$/i, "")
+    .replace(/\bgpu (\d{1,3}) (?:on|of|in) (?:host |node )?(\S{1,200})/i, "$2:$1");
   if (words.length > 500) return undefined;
   for (const { pattern, match } of questions) {
     const found = new RegExp(pattern.source, "i").exec(words);

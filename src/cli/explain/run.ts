@@ -8,7 +8,12 @@ import {
   type Explanation,
   explanationSchema,
 } from "../../view/explain/explanation.ts";
-import { formatEvidence, formatSigmas, formatSince } from "../../view/explain/quantity.ts";
+import {
+  formatEvidence,
+  formatLookedAt,
+  formatSigmas,
+  formatSince,
+} from "../../view/explain/quantity.ts";
 import { clientAccess, type ClientFlags, defaultHubUrl } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import { HubClient } from "../hub-client.ts";
@@ -94,7 +99,7 @@ export function explanationText({
 }: Explanation): string {
   const at = `${new Date(timeMs).toISOString().slice(0, 19).replace("T", " ")} UTC`;
   const head = `${plainText(subject.label)} at ${at}\n`;
-  const foot = `\nLooked at ${lookedAt.series} series of ${lookedAt.gpus} ${lookedAt.gpus === 1 ? "GPU" : "GPUs"} over ${formatSince(lookedAt.fromMs, lookedAt.toMs)}.\n`;
+  const foot = `\n${formatLookedAt(lookedAt)}\n`;
   if (causes.length === 0) return `${head}${plainText(sentence)}\n${foot}`;
   return `${head}${causes.map((cause, index) => causeText(cause, index + 1, timeMs)).join("")}${foot}`;
 }

@@ -53,6 +53,18 @@ test("a sound GPU has no cause, and the answer says how much was looked at", asy
   expect(found.lookedAt.gpus).toBe(8);
 });
 
+test("a sentence about a GPU reads as one", async () => {
+  const summaries = (await ask(`host=${sick.host}`)).causes.map(({ summary }) => summary);
+  expect(summaries).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/^GPU 1 of node-1 is at \d+ °C at \d+ W, where \d+ °C is usual for it/),
+      expect.stringMatching(/^GPU 3 of node-1 has not responded for 3 min, while 7 others of/),
+      expect.stringMatching(/^GPU 4 of node-1 reported Xid 48 \(Double-bit ECC error\): memory /),
+      expect.stringMatching(/^GPU 2 of node-1: its PCIe link has /),
+    ]),
+  );
+});
+
 test("before the fault nothing stands out", async () => {
   const time = (sick.startMs + 95 * 60_000) / 1_000;
   expect(await ask(`gpu=${uuid(1)}&time=${time}`)).toMatchObject({ outcome: "nothing_stands_out" });

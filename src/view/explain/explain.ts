@@ -138,6 +138,9 @@ const namesHost: ReadonlySet<CauseName> = new Set([
   "host_cpu_pressure",
 ]);
 
+/** `GPU 3 of node-7 is at 87 °C`, but `GPU 3 of node-7: its fan stands still`. */
+const startsWithVerb = /^(?:is|has|reported) /;
+
 function toCause(
   { cause, gpus, sinceMs, isOlder, confidence, summary, evidence, runbook: own }: Finding,
   runbookOf: ExplainRequest["runbookOf"],
@@ -146,7 +149,8 @@ function toCause(
   const [first] = gpus;
   const others = gpus.length > 1 ? ` (and ${gpus.length - 1} more)` : "";
   const isNamed = namesHost.has(cause) || first === undefined;
-  const text = isNamed ? summary : `${gpuName(first)}${others}: ${summary}`;
+  const joint = startsWithVerb.test(summary) ? " " : ": ";
+  const text = isNamed ? summary : `${gpuName(first)}${others}${joint}${summary}`;
   return {
     cause,
     title,

@@ -111,26 +111,24 @@ export function fillCells(
   combine: CellCombination = "max",
   widthMs = cellMs,
 ): void {
-  let cell = -1;
-  let sum = 0;
-  let count = 0;
-  const close = (): void => {
-    if (count === 0) return;
-    const seen = value === "mean" ? sum / count : sum;
-    const at = window.firstCell + cell;
-    const before = cells[at] ?? Number.NaN;
-    if (Number.isNaN(before)) cells[at] = seen;
-    else cells[at] = combine === "sum" ? before + seen : Math[combine](before, seen);
-  };
+  let [cell, cellEndMs, sum, count] = [-1, window.fromMs, 0, 0];
+  // Without a closure over the sums: numbers that one holds are allocated anew at each sample.
   for (let at = 0; at < times.length; at++) {
     if (stale?.[at] === 1) continue;
-    const now = Math.ceil(((times[at] as number) - window.fromMs) / widthMs) - 1;
-    if (now < 0 || now >= window.cellCount) continue;
-    if (now !== cell) {
-      close();
-      cell = now;
-      sum = 0;
-      count = 0;
+    const timeMs = times[at] as number;
+    if (timeMs <= window.fromMs) continue;
+    if (timeMs > cellEndMs) {
+      closeCell(
+        cells,
+        window.firstCell + cell,
+        value === "mean" ? sum / count : sum,
+        count,
+        combine,
+      );
+      cell = Math.ceil((timeMs - window.fromMs) / widthMs) - 1;
+      cellEndMs = window.fromMs + (cell + 1) * widthMs;
+      [sum, count] = [0, 0];
+      if (cell >= window.cellCount) return;
     }
     const one = values[at] as number;
     if (value === "mean") sum += one;
@@ -138,5 +136,18 @@ export function fillCells(
     else sum = Math.max(sum, one);
     count += 1;
   }
-  close();
+  closeCell(cells, window.firstCell + cell, value === "mean" ? sum / count : sum, count, combine);
+}
+
+function closeCell(
+  cells: Float64Array,
+  at: number,
+  seen: number,
+  count: number,
+  combine: CellCombination,
+): void {
+  if (count === 0) return;
+  const before = cells[at] ?? Number.NaN;
+  if (Number.isNaN(before)) cells[at] = seen;
+  else cells[at] = combine === "sum" ? before + seen : Math[combine](before, seen);
 }

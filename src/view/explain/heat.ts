@@ -32,14 +32,20 @@ export interface HeatFits {
   readonly contact: HeatFit;
 }
 
-type Columns = "share" | "small" | "large" | "load" | "die" | "memory" | "contact";
+const columnNames = ["share", "small", "large", "load", "die", "memory", "contact"] as const;
+type ColumnName = (typeof columnNames)[number];
 
 /** Smoothed columns of one GPU, a number for each row. */
 interface HeatRows {
   readonly cells: GpuCells;
-  readonly rows: readonly number[];
-  readonly columns: Readonly<Record<Columns, readonly number[]>>;
+  /** The cell of each row. */
+  readonly rows: Int32Array;
+  readonly columns: ReadonlyMap<ColumnName, Float64Array>;
 }
+
+const noRows = new Float64Array(0);
+const columnOf = ({ columns }: HeatRows, name: ColumnName): Float64Array =>
+  columns.get(name) ?? noRows;
 
 export function fitHeat(fleet: FleetCells, model: string): HeatFits {
   const all = fleet.gpus
@@ -64,18 +70,11 @@ function heatRows({ grid }: FleetCells, cells: GpuCells): HeatRows {
   const dieCelsius = cells.get(cells.celsiusField);
   const memoryCelsius = cells.get("memoryCelsius");
   const scaleWatts = scaleWattsOf(cells);
-  const rows: number[] = [];
-  const columns: Record<Columns, number[]> = {
-    share: [],
-    small: [],
-    large: [],
-    load: [],
-    die: [],
-    memory: [],
-    contact: [],
-  };
-  const smooth = { share: 0, small: 0, large: 0, load: 0, die: 0, memory: 0, contact: 0 };
-  const names = Object.keys(smooth) as Columns[];
+  const rows = new Int32Array(power.length);
+  const columns = columnNames.map(() => new Float64Array(power.length));
+  const now = new Float64Array(columnNames.length);
+  const smooth = new Float64Array(columnNames.length);
+  let count = 0;
   const sinks = sinkSeconds.map(() => 0);
   let settled = 0;
   let lastMs = Number.NEGATIVE_INFINITY;
@@ -94,34 +93,41 @@ function heatRows({ grid }: FleetCells, cells: GpuCells): HeatRows {
       sinks[at] = settledSink + ((sinks[at] as number) - settledSink) * left;
     });
     const memory = memoryCelsius[cell] ?? Number.NaN;
-    const now = {
-      share,
-      small: sinks[0] ?? share,
-      large: sinks[1] ?? share,
-      load: load[cell] || 0,
-      die,
-      memory,
-      contact: die - memory,
-    };
+    // In the order of `columnNames`.
+    now[0] = share;
+    now[1] = sinks[0] ?? share;
+    now[2] = sinks[1] ?? share;
+    now[3] = load[cell] || 0;
+    now[4] = die;
+    now[5] = memory;
+    now[6] = die - memory;
     const left = isNew ? 0 : Math.exp(-gapSeconds / smoothSeconds);
-    for (const name of names) {
-      const was = smooth[name];
+    for (let at = 0; at < now.length; at++) {
+      const was = smooth[at] as number;
+      const is = now[at] as number;
       // After a reading that is missing, it begins again.
-      smooth[name] = Number.isNaN(was) ? now[name] : now[name] + (was - now[name]) * left;
+      smooth[at] = Number.isNaN(was) ? is : is + (was - is) * left;
     }
     settled = isNew ? 0 : settled + 1;
     if (settled < settleCells) continue;
-    rows.push(cell);
-    for (const name of names) columns[name].push(smooth[name]);
+    rows[count] = cell;
+    columns.forEach((column, at) => (column[count] = smooth[at] as number));
+    count += 1;
   }
-  return { cells, rows, columns };
+  return {
+    cells,
+    rows: rows.subarray(0, count),
+    columns: new Map(
+      columnNames.map((name, at) => [name, (columns[at] ?? noRows).subarray(0, count)]),
+    ),
+  };
 }
 
 function fitColumn(
   { grid }: FleetCells,
   all: readonly HeatRows[],
-  target: Columns,
-  inputNames: readonly Columns[],
+  target: ColumnName,
+  inputNames: readonly ColumnName[],
 ): HeatFit {
   const inputCount = inputNames.length;
   const most = all.reduce((sum, { rows }) => sum + rows.length, 0);
@@ -129,12 +135,11 @@ function fitColumn(
   const targets = new Float64Array(most);
   const groups = new Int32Array(most);
   let count = 0;
-  all.forEach(({ columns }, group) => {
-    columns[target].forEach((celsius, row) => {
+  all.forEach((one, group) => {
+    const own = inputNames.map((name) => columnOf(one, name));
+    columnOf(one, target).forEach((celsius, row) => {
       if (Number.isNaN(celsius)) return;
-      inputNames.forEach((name, at) => {
-        inputs[count * inputCount + at] = columns[name][row] as number;
-      });
+      own.forEach((column, at) => (inputs[count * inputCount + at] = column[row] as number));
       targets[count] = celsius;
       groups[count] = group;
       count += 1;
@@ -152,16 +157,17 @@ function fitColumn(
     leastSigma,
   );
   const residuals = new Map(
-    all.map(({ cells, rows, columns }, group) => {
+    all.map((one, group) => {
       const above = new Float64Array(grid.cellCount).fill(Number.NaN);
-      rows.forEach((cell, row) => {
-        let value = (columns[target][row] as number) - (offsets[group] as number);
-        inputNames.forEach((name, at) => {
-          value -= (weights[at] as number) * (columns[name][row] as number);
-        });
+      const own = inputNames.map((name) => columnOf(one, name));
+      const celsius = columnOf(one, target);
+      one.rows.forEach((cell, row) => {
+        let value = (celsius[row] as number) - (offsets[group] as number);
+        for (let at = 0; at < inputCount; at++)
+          value -= (weights[at] as number) * ((own[at] as Float64Array)[row] as number);
         above[cell] = value;
       });
-      return [cells, above] as const;
+      return [one.cells, above] as const;
     }),
   );
   return { residuals, sigma };

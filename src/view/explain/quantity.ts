@@ -1,5 +1,5 @@
 /** The numbers of an explanation as people read them, on the page and in the terminal. */
-import type { CauseEvidence } from "./explanation.ts";
+import type { CauseEvidence, Explanation } from "./explanation.ts";
 
 interface Shown {
   readonly divisor: number;
@@ -30,3 +30,7 @@ export function formatSince(sinceMs: number, timeMs: number): string {
   if (minutes < 1) return "under a minute";
   return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
 }
+
+/** What an answer rests on. */
+export const formatLookedAt = ({ series, gpus, fromMs, toMs }: Explanation["lookedAt"]): string =>
+  `Looked at ${series} series of ${gpus} ${gpus === 1 ? "GPU" : "GPUs"}: ${formatSince(fromMs, toMs)} of history.`;

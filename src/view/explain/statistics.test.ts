@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { dropBelow, type Pace } from "./pace.ts";
-import { fitRobust } from "./statistics.ts";
+import { fitRobust, quantileOf } from "./statistics.ts";
 
 test("a fit finds the weight and the offset of each group, whatever the groups' means", () => {
   const inputs: number[] = [];
@@ -47,4 +47,32 @@ test("slow runs among the others do not hide a slow one", () => {
   const some = [...runs, { traffic: -0.9, power: 6.1 }, { traffic: -0.85, power: 6.15 }];
   const slow = dropBelow(some, { traffic: -0.72, power: 6.13 }, exact);
   expect(slow.drop / slow.sigma).toBeGreaterThan(4);
+});
+
+test("a quantile is the one of the sorted numbers, whatever their order, length and gaps", () => {
+  const sorted = (values: readonly number[], share: number): number => {
+    const kept = values.filter((value) => !Number.isNaN(value)).toSorted((a, b) => a - b);
+    const place = share * (kept.length - 1);
+    const [low, high] = [kept[Math.floor(place)] ?? NaN, kept[Math.ceil(place)] ?? NaN];
+    return kept.length === 0 ? NaN : low + (high - low) * (place - Math.floor(place));
+  };
+  const orders: readonly ((at: number, length: number) => number)[] = [
+    (at) => at,
+    (at, length) => length - at,
+    () => 7,
+    (at) => at % 3,
+    (at, length) => Math.min(at, length - at),
+    (at) => (at % 5 === 0 ? NaN : (at * 7_919) % 1_009),
+    (at) => (at % 2 === 0 ? 1e9 : -1e9),
+  ];
+  for (const length of [0, 1, 2, 3, 10, 1_001, 9_000])
+    for (const order of orders)
+      for (const share of [0, 0.02, 0.5, 0.55, 0.9, 1]) {
+        const values = Array.from({ length }, (_, at) => order(at, length));
+        expect([length, share, quantileOf(values, share)]).toEqual([
+          length,
+          share,
+          sorted(values, share),
+        ]);
+      }
 });

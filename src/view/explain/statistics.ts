@@ -1,25 +1,57 @@
 /** Robust statistics over cells; NaN is a missing number and is left out. */
 import { sigmaPerMad } from "../../lake/analyses/anomaly/statistics/spread.ts";
 
-/** In memory of its own. A plain loop: `from` and `filter` take several times as long, and twice the memory. */
-function sortNumbers(values: ArrayLike<number>): Float64Array {
-  const kept = new Float64Array(values.length);
-  let count = 0;
-  for (let at = 0; at < values.length; at++) {
-    const value = values[at] as number;
-    if (!Number.isNaN(value)) kept[count++] = value;
+/** Quantiles are found in here: millions of numbers pass through in one explanation, and none of them stays. */
+let scratch = new Float64Array(4_096);
+/** After so many rounds the order of the values is against us, and sorting is quicker. */
+const mostRounds = 64;
+
+/** Puts the value that belongs at `place` there, smaller ones before it, larger ones behind it (Hoare's selection). */
+function selectPlace(values: Float64Array, place: number): void {
+  let [from, to] = [0, values.length - 1];
+  for (let round = 0; from < to; round++) {
+    if (round === mostRounds) {
+      values.subarray(from, to + 1).sort();
+      return;
+    }
+    const [first, middle, last] = [
+      values[from] as number,
+      values[(from + to) >> 1] as number,
+      values[to] as number,
+    ];
+    const pivot = Math.max(Math.min(first, middle), Math.min(Math.max(first, middle), last));
+    let [left, right] = [from, to];
+    while (left <= right) {
+      while ((values[left] as number) < pivot) left++;
+      while ((values[right] as number) > pivot) right--;
+      if (left > right) break;
+      const held = values[left] as number;
+      values[left++] = values[right] as number;
+      values[right--] = held;
+    }
+    if (place <= right) to = right;
+    else if (place >= left) from = left;
+    else return;
   }
-  return kept.subarray(0, count).sort();
 }
 
 /** NaN of nothing. */
 export function quantileOf(values: ArrayLike<number>, share: number): number {
-  const sorted = sortNumbers(values);
-  if (sorted.length === 0) return Number.NaN;
-  const place = share * (sorted.length - 1);
-  const low = sorted[Math.floor(place)] as number;
-  const high = sorted[Math.ceil(place)] as number;
-  return low + (high - low) * (place - Math.floor(place));
+  if (scratch.length < values.length) scratch = new Float64Array(2 * values.length);
+  let count = 0;
+  for (let at = 0; at < values.length; at++) {
+    const value = values[at] as number;
+    if (!Number.isNaN(value)) scratch[count++] = value;
+  }
+  if (count === 0) return Number.NaN;
+  const place = share * (count - 1);
+  const lowAt = Math.floor(place);
+  selectPlace(scratch.subarray(0, count), lowAt);
+  const low = scratch[lowAt] as number;
+  if (lowAt === place) return low;
+  let high = Infinity;
+  for (let at = lowAt + 1; at < count; at++) high = Math.min(high, scratch[at] as number);
+  return low + (high - low) * (place - lowAt);
 }
 
 export const medianOf = (values: ArrayLike<number>): number => quantileOf(values, 0.5);
@@ -87,8 +119,8 @@ export function fitRobust(rows: FitRows, leastSigma: number): RobustFit {
   const trust = new Float64Array(count).fill(1);
   let weights: Float64Array = new Float64Array(size);
   let sigma = leastSigma;
-  const ofGroup: number[][] = Array.from({ length: groupCount }, () => []);
-  for (let row = 0; row < count; row++) ofGroup[groups[row] as number]?.push(row);
+  const distances = new Float64Array(count);
+  const byGroup = rowsByGroup(groups, groupCount);
   for (let round = 0; round < rounds; round++) {
     weights = solveWeighted(rows, trust);
     for (let row = 0; row < count; row++) {
@@ -97,21 +129,40 @@ export function fitRobust(rows: FitRows, leastSigma: number): RobustFit {
         value -= (weights[at] as number) * (inputs[row * size + at] as number);
       residuals[row] = value;
     }
-    for (let group = 0; group < groupCount; group++)
-      offsets[group] = medianOf((ofGroup[group] ?? []).map((row) => residuals[row] as number)) || 0;
+    byGroup.forEach((own, group) => {
+      for (let at = 0; at < own.length; at++)
+        distances[at] = residuals[own[at] as number] as number;
+      offsets[group] = medianOf(distances.subarray(0, own.length)) || 0;
+    });
     for (let row = 0; row < count; row++)
-      residuals[row] = (residuals[row] as number) - (offsets[groups[row] as number] as number);
-    sigma = Math.max(leastSigma, sigmaOf(residuals, 0) || 0);
+      distances[row] = Math.abs(
+        (residuals[row] as number) - (offsets[groups[row] as number] as number),
+      );
+    sigma = Math.max(leastSigma, sigmaPerMad * medianOf(distances) || 0);
     // First by the better half alone: a fault in a third of the rows must not decide what is far.
-    const near = round < trimmedRounds ? quantileOf(residuals.map(Math.abs), 0.55) : 0;
+    const near = round < trimmedRounds ? quantileOf(distances, 0.55) : 0;
     for (let row = 0; row < count; row++) {
-      const residual = Math.abs(residuals[row] as number);
+      const residual = distances[row] as number;
       const far = residual / (tukeySigmas * sigma);
       if (round < trimmedRounds) trust[row] = residual <= near ? 1 : 0;
       else trust[row] = far >= 1 ? 0 : (1 - far * far) ** 2;
     }
   }
   return { weights, offsets, sigma };
+}
+
+/** The rows of each group. */
+function rowsByGroup(groups: Int32Array, groupCount: number): readonly Int32Array[] {
+  const counts = new Int32Array(groupCount);
+  for (const group of groups) counts[group] = (counts[group] as number) + 1;
+  const rows = Array.from(counts, (count) => new Int32Array(count));
+  counts.fill(0);
+  groups.forEach((group, row) => {
+    const at = counts[group] as number;
+    (rows[group] as Int32Array)[at] = row;
+    counts[group] = at + 1;
+  });
+  return rows;
 }
 
 /** Least squares within the groups: each row less the mean of its group, so that an offset cannot pass for a weight. */

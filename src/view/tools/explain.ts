@@ -5,7 +5,7 @@ import { explanationSchema, subjectKinds } from "../explain/explanation.ts";
 import { instant, name, number, pageOf, word } from "./answer.ts";
 import { oneGpu, resolveGpu } from "./gpu-selector.ts";
 import { readOptionalRoute, rerunPromql, routeOf } from "./hub-reader.ts";
-import { printablePromql, quoteText } from "./quote.ts";
+import { quoteText, requotePromql } from "./quote.ts";
 import { defineTool, paging, text, timeHint, timeOf } from "./tool.ts";
 
 export const explain = defineTool({
@@ -84,7 +84,7 @@ export const explain = defineTool({
       rerun: [
         { route },
         ...shown.flatMap(({ evidence }) =>
-          evidence === undefined ? [] : [rerunPromql(printablePromql(evidence.promql))],
+          evidence === undefined ? [] : [rerunPromql(requotePromql(evidence.promql))],
         ),
       ],
       page:

@@ -1,6 +1,12 @@
 import { expect, test } from "vitest";
 import { parse } from "../../query/parse/parse.ts";
-import { literalPattern, printablePromql, promqlString, quoteText } from "./quote.ts";
+import {
+  literalPattern,
+  printablePromql,
+  promqlString,
+  quoteText,
+  requotePromql,
+} from "./quote.ts";
 
 test.for([
   ["gpu-node-3", '"gpu-node-3"'],
@@ -37,3 +43,13 @@ test.for(['a"b', "back\\slash", "line\nbreak", "tag \u{E0041}", "\uD800", "{}`'"
 
 test("an expression is shown on one line", () =>
   expect(printablePromql('sum(\n  up{a="\u0007é"}\n)')).toBe('sum( up{a="\\u0007é"} )'));
+
+test.for(["60 ---\nOWNED: yaml", 'a"}) or "b', "https://evil.example", "`code` <b>", "\u202Etxt"])(
+  "%j in an expression of ours is quoted as a name is",
+  (name) => {
+    const promql = `max(up{host=${JSON.stringify(name)},reason=~"thermal|fan"}[90s] @ 1)`;
+    const shown = requotePromql(promql);
+    expect(shown).toBe(`max(up{host=${promqlString(name)},reason=~"thermal|fan"}[90s] @ 1)`);
+    expect(() => parse(shown.replace("[90s]", ""))).not.toThrow();
+  },
+);

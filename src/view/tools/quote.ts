@@ -61,3 +61,9 @@ export const printablePromql = (promql: string): string =>
     .replaceAll(/\s+/g, " ")
     .trim()
     .replaceAll(/[^\x20-\x7e\p{L}\p{N}]|\p{Default_Ignorable_Code_Point}/gu, escapeAsGo);
+
+/** An expression of ours whose string literals JSON wrote: each is escaped as text from outside, but not our alternatives. */
+export const requotePromql = (promql: string): string =>
+  promql.replaceAll(/"(?:[^"\\]|\\.)*"/g, (literal) =>
+    /^"[a-z_|]*"$/.test(literal) ? literal : promqlString(JSON.parse(literal) as string),
+  );

@@ -5,11 +5,17 @@ import type {
   Explanation,
   SubjectKind,
 } from "../../../src/view/explain/explanation.ts";
-import { formatEvidence, formatSigmas, formatSince } from "../../../src/view/explain/quantity.ts";
+import {
+  formatEvidence,
+  formatLookedAt,
+  formatSigmas,
+  formatSince,
+} from "../../../src/view/explain/quantity.ts";
 import { useJson } from "../query/use-fetch.ts";
 import { runbookHref } from "../format/runbook-link.ts";
 import { hrefOf } from "../view-state/address.ts";
 import { formatInstant } from "../view-state/range.ts";
+import { WithCode } from "./with-code.tsx";
 import "./explain.css";
 
 export interface ExplainProps {
@@ -42,7 +48,6 @@ function Causes({ kind, id, timeMs }: ExplainProps) {
       </p>
     );
   const { causes, lookedAt, sentence } = value;
-  const hours = Number(((lookedAt.toMs - lookedAt.fromMs) / 3_600_000).toPrecision(2));
   return (
     <>
       {causes.length === 0 ? (
@@ -55,8 +60,7 @@ function Causes({ kind, id, timeMs }: ExplainProps) {
         </ol>
       )}
       <p class="unit">
-        At {formatInstant(value.timeMs)}: {lookedAt.series} series of {lookedAt.gpus} GPUs over{" "}
-        {hours} h were looked at.
+        At {formatInstant(value.timeMs)}. {formatLookedAt(lookedAt)}
       </p>
     </>
   );
@@ -103,7 +107,7 @@ function Cause({ cause, timeMs }: { cause: ExplainedCause; timeMs: number }) {
         </div>
       )}
       <p>
-        <span class="unit">Fix:</span> {runbook.step}{" "}
+        <span class="unit">Fix:</span> <WithCode text={runbook.step} />{" "}
         <a href={runbookHref(runbook.href) ?? runbook.href}>Runbook</a>
       </p>
     </li>

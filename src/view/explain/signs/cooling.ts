@@ -215,7 +215,7 @@ function fanSigns(fleet: FleetCells, cells: GpuCells): Finding[] {
       gpus: [cells],
       ...sinceCell(grid, changePoint(departures, grid.recentCell)),
       confidence: Math.max(turns < 0.02 ? 0.92 : 0, confidenceOf(ratio)),
-      summary: `${turns < 0.02 ? "its fan stands still" : `its fan turns at ${percent(turns)}`} at ${degrees.toFixed(0)} °C, where ${percent(expected)} would be usual`,
+      summary: `${turns < 0.02 ? "its fan stands still" : `its fan turns at ${percent(turns)}`} at ${degrees.toFixed(0)} °C, where ${percent(expected)} is usual`,
       evidence: [
         ...evidence.mean("fan", end, expected),
         ...evidence.mean(cells.celsiusField, end),

@@ -72,7 +72,7 @@ function xidSigns({ grid }: FleetCells, cells: GpuCells): Finding[] {
 }
 
 const lowerFirst = (text: string): string =>
-  /^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
+  /^[A-Z] ?[a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
 
 interface CounterGrowth {
   readonly count: number;

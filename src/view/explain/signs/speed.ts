@@ -9,7 +9,7 @@ import {
   type SignContext,
 } from "../finding.ts";
 import type { CellField, FleetCells, GpuCells } from "../fleet-cells.ts";
-import { changePoint, medianOf, quantileOf } from "../statistics.ts";
+import { changePoint, medianOf, quantileOf, sigmaOf } from "../statistics.ts";
 import { percent } from "./cooling.ts";
 
 const busyShare = 0.3;
@@ -131,6 +131,12 @@ function usualClock(fleet: FleetCells, cells: GpuCells): number {
   return Math.max(own || 0, peers || 0);
 }
 
+/** The clocks around the usual one, of the model: its own history may be that of a clock which has long been low. */
+const usualClocks = (fleet: FleetCells, { gpu }: GpuCells, usual: number): readonly number[] =>
+  fleet.gpus
+    .filter((one) => one.gpu.model === gpu.model)
+    .flatMap((one) => [...freeClocks(one)].filter((hertz) => hertz > lowClock * usual));
+
 function clockSigns(fleet: FleetCells, cells: GpuCells): Finding[] {
   const { grid } = fleet;
   const clocks = freeClocks(cells);
@@ -143,7 +149,7 @@ function clockSigns(fleet: FleetCells, cells: GpuCells): Finding[] {
   const end = focus.at(-1) ?? grid.cellCount - 1;
   const hertz = medianOf(focus.map((cell) => clocks[cell] as number));
   const setting = meanOf(focus.map((cell) => cells.get("clockSetting")[cell] || 0));
-  const spread = Math.max(0.01, (quantileOf(clocks, 0.9) - quantileOf(clocks, 0.6)) / usual);
+  const sigma = Math.max(0.01 * usual, sigmaOf(usualClocks(fleet, cells, usual)) || 0);
   const evidence = new EvidenceWriter(fleet, cells);
   const why = cells.has("clockSetting")
     ? setting > 0.5
@@ -158,7 +164,7 @@ function clockSigns(fleet: FleetCells, cells: GpuCells): Finding[] {
       confidence: confidenceOf(ratio),
       summary: `its clock stays at ${megahertz(hertz)} under load, where ${megahertz(usual)} is usual; ${why}`,
       evidence: [
-        ...evidence.max("clock", end, usual, (usual - hertz) / usual / spread),
+        ...evidence.max("clock", end, usual, (usual - hertz) / sigma),
         ...evidence.mean("utilization", end),
         ...evidence.mean("clockSetting", end, 0),
       ],

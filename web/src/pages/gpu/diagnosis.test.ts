@@ -53,6 +53,17 @@ test("a diagnosis says what, since when, what it costs, why, how the peers are a
   });
 });
 
+test.for([
+  ["GPU 2 of lab: its fan stands still.", "Its fan stands still."],
+  ["GPU 2 of lab is at 87 °C at 432 W.", "It is at 87 °C at 432 W."],
+  ["GPU 2 of lab (and 3 more) has not responded for 5 min.", "It has not responded for 5 min."],
+  ["GPU 2 of lab reported Xid 48: memory is bad.", "It reported Xid 48: memory is bad."],
+  ["None of the 4 GPUs of lab has responded.", "None of the 4 GPUs of lab has responded."],
+] as const)("on its own page a GPU is not named again: %s", ([summary, why]) => {
+  const named = { ...cause, summary };
+  expect(diagnose({ gpu: sick, all, verdict: undefined, cause: named })?.why).toBe(why);
+});
+
 test("before the causes are known, the verdict's worst reason is the diagnosis; a note is none", () => {
   const reason = {
     check: "memory",

@@ -128,7 +128,10 @@ function peersText(gpu: Gpu, all: readonly Gpu[], metric: string | undefined): s
 
 /** `GPU 2 of node-1: its clock …` on the GPU's own page. */
 const withoutName = (summary: string): string =>
-  summary.replace(/^GPU \S+ of [^:]+: /, "").replace(/^./, (first) => first.toUpperCase());
+  summary
+    .replace(/^GPU \S+ of \S+?(?: \(and \d+ more\))?(?:: | (?=is |has |reported ))/, "")
+    .replace(/^(?=is |has |reported )/, "it ")
+    .replace(/^./, (first) => first.toUpperCase());
 
 const firstSentence = (text: string): string => /^.*?\.(?=\s|$)/s.exec(text)?.[0] ?? text;
 

@@ -10,6 +10,7 @@ import { useVerdict } from "../../query/health.ts";
 import { knownGpus } from "../../query/known-gpus.ts";
 import { useJson } from "../../query/use-fetch.ts";
 import { Banner } from "../../ui/banner.tsx";
+import { WithCode } from "../../ui/with-code.tsx";
 import { runbookHref } from "../../format/runbook-link.ts";
 import { hrefOf } from "../../view-state/address.ts";
 import { formatInstant } from "../../view-state/range.ts";
@@ -62,11 +63,6 @@ export function Health({ gpu }: { gpu: Gpu }) {
     </section>
   );
 }
-
-/** Commands of the runbook stand between backticks. */
-const WithCode = ({ text }: { text: string }) => (
-  <>{text.split("`").map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}</>
-);
 
 interface SickGpuProps {
   readonly gpu: Gpu;
