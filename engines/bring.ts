@@ -13,6 +13,7 @@ import { mlperfChecker } from "./mlperf-checker.ts";
 import { node24 } from "./node24.ts";
 import { findPrometheus3 } from "./prometheus3.ts";
 import { s3Python } from "./s3.ts";
+import { registryJar } from "./schema-registry.ts";
 import { findSpark } from "./spark.ts";
 
 type Engine = readonly [name: string, bring: () => Promise<unknown>];
@@ -23,6 +24,7 @@ const downloadQueues: readonly (readonly Engine[])[] = [
     ["Kafka", kafkaClassPath],
     ["HDFS", hdfsJars],
     ["Spark", findSpark],
+    ["the schema registry", registryJar],
   ],
   [
     ["the S3 server", s3Python],
