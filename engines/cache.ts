@@ -139,7 +139,12 @@ export async function mavenJars(
   return installOnce(name, readFileSync(pom, "utf8"), async (folder) => {
     const maven = requiredTool("maven");
     const what = [`dependency:${goal}`, "-DincludeScope=runtime"];
-    const where = ["-f", pom.pathname, `-DoutputDirectory=${folder}`, `-DmarkersDirectory=${folder}/m`];
+    const where = [
+      "-f",
+      pom.pathname,
+      `-DoutputDirectory=${folder}`,
+      `-DmarkersDirectory=${folder}/m`,
+    ];
     await installWith(maven, ["-q", "-B", ...what, ...where]);
   });
 }

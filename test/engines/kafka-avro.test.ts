@@ -13,7 +13,17 @@ import { runProcess } from "../../engines/process.ts";
 import { ensureBuild, runGpulse } from "../../engines/program.ts";
 import { type PythonPackages, pythonPackages } from "../../engines/python.ts";
 import { type RunningSchemaRegistry, startSchemaRegistry } from "../../engines/schema-registry.ts";
-import { ConsumerSession, gpus, keyOf, lines, readAll, sinkTo, sourceFrom, startMs, write } from "./kafka-lab.ts";
+import {
+  ConsumerSession,
+  gpus,
+  keyOf,
+  lines,
+  readAll,
+  sinkTo,
+  sourceFrom,
+  startMs,
+  write,
+} from "./kafka-lab.ts";
 import { waitUntil } from "../../engines/wait.ts";
 
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -78,8 +88,7 @@ test("Confluent's client reads what was written in Avro, every field as in the J
     .map((line) => JSON.parse(line) as Record<string, unknown>);
   const at = (uuid: string, second: number): unknown =>
     read.find(
-      ({ key, time }) =>
-        key === uuid && Date.parse(`${String(time)}`) === startMs + second * 1_000,
+      ({ key, time }) => key === uuid && Date.parse(`${String(time)}`) === startMs + second * 1_000,
     );
   expect(read.length).toBe(150);
   expect(at("GPU-0", 7)).toEqual({
@@ -156,7 +165,9 @@ test("what Confluent's client wrote is read by its schema, and what is no Avro i
   expect(said.join("")).toMatch(/schema \d+ is PROTOBUF, and only Avro is read/);
   expect(said.join("")).toMatch(/has no schema 12345/);
   const without = lines();
-  expect((await readAll(`kafka://${kafka.bootstrap}/${topic}?group=w`, without.log)).length).toBe(1);
+  expect((await readAll(`kafka://${kafka.bootstrap}/${topic}?group=w`, without.log)).length).toBe(
+    1,
+  );
   expect(without.said.join("")).toMatch(/of a schema registry: name it with registry=/);
 });
 
@@ -193,7 +204,10 @@ test("a wrong login, an unknown or incompatible schema and a silent registry eac
     if (![login, "Bearer t0ken"].includes(request.headers.authorization ?? ""))
       return void response.writeHead(401).end();
     const { method, headers } = request;
-    const inner = http.request(registry.url.replace(/\/apis.*/, request.url ?? ""), { method, headers });
+    const inner = http.request(registry.url.replace(/\/apis.*/, request.url ?? ""), {
+      method,
+      headers,
+    });
     inner.on("response", (answer) => {
       response.writeHead(answer.statusCode ?? 500, answer.headers);
       answer.pipe(response);
@@ -218,17 +232,33 @@ test("a wrong login, an unknown or incompatible schema and a silent registry eac
       headers: { "content-type": "application/vnd.schemaregistry.v1+json" },
       body: JSON.stringify(body),
     });
-  const other = { type: "record", name: "GpuMessage", namespace: "gpulse", fields: [{ name: "x", type: "int" }] };
-  expect((await post("subjects/taken/versions", { schema: JSON.stringify(other) })).status).toBe(200);
+  const other = {
+    type: "record",
+    name: "GpuMessage",
+    namespace: "gpulse",
+    fields: [{ name: "x", type: "int" }],
+  };
+  expect((await post("subjects/taken/versions", { schema: JSON.stringify(other) })).status).toBe(
+    200,
+  );
   expect((await post("config/taken", { compatibility: "BACKWARD" }, "PUT")).status).toBe(200);
   const plain = `registry=${registry.url}`;
   const cases: readonly (readonly [more: string, says: RegExp])[] = [
-    [`registry=${secure}&${ca}&registry_username=gpulse&registry_password=hunter2`, /refuses the login \(401\).*registry_password=/],
+    [
+      `registry=${secure}&${ca}&registry_username=gpulse&registry_password=hunter2`,
+      /refuses the login \(401\).*registry_password=/,
+    ],
     [`registry=${secure}&${login1}`, /does not answer.*registry_ca_file=/],
     ["registry=http://127.0.0.1:1", /does not answer.*Check registry=/],
-    [`registry=${registry.url.replace("/apis/ccompat/v7", "/nothing")}`, /answers 404|not answer as a schema registry/],
+    [
+      `registry=${registry.url.replace("/apis/ccompat/v7", "/nothing")}`,
+      /answers 404|not answer as a schema registry/,
+    ],
     [`${plain}&subject=taken`, /not compatible with an earlier one/],
-    [`${plain}&subject=nobody&register=false`, /no such schema for the subject nobody.*register=true/],
+    [
+      `${plain}&subject=nobody&register=false`,
+      /no such schema for the subject nobody.*register=true/,
+    ],
     ["", /format=avro and registry= belong together/],
     [`registry=http://me:hunter2@h:1`, /has a user in it/],
     [`${plain}&registry_username=me`, /belong together/],

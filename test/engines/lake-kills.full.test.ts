@@ -102,7 +102,15 @@ test.each(["parquet", "iceberg"] as const)(
         if (compact.exited() === undefined) await killNow(compact);
       },
     };
-    const kinds = ["killed", "killed", "killed", "visited", "compact", "frozen", "stopped"] as const;
+    const kinds = [
+      "killed",
+      "killed",
+      "killed",
+      "visited",
+      "compact",
+      "frozen",
+      "stopped",
+    ] as const;
     const pipes: RunningProcess[] = [];
     const disturbed = async (): Promise<void> => {
       let pipe = start();

@@ -115,7 +115,11 @@ export class AvroMessageEncoder {
     writer.text(host);
     writer.long(part.uuid === undefined ? 0 : 1);
     if (part.uuid !== undefined)
-      this.#writeGpu(part.uuid, part.index, devices.find(({ uuid }) => uuid === part.uuid));
+      this.#writeGpu(
+        part.uuid,
+        part.index,
+        devices.find(({ uuid }) => uuid === part.uuid),
+      );
     for (const slot of part.slotOfColumn) this.#writeOptional(frame, slot);
     const absent = part.columns.flatMap(({ slot, name }) => {
       const reason = reasonAt(frame, slot);

@@ -55,9 +55,7 @@ export class MessageDecoder {
   decodeObject(parsed: Readonly<Record<string, unknown>>): MessageDecodeResult {
     const checked = checkMessage(parsed);
     const message = typeof checked === "string" ? checked : this.#build(checked);
-    return typeof message === "string"
-      ? { ok: false, reason: message }
-      : { ok: true, message };
+    return typeof message === "string" ? { ok: false, reason: message } : { ok: true, message };
   }
 
   #build(message: StreamMessage): DecodedMessage | string {

@@ -114,7 +114,10 @@ type Part = MessagePart<readonly ReadingGroup[]>;
 
 /** What each layout's messages consist of, worked out once for a host. */
 export class MessagePlans<One> {
-  readonly #plans = new WeakMap<Layout, { readonly host: string; readonly parts: readonly One[] }>();
+  readonly #plans = new WeakMap<
+    Layout,
+    { readonly host: string; readonly parts: readonly One[] }
+  >();
   readonly #planOf: (part: MessagePart) => One;
 
   constructor(planOf: (part: MessagePart) => One) {

@@ -94,8 +94,7 @@ function encodeValue(schema: AvroSchema, value: AvroValue, into: AvroWriter): vo
     return;
   }
   if (type === "boolean") into.bool(value === true);
-  else if ((type === "int" || type === "long") && typeof value === "number")
-    into.long(value);
+  else if ((type === "int" || type === "long") && typeof value === "number") into.long(value);
   else if (type === "string" && typeof value === "string") into.text(value);
   else if (type === "bytes" && value instanceof Uint8Array) into.bytes(value);
   else throw new Error(`BUG: ${JSON.stringify(value)} is no Avro ${type}`);

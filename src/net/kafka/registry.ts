@@ -198,7 +198,8 @@ export class SchemaRegistry {
       timeoutMs,
       maxBytes: mostBytes,
     }).catch((thrown: unknown) => {
-      if (thrown instanceof HttpRequestError) throw new RegistryUnavailableError(formatError(thrown));
+      if (thrown instanceof HttpRequestError)
+        throw new RegistryUnavailableError(formatError(thrown));
       throw thrown;
     });
     const { status } = answer;
@@ -245,7 +246,9 @@ export function openRegistry(
 ): SchemaRegistry | undefined {
   const { registry, registry_username: username } = options;
   if (registry === undefined) {
-    if ([username, options.registry_password, options.registry_token].some((one) => one !== undefined))
+    if (
+      [username, options.registry_password, options.registry_token].some((one) => one !== undefined)
+    )
       throw refuseOptions("a login to a schema registry needs registry=, its address");
     return undefined;
   }
@@ -253,7 +256,9 @@ export function openRegistry(
     throw refuseOptions("registry= must be an address such as http://HOST:8081");
   const url = new URL(registry);
   if (url.username !== "" || url.password !== "")
-    throw refuseOptions("registry= has a user in it: use registry_username= and registry_password=");
+    throw refuseOptions(
+      "registry= has a user in it: use registry_username= and registry_password=",
+    );
   // So that what is asked for stands below the path of an address such as …/apis/ccompat/v7.
   if (!url.pathname.endsWith("/")) url.pathname += "/";
   const given = { password: options.registry_password, token: options.registry_token };

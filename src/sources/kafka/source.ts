@@ -57,7 +57,11 @@ class KafkaSource implements StreamingSource {
   async run(emit: Emit, signal: AbortSignal, checkpoint?: () => Promise<void>): Promise<void> {
     await this.#parts.waitForTopic?.(signal);
     if (signal.aborted) return;
-    await this.#parts.reader.run((message) => this.#take(message, emit, signal), signal, checkpoint);
+    await this.#parts.reader.run(
+      (message) => this.#take(message, emit, signal),
+      signal,
+      checkpoint,
+    );
   }
 
   async commit(): Promise<void> {
