@@ -120,7 +120,7 @@ test("the shipped pipeline takes a log through Kafka into a database and a lake,
   const count = `sum(count_over_time(gpu_metrics_gpu_temperature[${rows + 60}s]))`;
   const query = new URLSearchParams({ query: count, time: String(logStartMs / 1_000 + rows) });
   await expect
-    .poll(async () => (await fetch(`${influxdb.url}/api/v1/query?${query}`)).text(), {
+    .poll(async () => (await fetch(`${influxdb.url}/api/v1/query?${query.toString()}`)).text(), {
       timeout: 60_000,
     })
     .toContain(`"${rows}"`);
