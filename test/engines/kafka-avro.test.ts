@@ -97,8 +97,16 @@ test("Confluent's client reads what was written in Avro, every field as in the J
     time: expect.stringContaining("2026-01-01 00:00:07") as unknown,
     host: "lab",
     gpu: {
-      ...{ uuid: "GPU-0", index: 0, simulated: true, vendor: "nvidia", model: "H200" },
-      ...{ pci_bus_id: null, driver: null, vbios: null, link_type: null, parent: null },
+      uuid: "GPU-0",
+      index: 0,
+      simulated: true,
+      vendor: "nvidia",
+      model: "H200",
+      pci_bus_id: null,
+      driver: null,
+      vbios: null,
+      link_type: null,
+      parent: null,
     },
     values: { gpu_power_watts: 7 },
     absent: {},
@@ -226,7 +234,7 @@ test("a wrong login, an unknown or incompatible schema and a silent registry eac
   await close(`registry=${secure}&${ca}&${login1}`);
   await close(`registry=${secure}&${ca}&registry_token=t0ken`);
 
-  const post = (place: string, body: unknown, method = "POST"): Promise<Response> =>
+  const send = (method: "POST" | "PUT", place: string, body: unknown): Promise<Response> =>
     fetch(`${registry.url}/${place}`, {
       method,
       headers: { "content-type": "application/vnd.schemaregistry.v1+json" },
@@ -238,10 +246,10 @@ test("a wrong login, an unknown or incompatible schema and a silent registry eac
     namespace: "gpulse",
     fields: [{ name: "x", type: "int" }],
   };
-  expect((await post("subjects/taken/versions", { schema: JSON.stringify(other) })).status).toBe(
-    200,
-  );
-  expect((await post("config/taken", { compatibility: "BACKWARD" }, "PUT")).status).toBe(200);
+  expect(
+    (await send("POST", "subjects/taken/versions", { schema: JSON.stringify(other) })).status,
+  ).toBe(200);
+  expect((await send("PUT", "config/taken", { compatibility: "BACKWARD" })).status).toBe(200);
   const plain = `registry=${registry.url}`;
   const cases: readonly (readonly [more: string, says: RegExp])[] = [
     [

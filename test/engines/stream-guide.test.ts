@@ -89,7 +89,7 @@ test("the pipeline of the guide takes a log to a bucket, Kafka, a lake and a rep
   );
   expect(await countByDuckDb(path.join(folder, "lake"))).toEqual({ rows, different: rows });
   expect(await reportsOf(folder)).toContain("2026-01-01");
-}, 300_000);
+}, 600_000);
 
 test("the shipped pipeline takes a log through Kafka into a database and a lake, and reports by day", async (context) => {
   const folder = await emptyFolder();
@@ -124,4 +124,4 @@ test("the shipped pipeline takes a log through Kafka into a database and a lake,
       timeout: 60_000,
     })
     .toContain(`"${rows}"`);
-}, 300_000);
+}, 600_000);

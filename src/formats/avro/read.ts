@@ -163,7 +163,7 @@ class Compiler {
     for (const field of listed as readonly unknown[]) {
       if (typeof field !== "object" || field === null || !("name" in field && "type" in field))
         throw new AvroError("a field has no name or type");
-      fields.push([String(field.name), this.compile(field.type, inner, depth + 1)]);
+      fields.push([nameOf({ name: field.name }), this.compile(field.type, inner, depth + 1)]);
     }
     return read;
   }
@@ -180,15 +180,20 @@ class Compiler {
 
   /** A named type may name itself within. */
   #keep(given: Readonly<Record<string, unknown>>, space: string, read: ReadValue): ReadValue {
-    const name = String(given["name"] ?? "");
+    const name = nameOf(given);
     const inner = spaceOf(given, space);
     this.#named.set(name.includes(".") || inner === "" ? name : `${inner}.${name}`, read);
     return read;
   }
 }
 
+function nameOf({ name }: Readonly<Record<string, unknown>>): string {
+  if (typeof name === "string" && name !== "") return name;
+  throw new AvroError("a named type has no name");
+}
+
 function spaceOf(given: Readonly<Record<string, unknown>>, space: string): string {
-  const name = String(given["name"] ?? "");
+  const name = nameOf(given);
   if (name.includes(".")) return name.slice(0, name.lastIndexOf("."));
   return typeof given["namespace"] === "string" ? given["namespace"] : space;
 }

@@ -172,16 +172,16 @@ export class SchemaRegistry {
     }
     if (answer.status !== 200)
       throw this.#refuse(`answers ${answer.status} for schema ${id}${said(answer)}`);
-    const { schema: text, schemaType = "AVRO", references } = this.#parse(schemaAnswer, answer);
+    const { schema: found, schemaType = "AVRO", references } = this.#parse(schemaAnswer, answer);
     const unreadable =
       schemaType !== "AVRO"
         ? new UnreadableSchemaError(`schema ${id} is ${schemaType}, and only Avro is read`)
         : (references?.length ?? 0) > 0
           ? new UnreadableSchemaError(`schema ${id} refers to others, which is not read`)
           : undefined;
-    this.#schemas.set(id, unreadable ?? text);
+    this.#schemas.set(id, unreadable ?? found);
     if (unreadable !== undefined) throw unreadable;
-    return text;
+    return found;
   }
 
   async #ask(place: string, body: unknown, signal?: AbortSignal): Promise<HttpResponse> {
