@@ -36,7 +36,7 @@ const runIn = (
 ): Promise<FinishedProcess> =>
   runProcess(process.execPath, [program, "pipe", "-f", file], {
     cwd: folder,
-    timeoutMs: 240_000,
+    timeoutMs: 480_000,
     env,
   });
 
