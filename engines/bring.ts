@@ -15,6 +15,7 @@ import { node24 } from "./node24.ts";
 import { buildPrometheusAdapter } from "./prometheus-adapter.ts";
 import { findPrometheus3 } from "./prometheus3.ts";
 import { s3Python } from "./s3.ts";
+import { registryJar } from "./schema-registry.ts";
 import { findSpark } from "./spark.ts";
 
 type Engine = readonly [name: string, bring: () => Promise<unknown>];
@@ -25,6 +26,7 @@ const downloadQueues: readonly (readonly Engine[])[] = [
     ["Kafka", kafkaClassPath],
     ["HDFS", hdfsJars],
     ["Spark", findSpark],
+    ["the schema registry", registryJar],
   ],
   [
     ["the S3 server", s3Python],

@@ -130,13 +130,21 @@ export async function installWith(
   throw new Error(`${path.basename(program)} ${args.join(" ")} failed:\n${words}`);
 }
 
-/** The folder with the jars that engines/maven/NAME.xml names, and everything they need. */
-export async function mavenJars(name: string): Promise<string> {
+/** The folder with the jars that engines/maven/NAME.xml names, and everything they need; of archives what is in them. */
+export async function mavenJars(
+  name: string,
+  goal: "copy-dependencies" | "unpack-dependencies" = "copy-dependencies",
+): Promise<string> {
   const pom = new URL(`./maven/${name}.xml`, import.meta.url);
   return installOnce(name, readFileSync(pom, "utf8"), async (folder) => {
     const maven = requiredTool("maven");
-    const goal = ["dependency:copy-dependencies", "-DincludeScope=runtime"];
-    const where = ["-f", pom.pathname, `-DoutputDirectory=${folder}`];
-    await installWith(maven, ["-q", "-B", ...goal, ...where]);
+    const what = [`dependency:${goal}`, "-DincludeScope=runtime"];
+    const where = [
+      "-f",
+      pom.pathname,
+      `-DoutputDirectory=${folder}`,
+      `-DmarkersDirectory=${folder}/m`,
+    ];
+    await installWith(maven, ["-q", "-B", ...what, ...where]);
   });
 }

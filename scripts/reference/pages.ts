@@ -8,7 +8,7 @@ import { errorsPage } from "./errors.ts";
 import { mcpToolsPage } from "./mcp-tools.ts";
 import { metricsPage } from "./metrics.ts";
 import { componentsPage } from "./components.ts";
-import { messageSchemaFile } from "./message.ts";
+import { avroSchemaFile, messageSchemaFile } from "./message.ts";
 import { thresholdsFile } from "../../src/pipeline/tags/thresholds.ts";
 import { sparkColumnsFile } from "./spark.ts";
 import { statsSchemaFile } from "./stats.ts";
@@ -34,6 +34,7 @@ export const pages: readonly GeneratedPage[] = [
   { path: "deploy/spark/thresholds.json", render: thresholdsFile },
   { path: "deploy/spark/columns.json", render: sparkColumnsFile },
   { path: "docs/reference/kafka-message.schema.json", render: messageSchemaFile },
+  { path: "docs/reference/kafka-message.avsc", render: avroSchemaFile },
   ...badges,
   ...grafanaFiles,
 ];

@@ -272,6 +272,12 @@ export const errorCodes = {
     next: "The message names what was refused and the option or right that fixes it.",
     exit: 1,
   },
+  SCHEMA_REGISTRY: {
+    means:
+      "A schema registry does not answer, refuses the login, or does not take or have the schema of the messages.",
+    next: "The message names the subject or schema and the option that fixes it.",
+    exit: 1,
+  },
   PAGE_INVALID: {
     means: "A page of metrics does not follow the format it declares.",
     next: "Fix the exporter: the message names the line and what is wrong there.",

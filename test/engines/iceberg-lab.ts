@@ -41,20 +41,27 @@ export async function countIcebergByDuckDb(lake: string, snapshot?: number): Pro
 }
 
 const pyicebergScript = `
-import sys
+import json, sys
+from pyiceberg.io import load_file_io
 from pyiceberg.table import StaticTable
-folder = sys.argv[1] + "/gpu/metadata/"
-version = open(folder + "version-hint.text").read().strip()
-table = StaticTable.from_metadata(folder + "v" + version + ".metadata.json")
+folder, properties = sys.argv[1] + "/gpu/metadata/", json.loads(sys.argv[2])
+hint = load_file_io(properties, folder).new_input(folder + "version-hint.text").open().read()
+table = StaticTable.from_metadata(folder + "v" + hint.decode().strip() + ".metadata.json", properties)
 rows = table.scan(selected_fields=("uuid", "time")).to_arrow()
 print(rows.num_rows, rows.group_by(["uuid", "time"]).aggregate([]).num_rows)
 `;
 
-export async function countByPyIceberg(lake: string): Promise<CountedRows> {
+/** @param properties of the bucket that the lake is in, as PyIceberg names them */
+export async function countByPyIceberg(
+  lake: string,
+  properties: Readonly<Record<string, string>> = {},
+): Promise<CountedRows> {
   const { python } = await pythonPackages("pyiceberg", ["pyiceberg[pyarrow]==0.12.0"]);
-  const { code, stdout, stderr } = await runProcess(python, ["-c", pyicebergScript, lake], {
-    timeoutMs: 120_000,
-  });
+  const { code, stdout, stderr } = await runProcess(
+    python,
+    ["-c", pyicebergScript, lake, JSON.stringify(properties)],
+    { timeoutMs: 120_000 },
+  );
   if (code !== 0) throw new Error(stderr);
   return parseCounts(stdout);
 }

@@ -4,9 +4,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { orSkip } from "../../engines/cache.ts";
-import { ensureBuild, runGpulse } from "../../engines/program.ts";
+import { runProcess } from "../../engines/process.ts";
+import { ensureBuild, program, runGpulse } from "../../engines/program.ts";
+import { startS3 } from "../../engines/s3.ts";
 import { countByPyIceberg, countIcebergByDuckDb } from "./iceberg-lab.ts";
 import { killNow, startGpulse, writeLog } from "./stream-lab.ts";
 
@@ -15,7 +18,33 @@ beforeAll(async () => {
   await ensureBuild();
   folder = await mkdtemp(path.join(tmpdir(), "gpulse-iceberg-"));
 }, 300_000);
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const cleanups: (() => Promise<unknown>)[] = [];
+afterAll(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup();
+  await rm(folder, { recursive: true, force: true });
+}, 120_000);
+
+/** The same log twice, and its copies compacted away: several commits and a merge. */
+async function fillTwice(
+  lake: string,
+  to: string,
+  rows: number,
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const log = path.join(folder, "remote.txt");
+  await writeLog(log, rows);
+  const run = async (...args: string[]): Promise<void> => {
+    const done = await runProcess(process.execPath, [program, ...args], {
+      timeoutMs: 200_000,
+      env,
+    });
+    expect(done.code, `${args.join(" ")}: ${done.stderr}${done.stdout}`).toBe(0);
+  };
+  for (let time = 0; time < 2; time++)
+    await run("pipe", "--from", `gpuz:${log}?gpu-name=GeForce RTX 4090&uuid=GPU-0`, "--to", to);
+  await run("lake", "compact", lake);
+  await run("lake", "verify", lake);
+}
 
 test("DuckDB and PyIceberg count every row once through a kill and a compaction, and earlier snapshots stay readable", async (context) => {
   const [log, lake] = [path.join(folder, "log.txt"), path.join(folder, "lake")];
@@ -41,3 +70,24 @@ test("DuckDB and PyIceberg count every row once through a kill and a compaction,
   const before = Number(commits[1]?.sequence);
   expect((await countIcebergByDuckDb(lake, before)).rows).toBeGreaterThanOrEqual(rows);
 }, 300_000);
+
+test("PyIceberg reads a table in a bucket, every row once", async (context) => {
+  const s3 = await orSkip(context, startS3());
+  cleanups.push(() => s3.stop());
+  const { endpoint, region, owner: credentials } = s3;
+  const client = new S3Client({ endpoint, region, credentials, forcePathStyle: true });
+  await client.send(new CreateBucketCommand({ Bucket: "tables" }));
+  client.destroy();
+  const lake = `s3://tables/all?endpoint=${endpoint}&region=${region}`;
+  await fillTwice(lake, `${lake}&format=iceberg&merge=none&rows=1000`, 3_000, {
+    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+  });
+  const counted = countByPyIceberg("s3://tables/all", {
+    "s3.endpoint": endpoint,
+    "s3.region": region,
+    "s3.access-key-id": credentials.accessKeyId,
+    "s3.secret-access-key": credentials.secretAccessKey,
+  });
+  expect(await orSkip(context, counted)).toEqual({ rows: 3_000, different: 3_000 });
+}, 600_000);

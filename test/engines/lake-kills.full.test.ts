@@ -11,13 +11,14 @@ import type { RunningProcess } from "../../engines/process.ts";
 import { ensureBuild, runGpulse } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { seededRandom } from "../fuzz/mutate.ts";
-import { gpus, write } from "./kafka-lab.ts";
+import { ConsumerSession, gpus, sourceFrom, write } from "./kafka-lab.ts";
 import { countByPyIceberg, countBySpark, countIcebergByDuckDb } from "./iceberg-lab.ts";
 import { countByDuckDb, countByPyarrow } from "./lake-once-lab.ts";
 import { killNow, offsetsOf, startGpulse } from "./stream-lab.ts";
 
-/** A long proof sets more. */
+/** A long proof sets more, and may bound its time. */
 const disturbances = Number(process.env["GPULSE_LAKE_KILLS"] ?? 40);
+const seconds = Number(process.env["GPULSE_LAKE_KILLS_SECONDS"] ?? Number.POSITIVE_INFINITY);
 const messagesOfLot = 2_400;
 const cleanups: (() => Promise<unknown>)[] = [];
 beforeAll(ensureBuild, 300_000);
@@ -54,60 +55,92 @@ test.each(["parquet", "iceberg"] as const)(
       }
     };
     const feeding = feed();
+    const from = `${cluster}?group=lake&session=2s&timeout=120s`;
     const start = (): RunningProcess => {
-      const from = `${cluster}?group=lake&session=2s&timeout=120s`;
       const pipe = ["pipe", "--checkpoint-frames", "1000", "--from", from];
       const made = startGpulse([...pipe, "--to", `parquet:${lake}?roll=1s&format=${format}`]);
       cleanups.push(() => made.stop());
       return made;
     };
-    const pipes = [start(), start()];
-    const counts = { killed: 0, frozen: 0, stopped: 0, joined: 0, broker: 0, compact: 0 };
-    for (let at = 0; at < disturbances; at++) {
-      await sleep(100 + random() * 900);
-      const victim = whole(pipes.length);
-      const pipe = pipes[victim] as RunningProcess;
-      expect(pipe.exited(), pipe.output()).toBeUndefined();
-      const what =
-        at % 20 === 14
-          ? "broker"
-          : (["killed", "killed", "compact", "compact", "frozen", "stopped"] as const)[whole(6)];
-      if (what === "broker") {
-        await kafka.kill();
-        await sleep(random() * 1_000);
-        await kafka.restart();
-        counts.broker++;
-      } else if (what === "compact") {
-        // Beside the pipes' own merges; killed somewhere between its start and its end.
-        const compact = startGpulse(["lake", "compact", lake]);
-        await sleep(200 + random() * 1_500);
-        if (compact.exited() === undefined) await killNow(compact);
-        counts.compact++;
-      } else if (what === "frozen") {
-        // Its partitions go to others; when it wakes it does not know that yet, and holds rows of them.
-        process.kill(pipe.pid, "SIGSTOP");
-        await sleep(2_500 + random() * 1_500);
-        process.kill(pipe.pid, "SIGCONT");
-        counts.frozen++;
-      } else {
-        if (what === "killed") await killNow(pipe);
-        else {
+    const counts = { killed: 0, frozen: 0, stopped: 0, visited: 0, broker: 0, compact: 0 };
+    const endMs = performance.now() + seconds * 1_000;
+    const left = (): number =>
+      performance.now() > endMs
+        ? 0
+        : disturbances - Object.values(counts).reduce((sum, one) => sum + one);
+    // A pipe that is stopped while the broker is down rightly fails: neither happens during the other.
+    let stopOrBroker: Promise<unknown> = Promise.resolve();
+    const oneAtATime = (action: () => Promise<unknown>): Promise<unknown> =>
+      (stopOrBroker = stopOrBroker.then(action));
+    /** What happens to one of the pipes and beside it: three of them at a time, so that disturbances meet. */
+    const disturb: Readonly<
+      Record<Exclude<keyof typeof counts, "broker">, (pipe: RunningProcess) => Promise<unknown>>
+    > = {
+      killed: killNow,
+      stopped: (pipe) =>
+        oneAtATime(async () => {
           const { code } = await pipe.stop(60_000);
           // Null: it was asked so early that it did not listen for signals yet, which is a kill.
           expect([0, null], pipe.output()).toContain(code);
-        }
-        counts[what ?? "killed"]++;
-        pipes[victim] = start();
-        if (pipes.length < 3) {
-          pipes.push(start());
-          counts.joined++;
-        }
+        }),
+      // Its partitions go to others; when it wakes it does not know that yet, and holds rows of them.
+      frozen: async (pipe) => {
+        process.kill(pipe.pid, "SIGSTOP");
+        await sleep(2_500 + random() * 1_500);
+        process.kill(pipe.pid, "SIGCONT");
+      },
+      // A consumer that is given partitions, reads of them, and leaves without a commit.
+      visited: async () => {
+        const visitor = new ConsumerSession(await sourceFrom(from));
+        await sleep(200 + random() * 800);
+        await visitor.stop(false);
+      },
+      // Beside the pipes' own merges; killed somewhere between its start and its end.
+      compact: async () => {
+        const compact = startGpulse(["lake", "compact", lake]);
+        await sleep(200 + random() * 1_500);
+        if (compact.exited() === undefined) await killNow(compact);
+      },
+    };
+    const kinds = [
+      "killed",
+      "killed",
+      "killed",
+      "visited",
+      "compact",
+      "frozen",
+      "stopped",
+    ] as const;
+    const pipes: RunningProcess[] = [];
+    const disturbed = async (): Promise<void> => {
+      let pipe = start();
+      while (left() > 0) {
+        await sleep(200 + random() * 1_800);
+        expect(pipe.exited(), pipe.output()).toBeUndefined();
+        const kind = kinds[whole(kinds.length)] ?? "killed";
+        counts[kind]++;
+        await disturb[kind](pipe);
+        if (pipe.exited() !== undefined) pipe = start();
       }
-    }
+      pipes.push(pipe);
+    };
+    const brokerKilled = async (): Promise<void> => {
+      for (let next = disturbances - 15; next > 0; next -= 25) {
+        while (left() > next) await sleep(100);
+        if (left() === 0) return;
+        counts.broker++;
+        await oneAtATime(async () => {
+          await kafka.kill();
+          await sleep(random() * 1_000);
+          await kafka.restart();
+        });
+      }
+    };
+    await Promise.all([disturbed(), disturbed(), disturbed(), brokerKilled()]);
     fed.abort();
     await feeding;
     const total = lots * messagesOfLot;
-    await waitUntil({ what: "everything to be committed", timeoutMs: 200_000 }, async () => {
+    await waitUntil({ what: "everything to be committed", timeoutMs: 600_000 }, async () => {
       const { ends, committed } = await offsetsOf(kafka.bootstrap, topic, "lake");
       return ends.every((end, at) => end === committed[at]) ? true : undefined;
     });

@@ -1,7 +1,9 @@
 /** The flags and keys of the lake that a hub writes beside its history. */
 import path from "node:path";
 import type { Command } from "commander";
+import * as v from "valibot";
 import { durationMs, text } from "../../config/fields.ts";
+import type { LakeFormat } from "../../lake/commit.ts";
 import type { ConfigFile } from "./schema.ts";
 import { addSettingFlags, type FlagsOf, keysOf, readSetting } from "./setting.ts";
 
@@ -15,6 +17,7 @@ export interface LakeSettings {
   readonly place: string | undefined;
   readonly retentionMs: number;
   readonly mirror: string | undefined;
+  readonly format: LakeFormat;
 }
 
 const places = "a folder, s3://BUCKET/PREFIX, webhdfs://HOST:PORT/PATH, or none";
@@ -30,6 +33,13 @@ const lakeSettingTable = {
     flag: ["--lake-retention <duration>", "how long to retain the days of the lake"],
     fallback: "90d",
     description: "How long to retain the days of the lake.",
+  },
+  lake_format: {
+    schema: v.picklist(["parquet", "iceberg"], "parquet or iceberg"),
+    flag: ["--lake-format <format>", "what a new lake is: parquet, or iceberg tables"],
+    fallback: "parquet",
+    description:
+      "What a new lake is: plain Parquet by day, or [Iceberg tables](../guides/lake.md#write-iceberg-tables). A lake that exists stays what it is.",
   },
   lake_mirror: {
     schema: text(places),
@@ -55,6 +65,7 @@ export function lakeSettings(flags: LakeFlags, file: ConfigFile["hub"]): LakeSet
   return {
     place: given === "" ? undefined : given,
     retentionMs: readSetting(lakeSettingTable, "lake_retention", flags, {}, file),
+    format: readSetting(lakeSettingTable, "lake_format", flags, {}, file),
     mirror: flags.lakeMirror ?? file?.lake_mirror,
   };
 }

@@ -46,11 +46,16 @@ export class MessageDecoder {
     if (known !== undefined) return { ok: true, message: known };
     const parsed = parseMessage(bytes);
     if (typeof parsed === "string") return { ok: false, reason: parsed };
+    const result = this.decodeObject(parsed);
+    if (result.ok) this.#templates.keep(bytes, result.message);
+    return result;
+  }
+
+  /** What another encoding than JSON's brought. */
+  decodeObject(parsed: Readonly<Record<string, unknown>>): MessageDecodeResult {
     const checked = checkMessage(parsed);
     const message = typeof checked === "string" ? checked : this.#build(checked);
-    if (typeof message === "string") return { ok: false, reason: message };
-    this.#templates.keep(bytes, message);
-    return { ok: true, message };
+    return typeof message === "string" ? { ok: false, reason: message } : { ok: true, message };
   }
 
   #build(message: StreamMessage): DecodedMessage | string {
@@ -183,15 +188,15 @@ function parseMessage(bytes: Uint8Array): Readonly<Record<string, unknown>> | st
   }
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
     return "the message is no JSON object";
-  const version: unknown = "version" in parsed ? parsed.version : undefined;
-  if (typeof version === "number" && Number.isInteger(version) && version > messageVersion)
-    return `the message is of version ${version}, and this gpulse reads up to version ${messageVersion}: update it`;
-  if (version !== messageVersion) return `"version" must be ${messageVersion}`;
   return parsed as Readonly<Record<string, unknown>>;
 }
 
 /** The message, or why it is none. */
 function checkMessage(parsed: Readonly<Record<string, unknown>>): StreamMessage | string {
+  const { version } = parsed;
+  if (typeof version === "number" && Number.isInteger(version) && version > messageVersion)
+    return `the message is of version ${version}, and this gpulse reads up to version ${messageVersion}: update it`;
+  if (version !== messageVersion) return `"version" must be ${messageVersion}`;
   const checked = v.safeParse(messageSchema, parsed, { abortEarly: true });
   if (!checked.success) {
     const [issue] = checked.issues;

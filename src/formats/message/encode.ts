@@ -6,7 +6,7 @@ import { gpu as gpuMetrics } from "../../model/catalogue/index.ts";
 import { columnOf } from "../../model/columns.ts";
 import type { Device } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
-import { labelValue } from "../../model/labels.ts";
+import { type LabelSet, labelValue } from "../../model/labels.ts";
 import type { Layout, Series } from "../../model/layout.ts";
 import { presence, presenceNames, sentPresence } from "../../model/presence.ts";
 import { messageVersion } from "./schema.ts";
@@ -23,6 +23,13 @@ export interface KeyedMessage {
   /** The GPU's uuid, or the machine's name: what has the same key stays in order. */
   readonly key: string;
   readonly value: string;
+}
+
+/** A reading of a message: where it stands in the frame, and its column, or its name with all labels where it has none. */
+export interface MessageSlot {
+  readonly slot: number;
+  readonly name: string;
+  readonly labels: LabelSet;
 }
 
 interface Slot {
@@ -82,69 +89,97 @@ class ReadingGroup {
 
 const groupSlots = 8;
 
-function groupsOf(slots: readonly Slot[], isColumn: boolean): readonly ReadingGroup[] {
+function groupsOf(readings: readonly MessageSlot[], isColumn: boolean): readonly ReadingGroup[] {
+  const slots = readings.map(({ slot, name, labels }) => {
+    const text = JSON.stringify(name);
+    const all = isColumn ? "" : JSON.stringify(Object.fromEntries(labels));
+    return { slot, head: isColumn ? `${text}:` : `{"name":${text},"labels":${all},` };
+  });
   const groups: ReadingGroup[] = [];
   for (let at = 0; at < slots.length; at += groupSlots)
     groups.push(new ReadingGroup(slots.slice(at, at + groupSlots), isColumn));
   return groups;
 }
 
-interface Part {
+/** What of a layout goes into one message. */
+export interface MessagePart<Readings = readonly MessageSlot[]> {
+  /** Undefined: the machine's own message. */
   readonly uuid: string | undefined;
   readonly index: number;
-  readonly columns: readonly ReadingGroup[];
-  readonly others: readonly ReadingGroup[];
+  readonly columns: Readings;
+  readonly others: Readings;
 }
 
-interface Plan {
-  readonly host: string;
-  readonly parts: readonly Part[];
-}
+type Part = MessagePart<readonly ReadingGroup[]>;
 
-export class MessageEncoder {
-  readonly #plans = new WeakMap<Layout, Plan>();
+/** What each layout's messages consist of, worked out once for a host. */
+export class MessagePlans<One> {
+  readonly #plans = new WeakMap<
+    Layout,
+    { readonly host: string; readonly parts: readonly One[] }
+  >();
+  readonly #planOf: (part: MessagePart) => One;
 
-  encode(input: MessageInput): KeyedMessage[] {
-    const { frame, host } = input;
-    let plan = this.#plans.get(frame.layout);
+  constructor(planOf: (part: MessagePart) => One) {
+    this.#planOf = planOf;
+  }
+
+  of(layout: Layout, host: string): readonly One[] {
+    let plan = this.#plans.get(layout);
     if (plan?.host !== host) {
-      plan = planOf(frame.layout, host);
-      this.#plans.set(frame.layout, plan);
+      plan = { host, parts: partsOf(layout, host).map(this.#planOf) };
+      this.#plans.set(layout, plan);
     }
-    return plan.parts.flatMap((part) => write(part, input) ?? []);
+    return plan.parts;
   }
 }
 
-function planOf(layout: Layout, host: string): Plan {
+export class MessageEncoder {
+  readonly #plans = new MessagePlans<Part>((part) => ({
+    ...part,
+    columns: groupsOf(part.columns, true),
+    others: groupsOf(part.others, false),
+  }));
+
+  encode(input: MessageInput): KeyedMessage[] {
+    const { frame, host } = input;
+    return this.#plans.of(frame.layout, host).map((part) => write(part, input));
+  }
+}
+
+function partsOf(layout: Layout, host: string): MessagePart[] {
   const uuids = new Map<string, number>();
   for (const { labels } of layout.series) {
     const uuid = labelValue(labels, "uuid");
     if (uuid !== undefined && !uuids.has(uuid))
       uuids.set(uuid, Number(labelValue(labels, "gpu") ?? 0));
   }
-  const own = (uuid: string | undefined): Pick<Part, "columns" | "others"> => {
-    const columns: Slot[] = [];
-    const others: Slot[] = [];
+  const own = (uuid: string | undefined): Pick<MessagePart, "columns" | "others"> => {
+    const columns: MessageSlot[] = [];
+    const others: MessageSlot[] = [];
     layout.series.forEach((series, slot) => {
-      const of = labelValue(series.labels, "uuid");
-      if (series.metric === gpuMetrics.info) return;
+      const { metric, suffix, labels } = series;
+      const of = labelValue(labels, "uuid");
+      if (metric === gpuMetrics.info) return;
       const column = isHere(series, host, uuids) ? columnOf(series) : undefined;
+      const other = { slot, name: metric.name + suffix, labels };
       if (column !== undefined) {
         // A log's readings of the machine are in the row of its GPU.
         if (of === uuid || (of === undefined && uuid !== undefined))
-          columns.push({ slot, head: `${JSON.stringify(column)}:` });
-        else if (of === undefined && uuids.size === 0) others.push({ slot, head: headOf(series) });
-      } else if (of === uuid || (of === undefined && uuids.size === 1))
-        others.push({ slot, head: headOf(series) });
+          columns.push({ slot, name: column, labels });
+        else if (of === undefined && uuids.size === 0) others.push(other);
+      } else if (of === uuid || (of === undefined && uuids.size === 1)) others.push(other);
     });
-    return { columns: groupsOf(columns, true), others: groupsOf(others, false) };
+    return { columns, others };
   };
-  const parts: Part[] = [...uuids].map(([uuid, index]) => ({ uuid, index, ...own(uuid) }));
+  const parts = [...uuids].map(([uuid, index]): MessagePart => ({ uuid, index, ...own(uuid) }));
   if (uuids.size !== 1) {
     const { others } = own(undefined);
     if (others.length > 0) parts.push({ uuid: undefined, index: 0, columns: [], others });
   }
-  return { host, parts };
+  return parts.filter(
+    ({ uuid, columns, others }) => uuid !== undefined || columns.length + others.length > 0,
+  );
 }
 
 /** A column implies neither the host nor the GPU index: if they differ, the labels must be written. */
@@ -155,15 +190,7 @@ function isHere({ metric, labels }: Series, host: string, uuids: ReadonlyMap<str
   return labelValue(labels, "gpu") === String(uuids.get(uuid)) && metric.subject === "device";
 }
 
-function headOf({ metric, suffix, labels }: Series): string {
-  const name = JSON.stringify(metric.name + suffix);
-  return `{"name":${name},"labels":${JSON.stringify(Object.fromEntries(labels))},`;
-}
-
-/** Nothing where no reading of it is in this frame. */
-function write(part: Part, { frame, devices, host, tags }: MessageInput): KeyedMessage | undefined {
-  if (part.columns.length === 0 && part.others.length === 0 && part.uuid === undefined)
-    return undefined;
+function write(part: Part, { frame, devices, host, tags }: MessageInput): KeyedMessage {
   for (const group of part.columns) group.update(frame);
   for (const group of part.others) group.update(frame);
   const absent = listOf(part.columns, "absent");
@@ -187,7 +214,7 @@ function listOf(groups: readonly ReadingGroup[], list: "readings" | "absent"): s
 }
 
 /** JSON has no infinities: a reading that is none of its numbers did not come through. */
-function reasonAt(frame: Frame, slot: number): string | undefined {
+export function reasonAt(frame: Frame, slot: number): string | undefined {
   const state = sentPresence(frame.presence[slot] ?? presence.failed);
   if (state !== presence.present) return presenceNames[state] ?? "failed";
   return Number.isFinite(frame.values[slot]) ? undefined : "failed";

@@ -3,9 +3,11 @@ import { fuzz, fuzzTimeoutMs } from "../../../test/fuzz/mutate.ts";
 import { gpu, host as hostMetrics, type MetricEntry } from "../../model/catalogue/index.ts";
 import { type Device, deviceInfoLabels, deviceLabels } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
+import { AvroWriter } from "../avro/writer.ts";
 import { labelSet, labelValue } from "../../model/labels.ts";
 import { LayoutBuilder, seriesKey } from "../../model/layout.ts";
 import { presence, presenceNames } from "../../model/presence.ts";
+import { AvroMessageDecoder, AvroMessageEncoder, messageAvroSchema, schemaIdOf } from "./avro.ts";
 import { BinaryDecoder, BinaryEncoder, isBinary } from "./binary.ts";
 import { MessageDecoder } from "./decode.ts";
 import { MessageEncoder, type MessageInput } from "./encode.ts";
@@ -217,4 +219,73 @@ test("no bytes break a decoder", { timeout: fuzzTimeoutMs }, async () => {
     samples: new BinaryEncoder("1").encode(given, "sim").map(({ value }) => value),
     parse: (bytes) => binary.decode(bytes, []),
   });
+});
+
+test("in Avro a message says what it says in JSON, whoever it reports on", async () => {
+  for (const given of [reported([first]), reported([first, second]), reported([])]) {
+    const avro = new AvroMessageEncoder(70_000).encode(given);
+    const json = encode(given);
+    expect(avro.map(({ key }) => key)).toEqual(json.map(({ key }) => key));
+    for (const [at, { value }] of avro.entries()) {
+      expect(schemaIdOf(value)).toBe(70_000);
+      const decoded = await new AvroMessageDecoder().decode(value, 70_000, async () => {
+        return messageAvroSchema;
+      });
+      if (!decoded.ok) throw new Error(decoded.reason);
+      const [one, other] = [decoded.message, decode(json[at]?.value ?? "")].map(
+        ({ frame, ...rest }) => ({ ...rest, timeMs: frame.timeMs, readings: readings(frame) }),
+      );
+      expect(one).toEqual(other);
+    }
+  }
+});
+
+test("only what begins with 0 and an id is asked of a registry", () => {
+  expect(schemaIdOf(Buffer.from("{}"))).toBeUndefined();
+  expect(schemaIdOf(Buffer.from([0, 0, 0, 1]))).toBeUndefined();
+  expect(schemaIdOf(Buffer.from([0, 0, 0, 1, 0]))).toBe(256);
+});
+
+test.each([
+  ["a later version", { version: 2 }, "of version 2"],
+  ["a number that is none", { values: { gpu_power_watts: Number.NaN } }, '"values.'],
+  ["a time beyond all calendars", { time: 2 ** 62 }, "its time is none"],
+])("%s in Avro is a dead letter with its reason", async (_, change, says) => {
+  const message = { version: 1, time: 0, host: "h", values: { gpu_power_watts: 1 }, ...change };
+  const schema = JSON.stringify({
+    type: "record",
+    name: "M",
+    fields: [
+      { name: "version", type: "int" },
+      { name: "time", type: "long" },
+      { name: "host", type: "string" },
+      { name: "values", type: { type: "map", values: "double" } },
+    ],
+  });
+  const writer = new AvroWriter();
+  writer.raw(Buffer.alloc(5));
+  writer.long(message.version);
+  if (message.time === 0) writer.long(0);
+  // More than an AvroWriter's numbers: 2^62.
+  else writer.raw(Buffer.from([...Array<number>(8).fill(0x80), 0x80, 0x01]));
+  writer.text(message.host);
+  writer.long(1);
+  writer.text("gpu_power_watts");
+  writer.double(message.values.gpu_power_watts);
+  writer.long(0);
+  const decoded = await new AvroMessageDecoder().decode(writer.finish(), 0, async () => schema);
+  expect(decoded).toEqual({ ok: false, reason: expect.stringContaining(says) as unknown });
+});
+
+test("no bytes of a known schema break the decoder", { timeout: fuzzTimeoutMs }, async () => {
+  const samples = new AvroMessageEncoder(1).encode(reported([first])).map(({ value }) => value);
+  const avro = new AvroMessageDecoder();
+  const bytes = Buffer.from(samples[0] ?? []);
+  for (let at = 0; at < bytes.length; at++)
+    for (const value of [0, 1, 0x7f, 0x80, 0xff]) {
+      const harmed = Buffer.from(bytes);
+      harmed[at] = value;
+      const decoded = await avro.decode(harmed, 1, async () => messageAvroSchema);
+      expect(typeof (decoded.ok ? decoded.message.host : decoded.reason)).toBe("string");
+    }
 });

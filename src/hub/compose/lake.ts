@@ -32,7 +32,7 @@ export async function openHubLake(
   const place = resolveLakeLocation(settings.lake, settings.dataDir, isOn);
   if (place === undefined) return none;
   const { openLakeSink } = await import("../../sinks/parquet/open.ts");
-  const { retentionMs, mirror } = settings.lake;
+  const { retentionMs, mirror, format } = settings.lake;
   const isFolder = !place.includes("://");
   const sink = await openLakeSink(
     "lake",
@@ -42,7 +42,7 @@ export async function openHubLake(
       roll: 60_000,
       memory: 128 * 2 ** 20,
       series: true,
-      format: "parquet",
+      format,
       snapshots: 86_400_000,
       // The data folder is locked; a bucket may have other writers, whose files are theirs to merge.
       merge: isFolder ? "all" : "own",

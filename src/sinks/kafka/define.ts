@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { durationMs, flag, wholeNumber } from "../../config/fields.ts";
 import { clusterOptions } from "../../net/kafka/options.ts";
 import { compressions } from "../../net/kafka/producer.ts";
+import { registryOptions, subjectOptions } from "../../net/kafka/registry.ts";
 import { defineSink } from "../../pipeline/sink.ts";
 
 export const kafkaSink = defineSink({
@@ -12,10 +13,14 @@ export const kafkaSink = defineSink({
   mainOption: "address",
   options: v.strictObject({
     ...clusterOptions,
+    ...registryOptions,
+    ...subjectOptions,
     format: v.optional(
       v.pipe(
-        v.picklist(["json", "frames"], "json or frames"),
-        v.description("JSON that anything reads, or compact binary frames that gpulse reads."),
+        v.picklist(["json", "avro", "frames"], "json, avro or frames"),
+        v.description(
+          "JSON, Avro with a schema of registry=, or compact binary frames that only gpulse reads.",
+        ),
       ),
       "json",
     ),
@@ -79,6 +84,10 @@ export const kafkaSink = defineSink({
     {
       url: "kafka://a:9093,b:9093/gpu-metrics?create=true&partitions=12&compression=lz4&tls=true&username=gpulse&password=${KAFKA_PASSWORD}",
       description: "over TLS with a login, making the topic",
+    },
+    {
+      url: "kafka://localhost:9092/gpu-metrics?format=avro&registry=http://localhost:8081",
+      description: "in Avro, with the schema in a registry",
     },
   ],
   create: async (options, context) => {

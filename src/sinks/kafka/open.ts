@@ -6,10 +6,16 @@ import { type Compression, KafkaProducer } from "../../net/kafka/producer.ts";
 import { prepareTopics } from "../../net/kafka/topic.ts";
 import { canWriteZstd } from "../../net/kafka/compression.ts";
 import type { SinkContext } from "../../pipeline/sink.ts";
-import { KafkaSink } from "./sink.ts";
+import { BinaryEncoder } from "../../formats/message/binary.ts";
+import { MessageEncoder } from "../../formats/message/encode.ts";
+import { AvroMessageEncoder, messageAvroSchema } from "../../formats/message/avro.ts";
+import { openRegistry, type RegistryOptions } from "../../net/kafka/registry.ts";
+import { type EncodeMessages, KafkaSink } from "./sink.ts";
 
-export interface KafkaSinkOptions extends ClusterOptions {
-  readonly format: "json" | "frames";
+export interface KafkaSinkOptions extends ClusterOptions, RegistryOptions {
+  readonly format: "json" | "avro" | "frames";
+  readonly subject?: string | undefined;
+  readonly register: boolean;
   readonly compression: Compression;
   readonly acks: "all" | "1";
   readonly batch: number;
@@ -53,9 +59,8 @@ export async function openKafkaSink(
   });
   return new KafkaSink({
     target,
-    format: options.format,
+    encode: await encoderOf(options, target.topic, context),
     hostName: context.hostName,
-    version: context.version,
     producer: new KafkaProducer(client, {
       target,
       compression,
@@ -74,4 +79,39 @@ export async function openKafkaSink(
         create: { partitions: 1, replication },
       }),
   });
+}
+
+async function encoderOf(
+  options: KafkaSinkOptions,
+  topic: string,
+  { clock, random, log, version }: SinkContext,
+): Promise<EncodeMessages> {
+  const { format, register, subject = `${topic}-value`, timeout } = options;
+  const nowMs = (): number => clock.nowMs();
+  const registry = openRegistry(options, process.env, { log, nowMs, random });
+  if ((registry !== undefined) !== (format === "avro"))
+    throw new GpulseError(
+      "SOURCE_OPTIONS",
+      "kafka: format=avro and registry= belong together: the messages' schema is kept there.",
+    );
+  if (registry !== undefined)
+    try {
+      const lookup = { subject, schema: messageAvroSchema, register, withinMs: timeout };
+      const avro = new AvroMessageEncoder(await registry.idOf(lookup));
+      return ({ input }) => avro.encode(input);
+    } finally {
+      registry.close();
+    }
+  if (format === "json") {
+    const json = new MessageEncoder();
+    return ({ input }) =>
+      json.encode(input).map(({ key, value }) => ({ key, value: Buffer.from(value) }));
+  }
+  const binary = new BinaryEncoder(version);
+  return ({ input, source }) =>
+    binary.encode(input, source).map(({ key, value, tags }) => ({
+      key,
+      value,
+      ...(tags.length > 0 && { headers: { tags: tags.join(",") } }),
+    }));
 }

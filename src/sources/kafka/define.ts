@@ -3,15 +3,17 @@ import * as v from "valibot";
 import { durationMs, text } from "../../config/fields.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
 import { clusterOptions } from "../../net/kafka/options.ts";
+import { registryOptions } from "../../net/kafka/registry.ts";
 import { defineSource } from "../source.ts";
 
 export const kafkaSource = defineSource({
   name: "kafka",
   summary:
-    "Messages of a Kafka topic, JSON or binary, shared with every other process of the same group.",
+    "Messages of a Kafka topic, JSON, Avro or binary, shared with every other process of the same group.",
   mainOption: "address",
   options: v.strictObject({
     ...clusterOptions,
+    ...registryOptions,
     // Optional here alone: `doctor` looks at every source without an address.
     address: v.optional(clusterOptions.address),
     group: v.optional(
@@ -61,6 +63,10 @@ export const kafkaSource = defineSource({
     {
       url: "kafka://localhost:9092/gpu-metrics?group=backfill&until=end",
       description: "what is there now, then the end",
+    },
+    {
+      url: "kafka://localhost:9092/gpu-metrics?registry=http://localhost:8081",
+      description: "also messages in Avro, by the schemas of a registry",
     },
   ],
   auto: false,

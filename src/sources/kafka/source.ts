@@ -2,12 +2,19 @@
  * Messages to frames. What is no message goes to the dead letters before the next is read, so that it is neither lost nor in the
  * way; no offset is committed before its message was handed on.
  */
+import { AvroMessageDecoder, schemaIdOf } from "../../formats/message/avro.ts";
 import { BinaryDecoder, isBinary } from "../../formats/message/binary.ts";
 import { MessageDecoder, type MessageDecodeResult } from "../../formats/message/decode.ts";
 import { DeadLetterProducer } from "../../net/kafka/dead-letter.ts";
 import { type ClusterOptions, type KafkaTarget, targetOf } from "../../net/kafka/options.ts";
 import { KafkaProducer } from "../../net/kafka/producer.ts";
 import { type IncomingMessage, TopicReader } from "../../net/kafka/reader.ts";
+import {
+  openRegistry,
+  type RegistryOptions,
+  type SchemaRegistry,
+  UnreadableSchemaError,
+} from "../../net/kafka/registry.ts";
 import type { Log } from "../../base/log.ts";
 import type { Device } from "../../model/device.ts";
 import type { Emit, SourceContext, SourceLag, StreamingSource } from "../source.ts";
@@ -20,6 +27,7 @@ interface KafkaSourceParts {
   readonly producer: KafkaProducer;
   readonly letters: DeadLetterProducer;
   readonly log: Log;
+  readonly registry?: SchemaRegistry | undefined;
   /** Absent where the topic is there. */
   readonly waitForTopic?: (signal: AbortSignal) => Promise<void>;
 }
@@ -35,6 +43,7 @@ class KafkaSource implements StreamingSource {
   readonly #parts: KafkaSourceParts;
   readonly #json = new MessageDecoder();
   readonly #binary = new BinaryDecoder();
+  readonly #avro = new AvroMessageDecoder();
   readonly #devices = new Map<string, Device>();
 
   constructor(parts: KafkaSourceParts) {
@@ -48,7 +57,11 @@ class KafkaSource implements StreamingSource {
   async run(emit: Emit, signal: AbortSignal, checkpoint?: () => Promise<void>): Promise<void> {
     await this.#parts.waitForTopic?.(signal);
     if (signal.aborted) return;
-    await this.#parts.reader.run((message) => this.#take(message, emit), signal, checkpoint);
+    await this.#parts.reader.run(
+      (message) => this.#take(message, emit, signal),
+      signal,
+      checkpoint,
+    );
   }
 
   async commit(): Promise<void> {
@@ -78,11 +91,12 @@ class KafkaSource implements StreamingSource {
   }
 
   async close(): Promise<void> {
+    this.#parts.registry?.close();
     await this.#parts.reader.close();
     await this.#parts.producer.close(closeWithinMs);
   }
 
-  async #take(message: IncomingMessage, emit: Emit): Promise<void> {
+  async #take(message: IncomingMessage, emit: Emit, signal: AbortSignal): Promise<void> {
     const { target, letters, log } = this.#parts;
     const { partition, value } = message;
     const origin = {
@@ -92,7 +106,8 @@ class KafkaSource implements StreamingSource {
       offset: Number(message.offset),
       since: Number(message.since),
     };
-    const decoded = this.#decode(message);
+    const found = this.#decode(message, signal);
+    const decoded = found instanceof Promise ? await found : found;
     if (!decoded.ok) {
       const { reason } = decoded;
       log.warn("message sent to the dead-letter topic", {
@@ -113,9 +128,34 @@ class KafkaSource implements StreamingSource {
     await emit(frame, { origin, host, devices, ...(tags !== undefined && { tags }) });
   }
 
-  #decode({ value, headers }: IncomingMessage): MessageDecodeResult {
+  /** A promise only where a schema may have to be fetched: millions of messages pass here. */
+  #decode(
+    { value, headers }: IncomingMessage,
+    signal: AbortSignal,
+  ): MessageDecodeResult | Promise<MessageDecodeResult> {
     const bytes = value ?? new Uint8Array();
-    return isBinary(bytes) ? this.#binary.decode(bytes, tagsOf(headers)) : this.#json.decode(bytes);
+    if (isBinary(bytes)) return this.#binary.decode(bytes, tagsOf(headers));
+    const id = schemaIdOf(bytes);
+    return id === undefined ? this.#json.decode(bytes) : this.#decodeAvro(bytes, id, signal);
+  }
+
+  async #decodeAvro(
+    bytes: Uint8Array,
+    id: number,
+    signal: AbortSignal,
+  ): Promise<MessageDecodeResult> {
+    const { registry } = this.#parts;
+    if (registry === undefined)
+      return {
+        ok: false,
+        reason: `the message has schema ${id} of a schema registry: name it with registry=`,
+      };
+    try {
+      return await this.#avro.decode(bytes, id, () => registry.schemaOf(id, signal));
+    } catch (thrown) {
+      if (!(thrown instanceof UnreadableSchemaError)) throw thrown;
+      return { ok: false, reason: thrown.message };
+    }
   }
 }
 
@@ -127,7 +167,7 @@ function tagsOf(headers: IncomingMessage["headers"]): readonly string[] {
 
 /* Looks whether the cluster and its topic are there, and opens the source. */
 
-interface KafkaSourceOptions extends ClusterOptions {
+interface KafkaSourceOptions extends ClusterOptions, RegistryOptions {
   readonly group: string;
   readonly from: "earliest" | "latest";
   readonly until: "end" | "stopped";
@@ -146,6 +186,7 @@ export async function openKafkaSource(
     options.until === "stopped",
   );
   const { log, nowMs } = context;
+  const registry = openRegistry(options, process.env, { log, nowMs, random: Math.random });
   const random = Math.random;
   const waiting = { target, log, nowMs, random };
   const producer = new KafkaProducer(client, {
@@ -176,6 +217,7 @@ export async function openKafkaSource(
     producer,
     letters,
     log,
+    registry,
     ...(isMissing && { waitForTopic: (signal) => waitForTopic(client, waiting, signal) }),
   });
 }
