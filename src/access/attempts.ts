@@ -9,7 +9,7 @@ import { FailedAttempts, networkOf } from "./failures.ts";
 export const freeAttemptsOfName = 10;
 const maxKnown = 10_000;
 
-export class Attempts {
+export class LoginAttempts {
   /** Of every kind. */
   readonly byAddress = new FailedAttempts();
   readonly #passwords = new FailedAttempts();

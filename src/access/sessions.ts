@@ -22,7 +22,7 @@ const holderSchema = v.variant("kind", [
   v.object({ kind: v.literal("oidc"), id: v.string() }),
   v.object({ kind: v.literal("share"), id: v.string() }),
 ]);
-export type Holder = Readonly<v.InferOutput<typeof holderSchema>>;
+export type SessionHolder = Readonly<v.InferOutput<typeof holderSchema>>;
 
 const sessionSchema = v.object({
   holder: holderSchema,
@@ -179,13 +179,13 @@ export class Sessions {
   }
 
   /** Goes on for who has changed their own account; what else the page asks meanwhile must not be refused. */
-  goOnAs(key: string, holder: Holder): void {
+  goOnAs(key: string, holder: SessionHolder): void {
     const session = this.#sessions.get(key);
     if (session !== undefined) this.#keep(key, { ...session, holder });
   }
 
   /** Every session on this account. */
-  closeAllOf({ kind, id }: Pick<Holder, "kind" | "id">): void {
+  closeAllOf({ kind, id }: Pick<SessionHolder, "kind" | "id">): void {
     for (const [key, { holder }] of this.#sessions)
       if (holder.kind === kind && holder.id === id) this.#forget(key);
   }
@@ -196,7 +196,7 @@ export class Sessions {
   }
 
   /** Ends the holder's own oldest sessions first, and beyond the total those of the holder with the most: nobody ends another's. */
-  #makeRoom(holder: Holder, nowMs: number): void {
+  #makeRoom(holder: SessionHolder, nowMs: number): void {
     for (const [key, session] of this.#sessions)
       if (this.#hasEnded(session, nowMs)) this.#forget(key);
     const isShare = holder.kind === "share";
@@ -253,4 +253,4 @@ export class Sessions {
   }
 }
 
-const holderKey = ({ kind, id }: Holder): string => `${kind} ${id}`;
+const holderKey = ({ kind, id }: SessionHolder): string => `${kind} ${id}`;

@@ -6,7 +6,7 @@ import path from "node:path";
 import { inspect } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog } from "../base/log.ts";
-import { Attempts, freeAttemptsOfName } from "./attempts.ts";
+import { LoginAttempts, freeAttemptsOfName } from "./attempts.ts";
 import { freeAttempts } from "./failures.ts";
 import { defaultScryptCost, isPasswordHash, Passwords, type ScryptCost } from "./password.ts";
 import { Users } from "./users.ts";
@@ -173,7 +173,7 @@ test("another process's users are there after a refresh, and no password is in a
 });
 
 test("one name tried from everywhere is slowed, yet not where its user was let in before", () => {
-  const attempts = new Attempts();
+  const attempts = new LoginAttempts();
   attempts.succeeded("10.0.0.1", "ada");
   for (let count = 0; count < freeAttemptsOfName; count++)
     attempts.failed(`10.0.1.${count}`, "Ada", nowMs);

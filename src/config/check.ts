@@ -8,14 +8,14 @@ export interface Problem {
   readonly sentence: string;
 }
 
-export type CheckResult<Output> =
+export type ConfigCheckResult<Output> =
   | { readonly ok: true; readonly value: Output }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 export function checkValue<Schema extends v.GenericSchema>(
   schema: Schema,
   input: unknown,
-): CheckResult<v.InferOutput<Schema>> {
+): ConfigCheckResult<v.InferOutput<Schema>> {
   const result = v.safeParse(schema, input);
   if (result.success) return { ok: true, value: result.output };
   return { ok: false, problems: result.issues.map((issue) => problemOf(schema, issue)) };

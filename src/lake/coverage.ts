@@ -1,6 +1,6 @@
 /** Which offsets of a log a table already has for a day: by the commits of the lake, and by the rows that this process holds. */
 import type { Origin } from "../model/origin.ts";
-import type { Manifest } from "./manifest.ts";
+import type { LakeManifest } from "./manifest.ts";
 import { type OffsetRange, partitionFolder } from "./names.ts";
 import { joinRanges } from "./ranges.ts";
 import type { TableName } from "./table.ts";
@@ -12,7 +12,7 @@ export interface DayPartition extends Pick<Origin, "log" | "logId" | "partition"
 }
 
 export class Coverage {
-  readonly #manifest: Manifest;
+  readonly #manifest: LakeManifest;
   readonly #stored = new Map<
     string,
     { readonly sequence: number; readonly ranges: readonly OffsetRange[] }
@@ -20,7 +20,7 @@ export class Coverage {
   /** Of rows that this process holds and will write. */
   readonly #claimed = new Map<string, OffsetRange[]>();
 
-  constructor(manifest: Manifest) {
+  constructor(manifest: LakeManifest) {
     this.#manifest = manifest;
   }
 

@@ -5,7 +5,7 @@
 import { silentLog } from "../base/log.ts";
 import type { FileInfo, FileStore } from "../net/objects/store.ts";
 import { pendingFolder, pendingId } from "./commit.ts";
-import { Manifest } from "./manifest.ts";
+import { LakeManifest } from "./manifest.ts";
 import { type LakeFileName, parsePath } from "./names.ts";
 import { type MergeNote, readNotes } from "./notes.ts";
 import type { TableName } from "./table.ts";
@@ -51,7 +51,7 @@ async function listTable(
 ): Promise<readonly FileInfo[]> {
   const plain = await files.list(`${table}/date=`, signal);
   if ((await files.list(`${table}/data/date=`, signal)).length === 0) return plain;
-  const manifest = new Manifest({ files, log: silentLog, nowMs: () => 0 });
+  const manifest = new LakeManifest({ files, log: silentLog, nowMs: () => 0 });
   // In this order: what is current now is in the list, even if it is replaced meanwhile.
   await manifest.refresh(signal);
   const data = await files.list(`${table}/data/date=`, signal);
@@ -67,7 +67,7 @@ async function readUnfinished(
   const ids = new Set((await files.list(pendingFolder, signal)).map(({ path }) => pendingId(path)));
   // Nearly always: a commit is published within milliseconds.
   if (ids.size === 0) return found;
-  const manifest = new Manifest({ files, log: silentLog, nowMs: () => 0 });
+  const manifest = new LakeManifest({ files, log: silentLog, nowMs: () => 0 });
   await manifest.refresh(signal);
   for (const id of ids) {
     const commit = manifest.commitWith(id);

@@ -7,7 +7,7 @@ import type { Origin } from "../model/origin.ts";
 import type { FrameRows } from "./gather.ts";
 import { LakeClock } from "./clock.ts";
 import { type LakeFormat, pendingFolder } from "./commit.ts";
-import { Manifest } from "./manifest.ts";
+import { LakeManifest } from "./manifest.ts";
 import { mirrorLake } from "./mirror.ts";
 import { safeName } from "./names.ts";
 import { type LakeRetention, Upkeep } from "./upkeep.ts";
@@ -59,7 +59,7 @@ export class Lake {
     this.#workers = options.workers ?? openLakeWorker();
     // Two pipes of one machine may begin in the same millisecond.
     this.#id = `${safeName(options.name)}_${Math.floor(options.random() * 0x1_0000_0000).toString(36)}`;
-    const manifest = new Manifest(options);
+    const manifest = new LakeManifest(options);
     const shared = {
       ...options,
       workers: this.#workers,

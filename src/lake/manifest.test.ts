@@ -6,7 +6,7 @@ import { lakeOptions, origin, power, replaceIn } from "../../test/fixtures/lake/
 import { FolderFiles } from "../net/objects/folder.ts";
 import { type FileStore, FileStoreError } from "../net/objects/store.ts";
 import { openFile } from "./decode.ts";
-import { Manifest } from "./manifest.ts";
+import { LakeManifest } from "./manifest.ts";
 import { Upkeep } from "./upkeep.ts";
 import { LakeWriter } from "./writer.ts";
 
@@ -22,13 +22,13 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const shared = (store: FileStore = files, nowMs = day) => lakeOptions(store, nowMs);
-const manifestOf = async (store: FileStore = files): Promise<Manifest> => {
-  const manifest = new Manifest(shared(store));
+const manifestOf = async (store: FileStore = files): Promise<LakeManifest> => {
+  const manifest = new LakeManifest(shared(store));
   await manifest.refresh();
   return manifest;
 };
 
-async function append(offsets: readonly number[], manifest?: Manifest): Promise<void> {
+async function append(offsets: readonly number[], manifest?: LakeManifest): Promise<void> {
   const writer = new LakeWriter({ ...shared(), ...(manifest !== undefined && { manifest }) });
   for (const at of offsets) {
     await writer.take(power(day + at, at), origin(at), signal);
@@ -92,7 +92,7 @@ test("two processes that merge the same files at once leave each row once", asyn
 });
 
 test("a state that another part of the process refreshes while a commit is prepared does not hide other commits", async () => {
-  const manifest = new Manifest(shared());
+  const manifest = new LakeManifest(shared());
   const staging = replaceIn(files, {
     write: async (path, bytes) => {
       await files.write(path, bytes);
@@ -126,7 +126,7 @@ test("a commit whose answer was lost is not made twice", async () => {
 });
 
 test("a new process starts from the newest checkpoint", async () => {
-  await append(numbers(0, 10), new Manifest({ ...shared(), checkpointEvery: 8 }));
+  await append(numbers(0, 10), new LakeManifest({ ...shared(), checkpointEvery: 8 }));
   const before = (await manifestOf()).files;
   const read: string[] = [];
   const watched = replaceIn(files, {
@@ -144,7 +144,7 @@ test("old commits are removed an hour later, and a process that slept meanwhile 
   const later = shared(files, Date.now() + 3_700_000);
   const busy = new LakeWriter({
     ...later,
-    manifest: new Manifest({ ...later, checkpointEvery: 4, retainedCommits: 4 }),
+    manifest: new LakeManifest({ ...later, checkpointEvery: 4, retainedCommits: 4 }),
   });
   for (const at of numbers(1, 14)) {
     await busy.take(power(day + at, at), origin(at), signal);

@@ -51,7 +51,7 @@ export const abandonedMs = 86_400_000;
 const parallelReads = 16;
 const defaultSnapshotsMs = 86_400_000;
 
-export class Manifest {
+export class LakeManifest {
   readonly #options: ManifestOptions;
   #sequence = 0;
   #checkpoint = 0;

@@ -9,7 +9,7 @@ import type { FileStore } from "../net/objects/store.ts";
 import type { Log } from "../base/log.ts";
 import { type CommittedFile, stagedPath } from "./commit.ts";
 import { rowGroupRows } from "./encode.ts";
-import { Manifest } from "./manifest.ts";
+import { LakeManifest } from "./manifest.ts";
 import { dateOf, mergedName, parsePath, partitionFolder } from "./names.ts";
 import { endMerge, readNotes } from "./notes.ts";
 import { joinRanges } from "./ranges.ts";
@@ -34,7 +34,7 @@ export interface UpkeepOptions {
   /** Rows of a merged file. */
   readonly targetRows?: number;
   /** Shared with other parts of this process; its own where absent. */
-  readonly manifest?: Manifest;
+  readonly manifest?: LakeManifest;
 }
 
 export interface LakeRetention {
@@ -54,11 +54,11 @@ const maxMergeBytes = 32 * 2 ** 20;
 
 export class Upkeep {
   readonly #options: UpkeepOptions;
-  readonly #manifest: Manifest;
+  readonly #manifest: LakeManifest;
 
   constructor(options: UpkeepOptions) {
     this.#options = options;
-    this.#manifest = options.manifest ?? new Manifest(options);
+    this.#manifest = options.manifest ?? new LakeManifest(options);
   }
 
   /** Finishes what a killed process began, merges, forgets. */

@@ -4,7 +4,7 @@ import { silentLog } from "../base/log.ts";
 import type { FileInfo, FileStore } from "../net/objects/store.ts";
 import { type CommittedFile, namesPending, pendingFolder, pendingId } from "./commit.ts";
 import { openFile } from "./decode.ts";
-import { Manifest } from "./manifest.ts";
+import { LakeManifest } from "./manifest.ts";
 import { type OffsetRange, parsePath } from "./names.ts";
 import { joinRanges, readOrigins } from "./ranges.ts";
 import { sortedBy } from "./schema.ts";
@@ -57,7 +57,7 @@ export async function verifyLake(
   { quick = false, onProgress, signal }: VerifyOptions = {},
 ): Promise<LakeReport> {
   const problems: LakeProblem[] = [];
-  const manifest = new Manifest({ files, log: silentLog, nowMs: () => 0 });
+  const manifest = new LakeManifest({ files, log: silentLog, nowMs: () => 0 });
   await manifest.refresh(signal);
   const { sequence } = manifest;
   const committed = [...manifest.files.values()];

@@ -13,7 +13,7 @@ import { Coverage } from "./coverage.ts";
 import { rowGroupRows } from "./encode.ts";
 import { type FrameRows, Gatherer, type RowsAt } from "./gather.ts";
 import { dateOf, type OffsetRange, originName, partitionFolder, plainName } from "./names.ts";
-import { abandonedMs, type LakeChange, Manifest } from "./manifest.ts";
+import { abandonedMs, type LakeChange, LakeManifest } from "./manifest.ts";
 import { selectRows } from "./order.ts";
 import { subtractRanges } from "./ranges.ts";
 import { metadataKeys } from "./schema.ts";
@@ -38,7 +38,7 @@ export interface LakeWriterOptions {
   readonly series?: boolean;
   readonly onWritten?: (path: string) => void;
   /** Shared with other parts of this process; its own where absent. */
-  readonly manifest?: Manifest;
+  readonly manifest?: LakeManifest;
 }
 
 /** Rows of one table and day, out of one partition of a log or out of none. */
@@ -90,7 +90,7 @@ export class LakeWriter {
   readonly #maxRows: number;
   readonly #maxBytes: number;
   readonly #gatherer = new Gatherer();
-  readonly #manifest: Manifest;
+  readonly #manifest: LakeManifest;
   readonly #coverage: Coverage;
   readonly #lots = new Map<string, Lot>();
   readonly #readings = new Map<string, PartitionProgress>();
@@ -107,7 +107,7 @@ export class LakeWriter {
     this.#options = options;
     this.#maxRows = options.maxRows ?? rowGroupRows;
     this.#maxBytes = options.maxBytes ?? 128 * 2 ** 20;
-    this.#manifest = options.manifest ?? new Manifest(options);
+    this.#manifest = options.manifest ?? new LakeManifest(options);
     this.#coverage = new Coverage(this.#manifest);
     this.#startMs = options.nowMs();
   }

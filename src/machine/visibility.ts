@@ -200,13 +200,13 @@ export async function whyUnseen(machine: Machine, path: string): Promise<string>
       : `${real} could not be read`;
 }
 
-export interface Mount {
+export interface MountPoint {
   readonly point: string;
   readonly type: string;
 }
 
 /** `36 35 0:32 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup rw`: the fifth field is the mount point, the type follows the dash. */
-export function parseMounts(text: string): readonly Mount[] {
+export function parseMounts(text: string): readonly MountPoint[] {
   return text.split("\n").flatMap((line) => {
     const [before = "", after = ""] = line.split(" - ", 2);
     const point = before.split(" ")[4];
@@ -222,11 +222,11 @@ const unescapeMount = (text: string): string =>
   );
 
 /** The last mount at or above the path wins, as in the kernel; one of the kernel's own file systems hides nothing. */
-function coverOf(mounts: readonly Mount[], path: string): string | undefined {
+function coverOf(mounts: readonly MountPoint[], path: string): string | undefined {
   const above = mounts.filter(
     ({ point }) => point === "/" || path === point || path.startsWith(`${point}/`),
   );
-  const nearest = above.reduce<Mount | undefined>(
+  const nearest = above.reduce<MountPoint | undefined>(
     (best, one) => (best === undefined || one.point.length >= best.point.length ? one : best),
     undefined,
   );

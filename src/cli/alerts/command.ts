@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { addClientFlags, hubUrlOption } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
-import type { AlertsFlags, HistoryFlags } from "./run.ts";
+import type { AlertsFlags, AlertHistoryFlags } from "./run.ts";
 import type { Finish } from "../program.ts";
 
 export function declareAlerts(program: Command, io: CommandIo, finish: Finish): void {
@@ -44,7 +44,7 @@ Examples:
         "after",
         "\nExamples:\n  gpulse alerts history\n  gpulse alerts history --limit 500 --json",
       )
-      .action((_: HistoryFlags, command: Command) =>
+      .action((_: AlertHistoryFlags, command: Command) =>
         finish(async () => (await import("./run.ts")).listHistory(command.optsWithGlobals(), io)),
       ),
   );

@@ -21,7 +21,7 @@ export interface AlertsFlags extends ClientFlags {
   readonly check?: boolean;
 }
 
-export interface HistoryFlags extends AlertsFlags {
+export interface AlertHistoryFlags extends AlertsFlags {
   readonly limit?: string;
 }
 
@@ -71,7 +71,7 @@ function formatAlerts(
   return parts.length === 0 ? "No alert is active.\n" : parts.join("\n");
 }
 
-export async function listHistory(flags: HistoryFlags, io: CommandIo): Promise<number> {
+export async function listHistory(flags: AlertHistoryFlags, io: CommandIo): Promise<number> {
   const limit = Number(flags.limit ?? 50);
   if (!Number.isInteger(limit) || limit < 1 || limit > 2_000)
     throw new GpulseError("USAGE", "--limit must be a whole number from 1 to 2000.");

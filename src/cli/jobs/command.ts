@@ -5,7 +5,14 @@ import { addClientFlags, hubUrlOption } from "../command/client.ts";
 import { choice } from "../command/choice.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
-import type { BillFlags, BooksFlags, ForgetFlags, HubFlags, ListFlags, ShowFlags } from "./run.ts";
+import type {
+  BillFlags,
+  BooksFlags,
+  ForgetFlags,
+  JobsFlags,
+  ListFlags,
+  JobShowFlags,
+} from "./run.ts";
 
 const fromOption = [
   "--from <time>",
@@ -37,7 +44,7 @@ Examples:
       .option(...hubUrlOption)
       .option("--json", "print JSON")
       .addHelpText("after", "\nExamples:\n  gpulse jobs idle")
-      .action((flags: HubFlags) =>
+      .action((flags: JobsFlags) =>
         finish(async () => (await import("./run.ts")).listIdle(flags, io)),
       ),
   );
@@ -66,7 +73,7 @@ Examples:
       .option("--out <file>", "where to write it (default: standard output)")
       .option(...hubUrlOption)
       .addHelpText("after", "\nExamples:\n  gpulse jobs export ada --out ada.jsonl")
-      .action((user: string, flags: ShowFlags) =>
+      .action((user: string, flags: JobShowFlags) =>
         finish(async () => (await import("./run.ts")).exportJobs(user, flags, io)),
       ),
   );
@@ -155,7 +162,7 @@ function declareShow(jobs: Command, io: CommandIo, finish: Finish): void {
         "after",
         "\nExamples:\n  gpulse jobs show 4711\n  gpulse jobs show pod:research/train-0 --json",
       )
-      .action((id: string, flags: ShowFlags) =>
+      .action((id: string, flags: JobShowFlags) =>
         finish(async () => (await import("./run.ts")).showJob(id, flags, io)),
       ),
   );
@@ -172,7 +179,7 @@ function declareShow(jobs: Command, io: CommandIo, finish: Finish): void {
         "after",
         "\nExamples:\n  gpulse jobs report 4711 --out job-4711.html\n  gpulse jobs report $SLURM_JOB_ID --text",
       )
-      .action((id: string, flags: ShowFlags) =>
+      .action((id: string, flags: JobShowFlags) =>
         finish(async () => (await import("./run.ts")).reportJob(id, flags, io)),
       ),
   );

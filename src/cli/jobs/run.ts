@@ -15,13 +15,13 @@ import { HubClient } from "../hub-client.ts";
 import { alignColumns } from "../table.ts";
 import { bookTable, streamBooks } from "./books.ts";
 
-export interface HubFlags extends ClientFlags {
+export interface JobsFlags extends ClientFlags {
   readonly url?: string;
   readonly json?: boolean;
   readonly csv?: boolean;
 }
 
-interface PeriodFlags extends HubFlags {
+interface PeriodFlags extends JobsFlags {
   readonly from?: string;
   readonly to?: string;
 }
@@ -36,12 +36,12 @@ export interface ListFlags extends PeriodFlags {
   readonly limit?: string;
 }
 
-export interface ShowFlags extends HubFlags {
+export interface JobShowFlags extends JobsFlags {
   readonly out?: string;
   readonly text?: boolean;
 }
 
-export interface ForgetFlags extends HubFlags {
+export interface ForgetFlags extends JobsFlags {
   readonly pseudonym?: boolean;
   readonly yes?: boolean;
 }
@@ -135,7 +135,7 @@ function listRow(job: JobSummary): string[] {
   ];
 }
 
-export async function listIdle(flags: HubFlags, io: CommandIo): Promise<number> {
+export async function listIdle(flags: JobsFlags, io: CommandIo): Promise<number> {
   const { jobs } = await ask(flags, io, "/idle", {}, idleSchema);
   const time = (ms: number | undefined): string =>
     ms === undefined ? "-" : new Date(ms).toISOString().slice(0, 19);
@@ -159,7 +159,7 @@ export async function listIdle(flags: HubFlags, io: CommandIo): Promise<number> 
   return 0;
 }
 
-export async function showJob(id: string, flags: ShowFlags, io: CommandIo): Promise<number> {
+export async function showJob(id: string, flags: JobShowFlags, io: CommandIo): Promise<number> {
   const found = await ask(
     flags,
     io,
@@ -175,7 +175,7 @@ export async function showJob(id: string, flags: ShowFlags, io: CommandIo): Prom
   return 0;
 }
 
-export async function reportJob(id: string, flags: ShowFlags, io: CommandIo): Promise<number> {
+export async function reportJob(id: string, flags: JobShowFlags, io: CommandIo): Promise<number> {
   const form = flags.text === true ? "text" : "report";
   const client = new HubClient(flags.url ?? defaultHubUrl, clientAccess(flags, io.env));
   const { status, body } = await client.download(`/api/jobs/${encodeURIComponent(id)}/${form}`);
@@ -185,7 +185,11 @@ export async function reportJob(id: string, flags: ShowFlags, io: CommandIo): Pr
   return 0;
 }
 
-export async function exportJobs(user: string, flags: ShowFlags, io: CommandIo): Promise<number> {
+export async function exportJobs(
+  user: string,
+  flags: JobShowFlags,
+  io: CommandIo,
+): Promise<number> {
   const lines = await recordsOf(user, flags, io);
   if (flags.out === undefined) io.stdout.write(lines);
   else writeFileSync(flags.out, lines, { mode: 0o600 });
@@ -217,7 +221,7 @@ export async function forgetJobs(user: string, flags: ForgetFlags, io: CommandIo
   return 0;
 }
 
-async function recordsOf(user: string, flags: HubFlags, io: CommandIo): Promise<string> {
+async function recordsOf(user: string, flags: JobsFlags, io: CommandIo): Promise<string> {
   const client = new HubClient(flags.url ?? defaultHubUrl, clientAccess(flags, io.env));
   const { status, body } = await client.download("/api/jobs/export", { user });
   if (status !== 200) throw refusal(status, JSON.parse(body.toString("utf8")));
@@ -270,7 +274,7 @@ export async function printBooks(flags: BooksFlags, io: CommandIo): Promise<numb
 }
 
 async function ask<Schema extends v.GenericSchema>(
-  flags: HubFlags,
+  flags: JobsFlags,
   io: CommandIo,
   path: string,
   parameters: Readonly<Record<string, string | undefined>>,

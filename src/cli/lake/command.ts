@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
-import type { CompactFlags, HistoryFlags, VerifyFlags } from "./run.ts";
+import type { CompactFlags, LakeHistoryFlags, VerifyFlags } from "./run.ts";
 
 const load = () => import("./run.ts");
 const address = [
@@ -62,7 +62,7 @@ Examples:
   gpulse lake history gpulse-data/lake
   gpulse lake history s3://metrics/lake --limit 100 --json`,
     )
-    .action((place: string, flags: HistoryFlags) =>
+    .action((place: string, flags: LakeHistoryFlags) =>
       finish(async () => (await load()).runHistory(place, flags, io)),
     );
   lake

@@ -16,7 +16,7 @@ export interface VerifyFlags {
   readonly quick?: boolean;
   readonly json?: boolean;
 }
-export interface HistoryFlags {
+export interface LakeHistoryFlags {
   readonly limit?: string;
   readonly json?: boolean;
 }
@@ -61,7 +61,11 @@ function formatReport(name: string, report: LakeReport): string {
   return `${[...lines, countOf(problems.length, "problem")].join("\n")}\n${alignColumns([["PROBLEM", "FILE", "DETAIL"], ...rows])}`;
 }
 
-export const runHistory = (place: string, flags: HistoryFlags, io: CommandIo): Promise<number> =>
+export const runHistory = (
+  place: string,
+  flags: LakeHistoryFlags,
+  io: CommandIo,
+): Promise<number> =>
   withLake(place, io, async (files, signal) => {
     const commits = await readHistory(files, wholeFlag("--limit", flags.limit, 20, 1), signal);
     if (flags.json === true) printJson(io, { lake: files.name, commits });

@@ -4,13 +4,13 @@ import { checkRuleFile } from "../../alerting/rules/file.ts";
 import { duplicateRules } from "../../alerting/rules/lint.ts";
 import type { CommandIo } from "../command/io.ts";
 
-export interface CheckFlags {
+export interface RulesCheckFlags {
   readonly json?: boolean;
 }
 
 export async function runRulesCheck(
   files: readonly string[],
-  flags: CheckFlags,
+  flags: RulesCheckFlags,
   io: CommandIo,
 ): Promise<number> {
   const found = await Promise.all(

@@ -4,7 +4,7 @@ import { addClientFlags, hubUrlOption } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
 import type { BacktestFlags } from "./backtest.ts";
-import type { CheckFlags } from "./check.ts";
+import type { RulesCheckFlags } from "./check.ts";
 import type { TestFlags } from "./test.ts";
 
 export function declareRules(program: Command, io: CommandIo, finish: Finish): void {
@@ -35,7 +35,7 @@ Examples:
   gpulse rules check rules.yml
   gpulse rules check rules/*.yml --json`,
     )
-    .action((files: readonly string[], flags: CheckFlags) =>
+    .action((files: readonly string[], flags: RulesCheckFlags) =>
       finish(async () => (await import("./check.ts")).runRulesCheck(files, flags, io)),
     );
   rules

@@ -4,7 +4,7 @@ import { addClientFlags } from "../command/client.ts";
 import { addFlags, readingFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
-import type { DiffFlags, SaveFlags, ShowFlags } from "./run.ts";
+import type { DiffFlags, SaveFlags, SnapshotShowFlags } from "./run.ts";
 
 const load = () => import("./run.ts");
 
@@ -62,7 +62,7 @@ Examples:
     .argument("<file>", "file written by gpulse snapshot save")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  gpulse snapshot show before.json")
-    .action((file: string, flags: ShowFlags) =>
+    .action((file: string, flags: SnapshotShowFlags) =>
       finish(async () => (await load()).showSnapshot(file, flags, io)),
     );
   snapshot
@@ -105,7 +105,7 @@ Examples:
     .argument("<file>", "file written by gpulse snapshot save")
     .option("--json", "print the description and the missing fields as one JSON document")
     .addHelpText("after", "\nExamples:\n  gpulse snapshot mlperf before.json > system.json")
-    .action((file: string, flags: ShowFlags) =>
+    .action((file: string, flags: SnapshotShowFlags) =>
       finish(async () => (await load()).printMlperf(file, flags, io)),
     );
 }

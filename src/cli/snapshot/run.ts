@@ -25,11 +25,11 @@ export interface SaveFlags extends FlagValues, ClientFlags {
   readonly json?: boolean;
 }
 
-export interface ShowFlags {
+export interface SnapshotShowFlags {
   readonly json?: boolean;
 }
 
-export interface DiffFlags extends ShowFlags {
+export interface DiffFlags extends SnapshotShowFlags {
   readonly memoryThreshold?: string;
   readonly powerThreshold?: string;
 }
@@ -75,7 +75,11 @@ async function writeWhole(file: string, text: string): Promise<void> {
   }
 }
 
-export async function showSnapshot(file: string, flags: ShowFlags, io: CommandIo): Promise<number> {
+export async function showSnapshot(
+  file: string,
+  flags: SnapshotShowFlags,
+  io: CommandIo,
+): Promise<number> {
   const snapshot = await readSnapshot(file);
   io.stdout.write(
     flags.json === true
@@ -102,7 +106,11 @@ export async function diffFiles(
   return diff.verdict === "same" ? 0 : 1;
 }
 
-export async function printMlperf(file: string, flags: ShowFlags, io: CommandIo): Promise<number> {
+export async function printMlperf(
+  file: string,
+  flags: SnapshotShowFlags,
+  io: CommandIo,
+): Promise<number> {
   const described = describeForMlperf(await readSnapshot(file));
   const { system, missing, warnings } = described;
   io.stdout.write(`${JSON.stringify(flags.json === true ? described : system, null, 2)}\n`);

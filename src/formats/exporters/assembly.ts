@@ -5,7 +5,7 @@
  */
 import { isStale } from "../../model/stale.ts";
 import { type SampleBatch, wordsOf } from "../samples/batch.ts";
-import { Instant } from "./instant.ts";
+import { ExporterInstant } from "./instant.ts";
 import { findGpuSeries } from "./names.ts";
 import {
   type ExporterLimits,
@@ -28,7 +28,7 @@ const rememberedSizes = 4;
 const defaultWaitingSamples = 1_000_000;
 
 interface WaitingInstant {
-  readonly instant: Instant;
+  readonly instant: ExporterInstant;
   readonly firstMs: number;
   lastMs: number;
 }
@@ -84,7 +84,7 @@ export class FrameAssembly {
     const words = wordsOf(batch);
     // Most samples have the origin and the time of the one before.
     let origin: SampleOrigin | undefined;
-    let instant: Instant | undefined;
+    let instant: ExporterInstant | undefined;
     for (let at = 0; at < batch.sampleCount; at++) {
       const series = known[batch.sampleSeries[at] as number];
       if (series === undefined || series === null) continue;
@@ -127,7 +127,7 @@ export class FrameAssembly {
     return { frames: instant.frames(), isLate };
   }
 
-  #instantOf(origin: SampleOrigin, timeMs: number, nowMs: number): Instant {
+  #instantOf(origin: SampleOrigin, timeMs: number, nowMs: number): ExporterInstant {
     let state = this.#states.get(origin);
     if (state === undefined) {
       state = { waiting: new Map(), lastTimeMs: -Infinity, sizes: [] };
@@ -136,7 +136,7 @@ export class FrameAssembly {
     this.#waiting.add(state);
     let one = state.waiting.get(timeMs);
     if (one === undefined) {
-      one = { instant: new Instant(timeMs), firstMs: nowMs, lastMs: nowMs };
+      one = { instant: new ExporterInstant(timeMs), firstMs: nowMs, lastMs: nowMs };
       state.waiting.set(timeMs, one);
     } else one.lastMs = nowMs;
     return one.instant;

@@ -1,7 +1,7 @@
 /** Samples of GPU exporters as frames, for batches that hold an instant whole: scraped pages and query results. */
 import { isStale } from "../../model/stale.ts";
 import { type SampleBatch, wordsOf } from "../samples/batch.ts";
-import { Instant } from "./instant.ts";
+import { ExporterInstant } from "./instant.ts";
 import { type ExporterLimits, type SampleOrigin, SeriesCache } from "./series-cache.ts";
 import type { ExporterFrame } from "./targets.ts";
 
@@ -21,16 +21,16 @@ export class ExporterFrames {
     const known = this.#cache.all(batch);
     if (known === undefined) return [];
     const words = wordsOf(batch);
-    const origins = new Map<SampleOrigin, Map<number, Instant>>();
+    const origins = new Map<SampleOrigin, Map<number, ExporterInstant>>();
     for (let at = 0; at < batch.sampleCount; at++) {
       const series = known[batch.sampleSeries[at] as number];
       if (series === undefined || series === null) continue;
       let instants = origins.get(series.origin);
       if (instants === undefined)
-        origins.set(series.origin, (instants = new Map<number, Instant>()));
+        origins.set(series.origin, (instants = new Map<number, ExporterInstant>()));
       const timeMs = batch.times[at] as number;
       let instant = instants.get(timeMs);
-      if (instant === undefined) instants.set(timeMs, (instant = new Instant(timeMs)));
+      if (instant === undefined) instants.set(timeMs, (instant = new ExporterInstant(timeMs)));
       instant.add(series, batch.values[at] as number, isStale(words, at));
     }
     return [...origins.values()].flatMap((instants) =>

@@ -20,7 +20,7 @@ interface TargetInstant {
   readonly gpus: Map<TargetGpu, GpuInstant>;
 }
 
-export class Instant {
+export class ExporterInstant {
   readonly timeMs: number;
   readonly #live: KnownSeries[] = [];
   readonly #values: number[] = [];
@@ -138,7 +138,7 @@ const isReader = (
 
 function remember(
   series: OwnSeries,
-  instant: Instant,
+  instant: ExporterInstant,
   target: ExporterTarget,
   { readings }: TargetInstant,
   isNumber: boolean,

@@ -89,7 +89,7 @@ function namedZone(name: string): Zone {
 
 export type TimeNote = "twice" | "never" | "back" | "same-second";
 
-export interface Instant {
+export interface LogInstant {
   readonly timeMs: number;
   /** Why the instant is not plain: the hour comes twice or never in this zone, or the clock went back. */
   readonly note?: TimeNote;
@@ -106,7 +106,7 @@ export class LocalClock {
     this.#zone = zone;
   }
 
-  instant(localMs: number): Instant {
+  instant(localMs: number): LogInstant {
     const { timeMs, note } = this.#resolve(localMs);
     const before = this.#lastMs;
     const same = localMs === this.#lastLocalMs;
@@ -119,7 +119,7 @@ export class LocalClock {
     return note === undefined ? { timeMs } : { timeMs, note };
   }
 
-  #resolve(localMs: number): Instant {
+  #resolve(localMs: number): LogInstant {
     const dayMs = 86_400_000;
     const [early, late] = [
       this.#zone.offsetMs(localMs - dayMs),

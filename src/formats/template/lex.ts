@@ -195,7 +195,7 @@ export function readNumber(text: string): number | bigint | undefined {
   return Number.isNaN(value) ? undefined : value;
 }
 
-export type Operand =
+export type TemplateOperand =
   | { readonly kind: "dot" }
   | { readonly kind: "nil" }
   | { readonly kind: "literal"; readonly value: string | number | bigint | boolean }
@@ -205,7 +205,7 @@ export type Operand =
 
 /** An operand and the fields after it: `$x.Labels.job`, `(index . 0).Value`, `.A.B`. */
 export interface Term {
-  readonly operand: Operand;
+  readonly operand: TemplateOperand;
   readonly fields: readonly string[];
   readonly at: string;
 }

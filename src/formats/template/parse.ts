@@ -10,7 +10,7 @@ import {
   readString,
   type Command,
   type TemplateNode,
-  type Operand,
+  type TemplateOperand,
   type TemplatePipeline,
   type Term,
 } from "./lex.ts";
@@ -267,7 +267,7 @@ class Parser {
     return { operand, fields, at };
   }
 
-  #operand(token: TemplateToken): Operand {
+  #operand(token: TemplateToken): TemplateOperand {
     const { kind, text } = token;
     if (kind === "dot" || kind === "field") return { kind: "dot" };
     if (kind === "string") return { kind: "literal", value: readString(text) };

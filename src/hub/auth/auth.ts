@@ -1,7 +1,7 @@
 /** Judges every request before anything of its body is read. Says in the log who was refused and why, never with what. */
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { Attempts } from "../../access/attempts.ts";
+import { LoginAttempts } from "../../access/attempts.ts";
 import { freeAttempts } from "../../access/failures.ts";
 import type { OidcSettings } from "../../access/oidc.ts";
 import type { Scope } from "../../access/scope.ts";
@@ -50,7 +50,7 @@ export type QuickAuth = (
 
 export async function addAuth(app: FastifyInstance, options: AuthOptions): Promise<QuickAuth> {
   const { access, log, nowMs, publicUrl } = options;
-  const attempts = new Attempts();
+  const attempts = new LoginAttempts();
   const judge = new Authenticator(access, attempts);
   /** Answers that go on for hours, and whom they were allowed to. */
   const streams = new Map<ServerResponse, Caller>();

@@ -1,10 +1,10 @@
 /** Who a request is from and whether that is enough. Knows tokens, sessions, users and shares; sends nothing itself. */
 import type { IncomingHttpHeaders } from "node:http";
-import type { Attempts } from "../../access/attempts.ts";
+import type { LoginAttempts } from "../../access/attempts.ts";
 import { type Credentials, credentialsOf, influxCredentials } from "../../access/credentials.ts";
 import { type AccessState, isAccessDamaged } from "../../access/open.ts";
 import { allows, type Scope } from "../../access/scope.ts";
-import type { Holder } from "../../access/sessions.ts";
+import type { SessionHolder } from "../../access/sessions.ts";
 import type { Token, TokenRefusalReason } from "../../access/tokens.ts";
 import { scopeOfRole } from "../../access/users.ts";
 import type { BasicUsers } from "../../net/http/basic-users.ts";
@@ -44,7 +44,7 @@ export interface AuthenticatedCaller {
   readonly name: string;
   readonly scope: Scope;
   /** On whose account. */
-  readonly holder: Holder;
+  readonly holder: SessionHolder;
   /** Of a session or share: what it is kept under, and its end. */
   readonly session?: { readonly key: string; readonly endsMs: number };
 }
@@ -73,9 +73,9 @@ const busyMs = 2_000;
 
 export class Authenticator {
   readonly #access: HubAccess;
-  readonly #attempts: Attempts;
+  readonly #attempts: LoginAttempts;
 
-  constructor(access: HubAccess, attempts: Attempts) {
+  constructor(access: HubAccess, attempts: LoginAttempts) {
     this.#access = access;
     this.#attempts = attempts;
   }
@@ -198,7 +198,7 @@ export class Authenticator {
   }
 
   /** Whether this account still opens what it once opened. */
-  isHolderGood(holder: Holder, nowMs: number): boolean {
+  isHolderGood(holder: SessionHolder, nowMs: number): boolean {
     const { tokens, accounts, shares, users, oidc } = this.#access;
     switch (holder.kind) {
       case "token":

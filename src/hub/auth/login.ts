@@ -1,6 +1,6 @@
 /** Logging in to the page and out again: a plain form, no script, and secrets travel in a body, never in a URL. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Attempts } from "../../access/attempts.ts";
+import type { LoginAttempts } from "../../access/attempts.ts";
 import { isAccessDamaged, refreshAccess } from "../../access/open.ts";
 import { looksLikeToken } from "../../access/token.ts";
 import { formatError } from "../../base/error.ts";
@@ -15,7 +15,7 @@ import { noStore } from "../reply.ts";
 export interface LoginContext {
   readonly access: HubAccess;
   readonly judge: Authenticator;
-  readonly attempts: Attempts;
+  readonly attempts: LoginAttempts;
   readonly log: Log;
   readonly nowMs: () => number;
   /** Ends the live streams of clients that may no longer see them; within a second this happens by itself. */

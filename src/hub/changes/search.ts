@@ -3,7 +3,7 @@ import { anyOf, type Matcher, type Queryable } from "../../model/select.ts";
 import { ChangeSearch } from "../../view/changes/changes.ts";
 import { changeGrid, readSpans } from "../../view/changes/grid.ts";
 import type { ChangeReport } from "../../view/changes/report.ts";
-import type { SeriesTable } from "../../view/changes/series-table.ts";
+import type { ChangeSeriesTable } from "../../view/changes/series-table.ts";
 import { gpuMetricNames, type GpuIdentity } from "../../view/explain/fleet-cells.ts";
 import { findMates, withPeers } from "../explain/read.ts";
 import type { ResolvedSubject } from "../explain/subject.ts";
@@ -38,7 +38,7 @@ export async function findChanges(
   const read = async (
     gpus: number,
     matchers: readonly Matcher[],
-    into: SeriesTable,
+    into: ChangeSeriesTable,
   ): Promise<void> => {
     for (const span of readSpans(grid, gpus)) {
       const found = await history.select(matchers, span.fromMs + 1, span.toMs, signal);

@@ -5,7 +5,7 @@
 import type { ClientKey } from "../../base/fair/client-key.ts";
 import { FairShare } from "../../base/fair/fair-share.ts";
 import { loopTurns } from "../../base/fair/loop-turns.ts";
-import { Buckets, defaultRates } from "./rate.ts";
+import { TokenBuckets, defaultRates } from "./rate.ts";
 
 /** Prometheus sends 256 at a time. */
 export const maxAlertsPerRequest = 1_000;
@@ -29,14 +29,14 @@ export interface AlertQuotaOptions {
 }
 
 export class AlertQuota {
-  readonly #buckets: Buckets;
+  readonly #buckets: TokenBuckets;
   readonly #share: FairShare;
   readonly #active = new Map<string, ClientKey>();
   #sweptMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: AlertQuotaOptions = {}) {
     const { alertsPerSecond = defaultRates.alertsPerSecond } = options;
-    this.#buckets = new Buckets({ ...defaultRates, alertsPerSecond });
+    this.#buckets = new TokenBuckets({ ...defaultRates, alertsPerSecond });
     this.#share = new FairShare(options.maxActive ?? maxActive);
   }
 

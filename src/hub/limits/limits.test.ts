@@ -7,7 +7,7 @@ import { fastify, type FastifyInstance } from "fastify";
 import { afterEach, expect, test, vi } from "vitest";
 import { silentLog } from "../../base/log.ts";
 import { addResponseLimits, responseLimits, PendingResponses } from "./responses.ts";
-import { addRates, Buckets, classOf } from "./rate.ts";
+import { addRates, TokenBuckets, classOf } from "./rate.ts";
 
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
@@ -25,7 +25,7 @@ test.each([
 ])("%s is of the class %s", (pattern, kind) => expect(classOf(pattern)).toBe(kind));
 
 test("a bucket gives ten seconds' worth at once, then so much a second, to each by itself", () => {
-  const buckets = new Buckets({ queriesPerSecond: 2, alertsPerSecond: 1, heavyPerSecond: 1 });
+  const buckets = new TokenBuckets({ queriesPerSecond: 2, alertsPerSecond: 1, heavyPerSecond: 1 });
   const take = (key: string, nowMs: number) => buckets.take("queriesPerSecond", key, nowMs);
   for (let count = 0; count < 20; count++) expect(take("a", 0).waitSeconds).toBe(0);
   expect(take("a", 0)).toEqual({ waitSeconds: 0.5, isFirst: true });

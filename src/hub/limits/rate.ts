@@ -74,7 +74,7 @@ export function addRates(
   app: FastifyInstance,
   { rates = {}, log, nowMs }: RateOptions,
 ): ClientRates {
-  const buckets = new Buckets({ ...defaultRates, ...rates });
+  const buckets = new TokenBuckets({ ...defaultRates, ...rates });
   const take: ClientRates["take"] = (kind, request) => {
     if (rates[kind] === undefined && isOwner(request)) return 0;
     const { waitSeconds, isFirst } = buckets.take(kind, keyOf(request), nowMs());
@@ -123,7 +123,7 @@ interface Bucket {
   isEmpty: boolean;
 }
 
-export class Buckets {
+export class TokenBuckets {
   readonly #rates: RateLimits;
   readonly #buckets = new Map<string, Bucket>();
 

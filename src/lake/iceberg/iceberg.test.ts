@@ -6,7 +6,7 @@ import { lakeOptions, origin, power, replaceIn } from "../../../test/fixtures/la
 import { FolderFiles } from "../../net/objects/folder.ts";
 import { type FileStore, FileStoreError } from "../../net/objects/store.ts";
 import { listLake } from "../files.ts";
-import { Manifest } from "../manifest.ts";
+import { LakeManifest } from "../manifest.ts";
 import { Upkeep } from "../upkeep.ts";
 import { verifyLake } from "../verify.ts";
 import { LakeWriter } from "../writer.ts";
@@ -26,7 +26,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const shared = (store: FileStore = files, nowMs = day) => {
   const options = lakeOptions(store, nowMs);
-  return { ...options, manifest: new Manifest({ ...options, format: "iceberg" }) };
+  return { ...options, manifest: new LakeManifest({ ...options, format: "iceberg" }) };
 };
 
 async function append(offsets: readonly number[], options = shared()): Promise<void> {
@@ -112,7 +112,7 @@ test("a merge keeps the replaced files for earlier snapshots, and they go when t
   expect(await totals()).toEqual(["1", "2", "3", "3"]);
   expect((await verifyLake(files)).problems).toEqual([]);
   const later = shared(files, day + 3 * 86_400_000);
-  const manifest = new Manifest({ ...later, checkpointEvery: 1 });
+  const manifest = new LakeManifest({ ...later, checkpointEvery: 1 });
   await append([3], { ...later, manifest });
   expect((await files.list("gpu/data/")).length).toBe(2);
   expect((await totals()).at(-1)).toBe("4");
@@ -146,6 +146,6 @@ test.each([0, 1, 2, 3, 4, 5, 6, 7])(
 
 test("a lake of plain Parquet does not become an Iceberg table by an option", async () => {
   const { manifest: _, ...plain } = shared();
-  await append([0], { ...plain, manifest: new Manifest(plain) });
+  await append([0], { ...plain, manifest: new LakeManifest(plain) });
   await expect(append([1])).rejects.toThrow(/is a lake of plain Parquet/);
 });

@@ -39,7 +39,7 @@ export const metadataSchema = v.looseObject({
 export type TableMetadata = v.InferOutput<typeof metadataSchema>;
 
 /** What changed since the snapshot before. */
-export interface SnapshotChange {
+export interface TableSnapshotChange {
   readonly added: readonly CommittedFile[];
   readonly existing: readonly CommittedFile[];
   readonly removed: number;
@@ -54,7 +54,7 @@ export interface NextMetadata {
   /** Of the lake's commit; the snapshot's id and sequence number. */
   readonly sequence: number;
   readonly timeMs: number;
-  readonly change: SnapshotChange;
+  readonly change: TableSnapshotChange;
   readonly manifestList: string;
   /** Snapshots that were replaced before this moment are dropped. */
   readonly expireBeforeMs: number;

@@ -14,7 +14,7 @@ import {
   metadataSchema,
   nextMetadata,
   nextSchema,
-  type SnapshotChange,
+  type TableSnapshotChange,
   type TableMetadata,
 } from "./metadata.ts";
 import { manifestEntrySchema, manifestListSchema, partitionFields } from "./schema.ts";
@@ -168,7 +168,7 @@ async function writeSnapshot(
   return { metadata, paths: [manifest, list] };
 }
 
-function changeSince(before: number, table: TableName, state: IcebergState): SnapshotChange {
+function changeSince(before: number, table: TableName, state: IcebergState): TableSnapshotChange {
   const isNew = ({ sequence = 0 }: CommittedFile): boolean => sequence > before;
   const commits = [...state.commits].filter(({ sequence }) => sequence > before);
   const isOfTable = (path: string): boolean => path.startsWith(`${table}/`);

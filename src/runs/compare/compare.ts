@@ -14,7 +14,7 @@ import {
   perJoule,
   secondsOf,
 } from "./figures.ts";
-import { type Interval, meanInterval, meanOfAll } from "./interval.ts";
+import { type ConfidenceInterval, meanInterval, meanOfAll } from "./interval.ts";
 import type { Metric } from "./metrics.ts";
 import { seeded } from "./random.ts";
 import {
@@ -91,7 +91,7 @@ export interface SubjectFigures {
   readonly distributions: readonly (Distribution | null)[];
   readonly mean?: number;
   /** The mean's 95 % interval over repeats; absent with one, and of a time range. */
-  readonly interval?: Interval;
+  readonly interval?: ConfidenceInterval;
   readonly why?: string;
 }
 

@@ -4,12 +4,12 @@
  */
 import { criticalT, twoSided } from "./student.ts";
 
-export interface Interval {
+export interface ConfidenceInterval {
   readonly low: number;
   readonly high: number;
 }
 
-export interface DifferenceTest extends Interval {
+export interface DifferenceTest extends ConfidenceInterval {
   readonly difference: number;
   /** How often chance alone would show a difference as large. */
   readonly p: number;
@@ -35,7 +35,7 @@ export function varianceOf(values: readonly number[]): number {
 export function meanInterval(
   values: readonly number[],
   random: () => number,
-): Interval | undefined {
+): ConfidenceInterval | undefined {
   const count = values.length;
   if (count < 2) return undefined;
   const mean = meanOfAll(values);

@@ -22,7 +22,7 @@ export const attemptId = (job: SchedulerJob): string =>
 /** `node7.lab.example` and `node7` are one machine: schedulers and agents differ in this. */
 export const shortHost = (host: string): string => host.split(".", 1)[0] ?? host;
 
-export class Attempts {
+export class JobAttempts {
   readonly #byId = new Map<string, Attempt>();
   readonly #byHost = new Map<string, Set<string>>();
   /** Of the scheduler that is furthest behind. */

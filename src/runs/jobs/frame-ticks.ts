@@ -14,7 +14,7 @@ import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import { column, GpuRows } from "./gpu-rows.ts";
-import { isSameOwner, planLayout, type PlannedGpu, type PlannedOwner } from "./layout-plan.ts";
+import { isSameOwner, planLayout, type JobGpuPlan, type PlannedOwner } from "./layout-plan.ts";
 import { defaultLedgerOptions } from "./ledger-options.ts";
 import { hourMs } from "./record.ts";
 import type { UnchangedGpus } from "./tick-codec.ts";
@@ -32,7 +32,7 @@ const mostApartMs = 30_000;
 /** Counters that only a tick needs: they stay in their frame until then. */
 interface CounterSource {
   readonly frame: Frame;
-  readonly planned: PlannedGpu;
+  readonly planned: JobGpuPlan;
 }
 
 interface TrackedReadings {
@@ -79,7 +79,7 @@ interface TrackedReadings {
 
 /** What the frames of one layout say about its GPUs. */
 interface LayoutPlan {
-  readonly gpus: readonly PlannedGpu[];
+  readonly gpus: readonly JobGpuPlan[];
   readonly tracked: TrackedReadings[];
   /** Utilisation of each GPU: its slot or -1, and the sum and count of readings since they were last read. */
   readonly slots: Int32Array;
@@ -189,7 +189,7 @@ export class FrameTicks {
     };
   }
 
-  #track(planned: PlannedGpu, timeMs: number): TrackedReadings {
+  #track(planned: JobGpuPlan, timeMs: number): TrackedReadings {
     const known = emptyReadings(planned, this.#rows.add());
     this.#start(known, timeMs);
     return known;
@@ -289,7 +289,7 @@ export class FrameTicks {
     numbers[to + 1] = (numbers[to + 1] ?? 0) + count;
   }
 
-  #readPlain(frame: Frame, planned: PlannedGpu, known: TrackedReadings): void {
+  #readPlain(frame: Frame, planned: JobGpuPlan, known: TrackedReadings): void {
     const { values, presence: states, timeMs } = frame;
     const { plainSlots, plainColumns } = planned;
     const { numbers } = this.#rows;
@@ -308,7 +308,7 @@ export class FrameTicks {
   /** True where nothing has changed but the meter. */
   #readGpu(
     frame: Frame,
-    planned: PlannedGpu,
+    planned: JobGpuPlan,
     known: TrackedReadings,
     isSlow: boolean,
     ticks: GpuTick[],
@@ -332,7 +332,7 @@ export class FrameTicks {
 
   #takeReading(
     frame: Frame,
-    planned: PlannedGpu,
+    planned: JobGpuPlan,
     known: TrackedReadings,
     { joules, meter, isSlow }: { joules: number; meter: GpuTick["meter"]; isSlow: boolean },
     ticks: GpuTick[],
@@ -524,7 +524,7 @@ function addUtilization({ slots, sums }: LayoutPlan, { values, presence: states 
 }
 
 /** An owner that stays has the same labels, not only equal ones, in every layout, so that no reading has to compare them. */
-function reuseLabels({ owners }: PlannedGpu, known: TrackedReadings): void {
+function reuseLabels({ owners }: JobGpuPlan, known: TrackedReadings): void {
   if (owners.length === 0) return;
   for (const owner of owners)
     for (const { labels } of known.owners)
@@ -554,7 +554,7 @@ function readThrottling(known: TrackedReadings): Readonly<Record<string, number>
 
 function readXids(
   { values, presence: states }: Frame,
-  { xids }: PlannedGpu,
+  { xids }: JobGpuPlan,
   known: TrackedReadings,
   isSlow: boolean,
 ): void {
@@ -579,7 +579,7 @@ function withoutZeros(counts: Readonly<Record<string, number>>): Readonly<Record
 }
 
 /** Undefined where the frame does not say who uses the GPU. */
-function ownersIn(frame: Frame, { owners, processes }: PlannedGpu): TickOwner[] | undefined {
+function ownersIn(frame: Frame, { owners, processes }: JobGpuPlan): TickOwner[] | undefined {
   if (owners.length === 0) return isPresent(frame, processes) ? [] : undefined;
   const found: TickOwner[] = [];
   for (const { labels, infoSlot, memorySlot, utilizationSlot } of owners) {
@@ -599,7 +599,7 @@ const readAt = (frame: Frame, slot = -1): number =>
   isPresent(frame, slot) ? (frame.values[slot] ?? Number.NaN) : Number.NaN;
 
 const emptyReadings = (
-  { uuid, host, gpu, key }: Pick<PlannedGpu, "uuid" | "host" | "gpu" | "key">,
+  { uuid, host, gpu, key }: Pick<JobGpuPlan, "uuid" | "host" | "gpu" | "key">,
   row: number,
 ): TrackedReadings => ({
   uuid,

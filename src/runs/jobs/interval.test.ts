@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Interval, splitInterval } from "./interval.ts";
+import { type EnergyInterval, splitInterval } from "./interval.ts";
 import type { TickOwner } from "./tick.ts";
 
 const hour = Date.UTC(2026, 10, 18, 12);
@@ -11,7 +11,7 @@ const between = (
   before: readonly TickOwner[] | undefined,
   owners: readonly TickOwner[] | undefined,
   isGap = false,
-): Interval => ({
+): EnergyInterval => ({
   fromMs: hour + from,
   toMs: hour + to,
   joules: 1_000,

@@ -10,7 +10,7 @@ import { hourMs, type EnergyRule } from "./record.ts";
 import type { IdleTime } from "./open-job.ts";
 import type { GpuTick, TickOwner } from "./tick.ts";
 
-export interface Interval {
+export interface EnergyInterval {
   readonly fromMs: number;
   readonly toMs: number;
   readonly joules: number;
@@ -24,9 +24,9 @@ export interface Interval {
 }
 
 /** A GPU between two ticks. */
-export interface GpuState {
+export interface GpuLedgerState {
   last: GpuTick;
-  pending: Interval[];
+  pending: EnergyInterval[];
   /** Everything before is assigned. */
   settledMs: number;
 }
@@ -42,7 +42,7 @@ export interface Allocation {
   readonly isCertain: boolean;
 }
 
-export interface Holder {
+export interface GpuHolder {
   /** Of a job that the scheduler reports; else `job` says who it is. */
   readonly id?: string;
   readonly job?: JobIdentity;
@@ -54,13 +54,13 @@ export interface Piece {
   readonly fromMs: number;
   readonly toMs: number;
   readonly joules: number;
-  readonly holders: readonly Holder[];
+  readonly holders: readonly GpuHolder[];
   /** Without holders: true where the source reports owners and there were none. */
   readonly isIdle: boolean;
 }
 
 interface Span {
-  readonly holder: Holder;
+  readonly holder: GpuHolder;
   readonly fromMs: number;
   readonly toMs: number;
 }
@@ -94,7 +94,7 @@ export function intervalBetween(
   tick: GpuTick,
   isOtherMeter: boolean,
   gapMs: number,
-): Interval {
+): EnergyInterval {
   const { joules: _, meter: __, ...after } = tick;
   const isBack = tick.timeMs <= last.timeMs;
   const isReset = !isBack && !isOtherMeter && tick.joules < last.joules;
@@ -117,7 +117,7 @@ export function intervalBetween(
 }
 
 /** Of the owner where it is known, else of the GPU where the owner has it alone. */
-export function memoryOf(owner: TickOwner | undefined, gpu: Interval["after"] | undefined) {
+export function memoryOf(owner: TickOwner | undefined, gpu: EnergyInterval["after"] | undefined) {
   const { memoryBytes, peakMemoryBytes } =
     owner?.memoryBytes === undefined ? (gpu ?? noMemory) : owner;
   return { memoryBytes, peakMemoryBytes };
@@ -125,12 +125,12 @@ export function memoryOf(owner: TickOwner | undefined, gpu: Interval["after"] | 
 
 const noMemory = { memoryBytes: undefined, peakMemoryBytes: undefined };
 
-type Times = Pick<Interval, "fromMs" | "toMs">;
+type Times = Pick<EnergyInterval, "fromMs" | "toMs">;
 
 /** Of a holder's piece; undefined where neither the GPU nor the process reports activity. */
 export function idleTimeOf(
-  { owner, id }: Holder,
-  interval: Interval,
+  { owner, id }: GpuHolder,
+  interval: EnergyInterval,
   piece: Times,
   holders: number,
   floorRatio: number,
@@ -152,7 +152,7 @@ const wholly = ({ fromMs, toMs }: Times): IdleTime => ({
 
 /** Idle time within an interval is spread evenly over its pieces, except for the part that goes on at its end. */
 function idleTime(
-  { activityRatio, idleMs, idleSinceMs }: Interval["after"],
+  { activityRatio, idleMs, idleSinceMs }: EnergyInterval["after"],
   interval: Times,
   piece: Times,
   floorRatio: number,
@@ -170,7 +170,10 @@ function idleTime(
   return { seconds, sinceMs };
 }
 
-export function splitInterval(interval: Interval, allocations: readonly Allocation[]): Piece[] {
+export function splitInterval(
+  interval: EnergyInterval,
+  allocations: readonly Allocation[],
+): Piece[] {
   const { fromMs, toMs, joules, after } = interval;
   const halves = allocations.length === 0 ? splitAtMiddle(interval) : undefined;
   if (halves !== undefined) return halves;
@@ -208,7 +211,7 @@ export function splitInterval(interval: Interval, allocations: readonly Allocati
  * The usual change: no more than one owner before and after, within one hour, and no scheduler. Gives what the general way below
  * gives, for a third of its time. Undefined where it is not so.
  */
-function splitAtMiddle(interval: Interval): Piece[] | undefined {
+function splitAtMiddle(interval: EnergyInterval): Piece[] | undefined {
   const { fromMs, toMs, joules, isGap, before = noOwners, after } = interval;
   const { owners = noOwners, host } = after;
   if (isGap || before.length > 1 || owners.length > 1 || toMs - fromMs < 2) return undefined;
@@ -232,7 +235,7 @@ function splitAtMiddle(interval: Interval): Piece[] | undefined {
 const noOwners: readonly TickOwner[] = [];
 
 function* allocatedSpans(
-  { fromMs, toMs, before, after }: Interval,
+  { fromMs, toMs, before, after }: EnergyInterval,
   allocations: readonly Allocation[],
 ): Generator<Span> {
   for (const allocation of allocations) {
@@ -251,14 +254,14 @@ const ownerOf = (
 
 /** Owners that are no job of the scheduler's: what it says about its jobs is better than what was seen of them. */
 function* seenSpans(
-  { fromMs, toMs, isGap, before = [], after }: Interval,
+  { fromMs, toMs, isGap, before = [], after }: EnergyInterval,
   allocations: readonly Allocation[],
 ): Generator<Span> {
   const middleMs = fromMs + Math.floor((toMs - fromMs) / 2);
   const isScheduled = ({ workload }: OwnerLabels): boolean =>
     workload !== undefined && allocations.some((one) => one.workload === workload);
-  const keyed = (owners: readonly TickOwner[]): Map<string, Holder> => {
-    const holders = new Map<string, Holder>();
+  const keyed = (owners: readonly TickOwner[]): Map<string, GpuHolder> => {
+    const holders = new Map<string, GpuHolder>();
     for (const owner of owners) {
       if (isScheduled(owner.labels)) continue;
       const job = identifyJob(owner.labels, after.host);
@@ -293,7 +296,7 @@ function merge(left: TickOwner, right: TickOwner): TickOwner {
 }
 
 /** Each holder's part of the energy; the parts add up to 1. */
-export function energyShares(holders: readonly Holder[]): {
+export function energyShares(holders: readonly GpuHolder[]): {
   readonly rule: EnergyRule;
   readonly shares: readonly number[];
 } {

@@ -29,7 +29,7 @@ export interface PlannedOwner {
   utilizationSlot: number;
 }
 
-export interface PlannedGpu {
+export interface JobGpuPlan {
   readonly uuid: string;
   readonly host: string;
   readonly gpu: number;
@@ -48,7 +48,7 @@ export interface PlannedGpu {
 }
 
 /** What a series of the metric is to the ledger; `slow` says only that the frame is of the slow tier, `nothing` not even that. */
-type SeriesUse = (planned: PlannedGpu, labels: LabelSet, slot: number) => void;
+type SeriesUse = (planned: JobGpuPlan, labels: LabelSet, slot: number) => void;
 
 const special: ReadonlyMap<MetricEntry, SeriesUse> = new Map<MetricEntry, SeriesUse>([
   [metrics.utilization, (planned, _, slot) => void (planned.utilization = slot)],
@@ -95,7 +95,7 @@ function makeUse(metric: MetricEntry): SeriesUse | undefined {
   const use =
     at === undefined
       ? special.get(metric)
-      : ({ plainSlots, plainColumns }: PlannedGpu, _: LabelSet, slot: number) => {
+      : ({ plainSlots, plainColumns }: JobGpuPlan, _: LabelSet, slot: number) => {
           plainSlots.push(slot);
           plainColumns.push(at);
         };
@@ -107,9 +107,9 @@ function makeUse(metric: MetricEntry): SeriesUse | undefined {
   };
 }
 
-export function planLayout({ series }: Layout): readonly PlannedGpu[] {
-  const gpus: PlannedGpu[] = [];
-  let planned: PlannedGpu | undefined;
+export function planLayout({ series }: Layout): readonly JobGpuPlan[] {
+  const gpus: JobGpuPlan[] = [];
+  let planned: JobGpuPlan | undefined;
   // Nearly all series of a layout have these labels in the same places.
   let [uuidAt, hostAt] = [0, 0];
   for (let slot = 0; slot < series.length; slot++) {
@@ -144,7 +144,7 @@ function indexOf(labels: LabelSet, name: string, likely: number): number {
 }
 
 /** Frames of verdicts and other derived values name GPUs too, and say nothing here. */
-const isOfUse = (planned: PlannedGpu): boolean =>
+const isOfUse = (planned: JobGpuPlan): boolean =>
   planned.isSlow ||
   planned.plainSlots.length > 0 ||
   planned.throttleSlots.length > 0 ||
@@ -170,7 +170,7 @@ export const isSameOwner = (a: OwnerLabels, b: OwnerLabels): boolean =>
   a.container === b.container &&
   a.namespace === b.namespace;
 
-function ownerIn({ owners }: PlannedGpu, labels: LabelSet): PlannedOwner {
+function ownerIn({ owners }: JobGpuPlan, labels: LabelSet): PlannedOwner {
   const own = ownerLabelsOf(labels);
   let found = owners.find((one) => isSameOwner(one.labels, own));
   if (found === undefined) {
@@ -180,7 +180,7 @@ function ownerIn({ owners }: PlannedGpu, labels: LabelSet): PlannedOwner {
   return found;
 }
 
-const emptyPlan = (uuid: string, host: string, gpu: number): PlannedGpu => ({
+const emptyPlan = (uuid: string, host: string, gpu: number): JobGpuPlan => ({
   uuid,
   host,
   gpu,

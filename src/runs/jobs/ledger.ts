@@ -3,18 +3,18 @@
  * machine without I/O and without a clock: the same entries in the same order give the same records, so a log of entries is
  * enough to continue after a crash, and an entry that is repeated changes nothing.
  */
-import { Attempts, type Attempt, describe, endedMs, recordOf, shortHost } from "./attempts.ts";
+import { JobAttempts, type Attempt, describe, endedMs, recordOf, shortHost } from "./attempts.ts";
 import { DayBooks } from "./day-books.ts";
 import type { SchedulerReport } from "./directory.ts";
 import {
   energyShares,
   exclusiveUse,
-  type GpuState,
+  type GpuLedgerState,
   intervalBetween,
   idleTimeOf,
   memoryOf,
-  type Holder,
-  type Interval,
+  type GpuHolder,
+  type EnergyInterval,
   type Piece,
   scaled,
   splitInterval,
@@ -43,7 +43,7 @@ export type LedgerEntry =
   | readonly ["report", SchedulerReport]
   | readonly ["clock", number]
   | readonly ["pods", readonly PodController[]]
-  | readonly ["gpu", GpuState]
+  | readonly ["gpu", GpuLedgerState]
   | readonly ["job", OpenJobState]
   | readonly ["book", GpuDayBook];
 
@@ -56,7 +56,7 @@ export class Ledger {
   readonly #open = new Map<string, OpenJob>();
   readonly #openByKey = new Map<string, string>();
   readonly #books = new DayBooks();
-  readonly #attempts = new Attempts();
+  readonly #attempts = new JobAttempts();
   readonly #controllers = new PodControllers();
   #output: LedgerOutput = { jobs: [], parts: [], books: [] };
   #isFull = false;
@@ -165,7 +165,7 @@ export class Ledger {
     }
   }
 
-  #track(state: GpuState): TrackedGpu {
+  #track(state: GpuLedgerState): TrackedGpu {
     const key = tickKey(state.last);
     const books = this.#books.of(key);
     const gpu: TrackedGpu = { ...state, key, books, jobs: new Set(), held: undefined };
@@ -278,7 +278,7 @@ export class Ledger {
     this.#closeOn(gpu);
   }
 
-  #assign(gpu: TrackedGpu, interval: Interval): void {
+  #assign(gpu: TrackedGpu, interval: EnergyInterval): void {
     const { after, flaw } = interval;
     gpu.settledMs = interval.toMs;
     // No time passed by the device's clock, so there is nobody to ask who held it.
@@ -317,9 +317,9 @@ export class Ledger {
 
   #hold(
     gpu: TrackedGpu,
-    interval: Interval,
+    interval: EnergyInterval,
     piece: Piece,
-    jobs: readonly { readonly holder: Holder; readonly job: OpenJob }[],
+    jobs: readonly { readonly holder: GpuHolder; readonly job: OpenJob }[],
   ): void {
     const { after, isGap } = interval;
     const part = (piece.toMs - piece.fromMs) / (interval.toMs - interval.fromMs);
@@ -351,7 +351,7 @@ export class Ledger {
     });
   }
 
-  #jobOf({ id, job }: Holder, { fromMs }: Piece): OpenJob | undefined {
+  #jobOf({ id, job }: GpuHolder, { fromMs }: Piece): OpenJob | undefined {
     const openId = id ?? (job === undefined ? undefined : this.#openByKey.get(job.key));
     const open = openId === undefined ? undefined : this.#open.get(openId);
     if (open !== undefined) return open;

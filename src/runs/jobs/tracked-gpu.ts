@@ -1,10 +1,10 @@
 /** What the ledger holds of a GPU between two ticks, with what every usual tick needs at hand: its books, and the job that holds it. */
 import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
 import type { GpuBooks } from "./day-books.ts";
-import type { GpuState } from "./interval.ts";
+import type { GpuLedgerState } from "./interval.ts";
 import type { OpenJob, OpenStretch } from "./open-job.ts";
 
-export interface TrackedGpu extends GpuState {
+export interface TrackedGpu extends GpuLedgerState {
   readonly key: string;
   readonly books: GpuBooks;
   /** Open jobs with a stretch on it. */

@@ -15,7 +15,7 @@ import {
 } from "../../machine/snapshot.ts";
 
 /** What the parts of a comparison add to. */
-export interface Findings {
+export interface SnapshotFindings {
   readonly changes: SnapshotChange[];
   readonly unproven: { readonly path: string; readonly sentence: string }[];
   readonly notes: string[];
@@ -27,7 +27,7 @@ export function diffSnapshots(
   thresholds: SnapshotThresholds = defaultThresholds,
 ): SnapshotDiff {
   const [before, after] = alignIdentities(first, second);
-  const findings: Findings = { changes: [], unproven: [], notes: [] };
+  const findings: SnapshotFindings = { changes: [], unproven: [], notes: [] };
   compareFacts(before, after, findings);
   compareErrors(before, after, findings);
   compareLinks(before, after, findings);
@@ -39,7 +39,7 @@ export function diffSnapshots(
   return { verdict, sentence: sentenceOf(facts, loads, findings), ...findings };
 }
 
-function sentenceOf(facts: number, loads: number, { unproven }: Findings): string {
+function sentenceOf(facts: number, loads: number, { unproven }: SnapshotFindings): string {
   const open =
     unproven.length === 0
       ? ""
@@ -58,7 +58,7 @@ const count = (number: number, noun: string): string =>
   `${number} ${noun}${number === 1 ? "" : "s"}`;
 
 /** What a reader should know and what is still no change. */
-function addNotes(before: Snapshot, after: Snapshot, { notes }: Findings): void {
+function addNotes(before: Snapshot, after: Snapshot, { notes }: SnapshotFindings): void {
   const order = ({ readings }: Snapshot): string[] =>
     readings.gpus.toSorted((a, b) => a.index - b.index).map(({ uuid }) => uuid);
   const [first, second] = [order(before), order(after)];

@@ -2,7 +2,7 @@
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import { isReportedBy } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
-import type { Findings } from "./diff.ts";
+import type { SnapshotFindings } from "./diff.ts";
 import type { GpuView } from "../../machine/snapshot-gpu.ts";
 import { AbsentFacts } from "./absence.ts";
 import type { GpuReadings, Snapshot } from "../../machine/snapshot.ts";
@@ -64,7 +64,7 @@ export function errorCounts(view: GpuView): Record<string, number> | undefined {
   return Object.keys(counts).length === 0 ? undefined : counts;
 }
 
-export function compareErrors(before: Snapshot, after: Snapshot, findings: Findings): void {
+export function compareErrors(before: Snapshot, after: Snapshot, findings: SnapshotFindings): void {
   for (const now of after.readings.gpus) {
     const was = before.readings.gpus.find(({ uuid }) => uuid === now.uuid);
     if (was === undefined) continue;
@@ -83,7 +83,7 @@ export function compareErrors(before: Snapshot, after: Snapshot, findings: Findi
   }
 }
 
-function compareCounters(was: GpuReadings, now: GpuReadings, { changes }: Findings): void {
+function compareCounters(was: GpuReadings, now: GpuReadings, { changes }: SnapshotFindings): void {
   for (const [name, count] of Object.entries(now.errors ?? {})) {
     const old = was.errors?.[name];
     if (old === undefined || count === old || count === 0 || isCountedSinceBoot(name, was, now))

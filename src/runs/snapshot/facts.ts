@@ -1,13 +1,13 @@
 /** The facts of two snapshots, leaf by leaf. A fact that one of them could not read is not comparable, never changed. */
 import { parseCommandLine } from "../../machine/command-line.ts";
 import { AbsentFacts } from "./absence.ts";
-import type { Findings } from "./diff.ts";
+import type { SnapshotFindings } from "./diff.ts";
 import { factName, formatFact } from "./words.ts";
 import type { Snapshot } from "../../machine/snapshot.ts";
 
 type Leaf = string | number | boolean;
 
-export function compareFacts(before: Snapshot, after: Snapshot, findings: Findings): void {
+export function compareFacts(before: Snapshot, after: Snapshot, findings: SnapshotFindings): void {
   compareHost(before, after, findings);
   const [old, now] = [leavesOf(before), leavesOf(after)];
   const [oldAbsent, nowAbsent] = [new AbsentFacts(before), new AbsentFacts(after)];
@@ -72,7 +72,7 @@ function compareModuleSets(
   before: Snapshot,
   after: Snapshot,
   [oldAbsent, nowAbsent]: readonly [AbsentFacts, AbsentFacts],
-  { changes }: Findings,
+  { changes }: SnapshotFindings,
 ): string[] {
   const [old, now] = [before.facts.kernel?.modules, after.facts.kernel?.modules];
   if (old === undefined || now === undefined) return [];
@@ -114,7 +114,7 @@ function isSameMemory(path: string, was: Leaf | undefined, is: Leaf | undefined)
 const isNear = (was: unknown, is: unknown): boolean =>
   typeof was === "number" && typeof is === "number" && Math.abs(was - is) <= lentShare * was;
 
-function compareHost(before: Snapshot, after: Snapshot, { changes }: Findings): void {
+function compareHost(before: Snapshot, after: Snapshot, { changes }: SnapshotFindings): void {
   if (before.host === after.host) return;
   changes.push({
     path: "host",
@@ -126,7 +126,11 @@ function compareHost(before: Snapshot, after: Snapshot, { changes }: Findings): 
 }
 
 /** A GPU that came or went is one change, not one for each of its facts. Gives the paths that are dealt with. */
-function compareGpuSets(before: Snapshot, after: Snapshot, { changes }: Findings): string[] {
+function compareGpuSets(
+  before: Snapshot,
+  after: Snapshot,
+  { changes }: SnapshotFindings,
+): string[] {
   const dealt: string[] = [];
   const compare = (one: Snapshot, other: Snapshot, isGone: boolean): void => {
     const there = new Set(other.facts.gpus.map(({ uuid }) => uuid));

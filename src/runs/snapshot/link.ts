@@ -2,13 +2,13 @@
  * The PCIe link a GPU has now. Many cards train it down when idle, so a weaker link alone is no change: it counts when the
  * card was busy, or when only the width fell, since a card that saves power lowers the generation as well.
  */
-import type { Findings } from "./diff.ts";
+import type { SnapshotFindings } from "./diff.ts";
 import type { GpuReadings, Snapshot } from "../../machine/snapshot.ts";
 
 /** From here on a GPU has its link at full strength. */
 const busyRatio = 0.05;
 
-export function compareLinks(before: Snapshot, after: Snapshot, findings: Findings): void {
+export function compareLinks(before: Snapshot, after: Snapshot, findings: SnapshotFindings): void {
   for (const now of after.readings.gpus) {
     const was = before.readings.gpus.find(({ uuid }) => uuid === now.uuid);
     // A sleeping GPU has no link to speak of.
@@ -29,7 +29,7 @@ function compareOne(
   which: "pcieWidth" | "pcieGeneration",
   was: GpuReadings,
   now: GpuReadings,
-  { changes }: Findings,
+  { changes }: SnapshotFindings,
 ): boolean {
   const [old, value] = [was[which], now[which]];
   if (old === undefined || value === undefined || old === value) return false;

@@ -1,5 +1,5 @@
 /** Signs of another load: memory or power that differ by more than a threshold, and processes that came or went. */
-import type { Findings } from "./diff.ts";
+import type { SnapshotFindings } from "./diff.ts";
 import type {
   GpuProcessReading,
   GpuReadings,
@@ -15,7 +15,7 @@ export function compareLoad(
   before: Snapshot,
   after: Snapshot,
   thresholds: SnapshotThresholds,
-  findings: Findings,
+  findings: SnapshotFindings,
 ): void {
   for (const now of after.readings.gpus) {
     const was = before.readings.gpus.find(({ uuid }) => uuid === now.uuid);
@@ -35,7 +35,7 @@ function compareMemory(
   was: GpuReadings,
   now: GpuReadings,
   { memoryBytes }: SnapshotThresholds,
-  { changes }: Findings,
+  { changes }: SnapshotFindings,
 ): void {
   const [old, value] = [was.memoryUsedBytes, now.memoryUsedBytes];
   if (old === undefined || value === undefined || Math.abs(value - old) <= memoryBytes) return;
@@ -52,7 +52,7 @@ function comparePower(
   was: GpuReadings,
   now: GpuReadings,
   threshold: number,
-  { changes, notes }: Findings,
+  { changes, notes }: SnapshotFindings,
 ): void {
   const [old, value] = [was.powerWatts, now.powerWatts];
   if (old === undefined || value === undefined) return;
@@ -81,7 +81,7 @@ function compareCounts(
   after: Snapshot,
   was: GpuReadings,
   now: GpuReadings,
-  { changes }: Findings,
+  { changes }: SnapshotFindings,
 ): void {
   const [old, value] = [was.processes, now.processes];
   if (old === undefined || value === undefined || old === value) return;
@@ -98,7 +98,7 @@ function compareCounts(
   });
 }
 
-function compareProcesses(before: Snapshot, after: Snapshot, { changes }: Findings): void {
+function compareProcesses(before: Snapshot, after: Snapshot, { changes }: SnapshotFindings): void {
   const [old, now] = [before.readings.processes, after.readings.processes];
   const indexOf = (uuid: string): string =>
     String(

@@ -17,7 +17,7 @@ export interface StatisticSet {
   count: number;
 }
 
-export interface StatisticsOptions {
+export interface CloudWatchPeriodOptions {
   readonly periodMs: number;
   readonly isWanted: (metric: MetricEntry) => boolean;
   /** The machine, for series that carry no host. */
@@ -44,14 +44,14 @@ interface Slot {
 }
 
 export class Statistics {
-  readonly #options: StatisticsOptions;
+  readonly #options: CloudWatchPeriodOptions;
   readonly #plans = new WeakMap<
     Layout,
     { readonly host: string; readonly slots: readonly Slot[] }
   >();
   #sets = new Map<string, StatisticSet>();
 
-  constructor(options: StatisticsOptions) {
+  constructor(options: CloudWatchPeriodOptions) {
     this.#options = options;
   }
 

@@ -4,7 +4,7 @@ import path from "node:path";
 import { formatError, systemCode } from "../../base/error.ts";
 import { Block } from "./blocks/block.ts";
 import { BlockDamagedError } from "./blocks/format.ts";
-import type { Manifest, RollupRanges } from "./files/manifest.ts";
+import type { StoreManifest, RollupRanges } from "./files/manifest.ts";
 import type { Head } from "./head/head.ts";
 import type { LabelIndex } from "./index/index.ts";
 import type { UnreadablePart } from "./quarantine.ts";
@@ -78,7 +78,7 @@ const isMadeAgain = (id: number, toOpen: OpenBlockOptions): boolean => {
 
 /** Opens the rollups of a manifest. One that is lost is made again from raw samples where they are there. */
 export function openRollups(
-  { rollups: stored }: Manifest,
+  { rollups: stored }: StoreManifest,
   unlinkAtMs: number,
   toOpen: OpenBlockOptions,
   raw: readonly Block[],

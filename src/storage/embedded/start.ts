@@ -15,7 +15,7 @@ import {
   emptyManifest,
   formatVersion,
   loadTombstone,
-  type Manifest,
+  type StoreManifest,
   newStoreId,
   readManifest,
   writeManifest,
@@ -219,7 +219,7 @@ function lastWriteOf(folder: string): number | undefined {
   return times.length === 0 ? undefined : Math.max(...times);
 }
 
-interface IdentifiedManifest extends Manifest {
+interface IdentifiedManifest extends StoreManifest {
   readonly storeId: string;
   readonly generation: number;
   /** Nothing proves that it is the last one: files it does not name may still be needed. */

@@ -8,7 +8,7 @@ import type { DiskFailures } from "./failures.ts";
 import type { SeriesLog } from "./files/series-log.ts";
 import {
   formatVersion,
-  type Manifest,
+  type StoreManifest,
   readManifest,
   type RollupRanges,
   storeBound,
@@ -197,7 +197,7 @@ function rangesOf({ rollups, quarantine, storedRanges }: StoreState): RollupRang
   return { ...rollupRanges(rollups), ...Object.fromEntries(unopened) };
 }
 
-const manifestOf = (state: StoreState): Manifest => ({
+const manifestOf = (state: StoreState): StoreManifest => ({
   version: formatVersion,
   storeId: state.storeId,
   nextBlock: state.nextBlock,

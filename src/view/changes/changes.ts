@@ -11,7 +11,7 @@ import type { ChangeGrid } from "./grid.ts";
 import { anomalousSpans, type JudgedChange, judgeSeries } from "./judge.ts";
 import { formatChangeValue } from "./quantity.ts";
 import type { ChangeReport, SeriesChange } from "./report.ts";
-import { firstKnown, lastKnown, ratesOf, SeriesTable } from "./series-table.ts";
+import { firstKnown, lastKnown, ratesOf, ChangeSeriesTable } from "./series-table.ts";
 import { ownLabels, seriesKind, sigmaFloor, titleOf } from "./watched-series.ts";
 
 /** Lines of an answer, and how many of one metric. */
@@ -39,9 +39,9 @@ export class ChangeSearch {
   readonly #scope: ChangeScope;
   readonly #models = new Map<string, string>();
   /** Series of the GPUs and machines looked at. */
-  readonly series: SeriesTable;
+  readonly series: ChangeSeriesTable;
   /** The same metrics of other GPUs of the model. */
-  readonly peers: SeriesTable;
+  readonly peers: ChangeSeriesTable;
   #found: readonly JudgedChange[] | undefined;
   #isUnjudged = false;
 
@@ -50,8 +50,8 @@ export class ChangeSearch {
     this.#scope = scope;
     for (const { host, uuid, model } of [...scope.own, ...scope.mates, ...scope.peers])
       this.#models.set(deviceKey(host, uuid), model);
-    this.series = new SeriesTable(grid);
-    this.peers = new SeriesTable(grid);
+    this.series = new ChangeSeriesTable(grid);
+    this.peers = new ChangeSeriesTable(grid);
   }
 
   /** Metrics to read of peers: those whose level moved. */

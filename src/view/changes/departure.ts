@@ -14,7 +14,7 @@ export const leastHistoryCells = 5;
 /** Between the 5 % and the 95 % quantile lie so many standard deviations: covers a load that goes up and down. */
 const sigmasAcross = 3.29;
 
-export interface Level {
+export interface DepartureLevel {
   readonly middle: number;
   /** Never below the floor that is given. */
   readonly sigma: number;
@@ -25,7 +25,7 @@ export function levelOf(
   cells: Float64Array,
   count: number,
   floorOf: (middle: number) => number,
-): Level | undefined {
+): DepartureLevel | undefined {
   const history = cells.subarray(0, count);
   let known = 0;
   for (const value of history) if (!Number.isNaN(value)) known += 1;
@@ -48,7 +48,7 @@ export interface Stretch {
  */
 export function strongestStretch(
   cells: Float64Array,
-  { middle, sigma }: Level,
+  { middle, sigma }: DepartureLevel,
   from: number,
   to: number,
 ): Stretch | undefined {
@@ -78,7 +78,7 @@ export interface Departure extends Stretch {
 export function findDeparture(
   cells: Float64Array,
   rangeCell: number,
-  level: Level,
+  level: DepartureLevel,
 ): Departure | undefined {
   const stretch = strongestStretch(cells, level, rangeCell, cells.length);
   if (stretch === undefined || stretch.score < leastScore) return undefined;

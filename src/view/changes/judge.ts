@@ -1,5 +1,11 @@
 /** One series' change within a range, if any: another level, events counted, readings that ended or began. Pure. */
-import { findDeparture, leastHistoryCells, leastSigmas, type Level, levelOf } from "./departure.ts";
+import {
+  findDeparture,
+  leastHistoryCells,
+  leastSigmas,
+  type DepartureLevel,
+  levelOf,
+} from "./departure.ts";
 import type { ChangeGrid } from "./grid.ts";
 import { firstKnown, lastKnown, ratesOf, type SeriesCells } from "./series-table.ts";
 import type { SeriesChange } from "./report.ts";
@@ -14,7 +20,7 @@ export interface JudgedChange {
   readonly before: number | undefined;
   readonly after: number | undefined;
   readonly sigmas: number | undefined;
-  readonly level: Level | undefined;
+  readonly level: DepartureLevel | undefined;
   readonly firstCell: number;
   readonly endCell: number;
 }

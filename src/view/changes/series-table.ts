@@ -12,7 +12,7 @@ export interface SeriesCells {
   readonly cells: Float64Array;
 }
 
-export class SeriesTable {
+export class ChangeSeriesTable {
   readonly grid: ChangeGrid;
   readonly #series = new Map<string, SeriesCells>();
 

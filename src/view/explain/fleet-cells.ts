@@ -111,7 +111,7 @@ export interface GpuIdentity {
   readonly vendor: string;
 }
 
-export interface XidEvent {
+export interface XidOccurrence {
   readonly xid: number;
   readonly atMs: number;
   readonly count: number;
@@ -161,7 +161,7 @@ export class GpuCells extends Cells<CellField> {
   /** How many owners held it in a cell. */
   readonly ownerCounts: Uint8Array;
   readonly ownerNames: string[] = [];
-  readonly xids: XidEvent[] = [];
+  readonly xids: XidOccurrence[] = [];
 
   constructor(identity: GpuIdentity, cellCount: number) {
     super(cellCount);

@@ -13,7 +13,7 @@ export type ConditionName =
   | "links_down"
   | "fabric_incomplete";
 
-export interface Condition {
+export interface HealthCondition {
   readonly name: ConditionName;
   readonly check: HealthCheck;
   readonly title: string;
@@ -50,7 +50,7 @@ function isBelow({ readings }: GpuRecord, input: GpuInput, most: GpuInput): bool
   return value !== undefined && limit !== undefined && value < limit;
 }
 
-export const conditions: readonly Condition[] = [
+export const conditions: readonly HealthCondition[] = [
   {
     name: "gpu_lost",
     check: "presence",

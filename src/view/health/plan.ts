@@ -17,7 +17,7 @@ export interface VerdictSlot {
   readonly series: Series;
 }
 
-export interface PlannedGpu {
+export interface HealthGpuPlan {
   readonly host: string;
   readonly uuid: string;
   readonly gpu: string | undefined;
@@ -36,7 +36,7 @@ interface PlannedHost {
 }
 
 export interface PlannedLayout {
-  readonly gpus: readonly PlannedGpu[];
+  readonly gpus: readonly HealthGpuPlan[];
   readonly hosts: readonly PlannedHost[];
 }
 
@@ -63,7 +63,7 @@ export function planLayout(layout: Layout): PlannedLayout {
   };
 }
 
-function planGpu(layout: Layout, slots: readonly number[]): PlannedGpu {
+function planGpu(layout: Layout, slots: readonly number[]): HealthGpuPlan {
   const own = slots.flatMap((slot) => {
     const series = layout.series[slot];
     return series === undefined ? [] : [{ slot, series }];

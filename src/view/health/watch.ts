@@ -15,7 +15,7 @@ import { GpuRecord } from "./gpu-record.ts";
 import { judgeHost } from "./judge-host.ts";
 import { HostRecord } from "./host-record.ts";
 import { type DriverLogAccess, judgeGpu } from "./judge.ts";
-import { planLayout, type PlannedGpu, type PlannedLayout } from "./plan.ts";
+import { planLayout, type HealthGpuPlan, type PlannedLayout } from "./plan.ts";
 import { reportedVerdict } from "./series.ts";
 import { type HealthReason, type Verdict, worstState, type HealthState } from "./verdict.ts";
 
@@ -128,7 +128,7 @@ export class HealthWatch {
     return record;
   }
 
-  #takeGpu(frame: Frame, planned: PlannedGpu, devices: readonly Device[] | undefined): void {
+  #takeGpu(frame: Frame, planned: HealthGpuPlan, devices: readonly Device[] | undefined): void {
     const { host, uuid } = planned;
     const key = deviceKey(host, uuid);
     let known = this.#gpus.get(key);
@@ -161,5 +161,5 @@ export class HealthWatch {
   }
 }
 
-const ownerIn = (frame: Frame, { owners }: PlannedGpu): string | undefined =>
+const ownerIn = (frame: Frame, { owners }: HealthGpuPlan): string | undefined =>
   owners.find(({ slot }) => frame.presence[slot] === presence.present)?.name;

@@ -17,7 +17,7 @@ const closedForOthers: WireClosed = {
   retryAfterSeconds: 60,
 };
 
-interface Page extends PageOptions {
+interface Page extends StreamClientOptions {
   readonly response: ServerResponse;
   readonly client: ClientKey;
   /** Since when its socket has been full. */
@@ -27,7 +27,7 @@ interface Page extends PageOptions {
   frameMs: number | undefined;
 }
 
-export interface PageOptions {
+export interface StreamClientOptions {
   /** It accepts gzip, and the head of the response says so. */
   readonly isGzip: boolean;
   /** It can apply changes to the frame before. */
@@ -82,7 +82,7 @@ export class LiveStreams {
     fleet: Buffer | undefined,
     frameMs: number | undefined,
     client: ClientKey,
-    options: PageOptions,
+    options: StreamClientOptions,
   ): void {
     const page: Page = {
       ...options,

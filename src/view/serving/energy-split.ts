@@ -13,18 +13,18 @@ export interface RateInterval {
   readonly generatedTokensPerSecond: number;
 }
 
-export interface Estimate {
+export interface EnergyEstimate {
   readonly value: number;
   readonly standardError: number;
 }
 
 export interface EnergySplit {
-  readonly joulesPerPromptToken: Estimate;
-  readonly joulesPerGeneratedToken: Estimate;
+  readonly joulesPerPromptToken: EnergyEstimate;
+  readonly joulesPerGeneratedToken: EnergyEstimate;
   /** Power without tokens, by the fitted line. */
-  readonly idleWatts: Estimate;
+  readonly idleWatts: EnergyEstimate;
   /** Part of the tokens' energy, without the idle power, that went into prompts. */
-  readonly prefillRatio: Estimate;
+  readonly prefillRatio: EnergyEstimate;
   readonly intervals: number;
 }
 
@@ -101,7 +101,7 @@ export function splitEnergy(
   return split;
 }
 
-const estimate = (value: number, variance: number): Estimate => ({
+const estimate = (value: number, variance: number): EnergyEstimate => ({
   value,
   standardError: Math.sqrt(Math.max(0, variance)),
 });
@@ -111,7 +111,7 @@ function ratioOf(
   [a, aVariance]: readonly [number, number],
   [b, bVariance]: readonly [number, number],
   covariance: number,
-): Estimate {
+): EnergyEstimate {
   const sum = a + b;
   const variance = (b * b * aVariance + a * a * bVariance - 2 * a * b * covariance) / sum ** 4;
   return estimate(a / sum, variance);

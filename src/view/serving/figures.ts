@@ -105,7 +105,7 @@ export type FigureName = keyof typeof figureSpecs;
 export const figureNames = Object.keys(figureSpecs) as readonly FigureName[];
 
 /** A value, or why there is none. */
-export type Figure = { readonly value: number } | { readonly absent: string };
+export type ServingFigure = { readonly value: number } | { readonly absent: string };
 
 const figure = v.union([v.object({ value: v.number() }), v.object({ absent: v.string() })]);
 const estimate = v.object({ value: v.number(), standardError: v.number() });

@@ -1,10 +1,14 @@
 /** From series to what is shown of each LLM server. Pure: the hub reads the series, time comes in as an argument. */
 import type { CounterSignal, LatencySignal, ServerSignal } from "../../formats/servers/table.ts";
 import { type LabelSet, labelValue } from "../../model/labels.ts";
-import { type Bucket, bucketFraction, bucketQuantile } from "../../query/eval/functions/buckets.ts";
+import {
+  type ClassicBucket,
+  bucketFraction,
+  bucketQuantile,
+} from "../../query/eval/functions/buckets.ts";
 import { commonPeriod, Cumulative, increaseOf, samplesOf } from "./cumulative.ts";
 import { type RateInterval, splitEnergy } from "./energy-split.ts";
-import type { Figure, FigureName, Serving, ServingGpus, ServingReplica } from "./figures.ts";
+import type { ServingFigure, FigureName, Serving, ServingGpus, ServingReplica } from "./figures.ts";
 import { type FleetLabels, gpusOfReplicas, hostOfTarget } from "./gpus.ts";
 import { findReplicas, type Replica, type ServerSeries } from "./replicas.ts";
 
@@ -118,7 +122,7 @@ class ReplicaReadings {
     return found;
   }
 
-  rate(signal: CounterSignal, unitSeconds = 1): Figure {
+  rate(signal: CounterSignal, unitSeconds = 1): ServingFigure {
     const all = this.counters(signal);
     if (all.length === 0) return this.#missing(signal);
     const { timeMs, windowMs } = this.#input;
@@ -138,7 +142,7 @@ class ReplicaReadings {
   }
 
   /** Parts of a server are added up; copies by other labels count once. */
-  gauge(signal: "running" | "waiting" | "kvCacheRatio"): Figure {
+  gauge(signal: "running" | "waiting" | "kvCacheRatio"): ServingFigure {
     const series = this.#series(signal);
     const parts = new Map<string, number>();
     for (const { labels, column } of series) {
@@ -160,7 +164,7 @@ class ReplicaReadings {
   }
 
   /** Cumulative counts by bound of what was observed within the window. */
-  buckets(signal: LatencySignal): Bucket[] | { readonly absent: string } {
+  buckets(signal: LatencySignal): ClassicBucket[] | { readonly absent: string } {
     const series = this.#series(signal);
     if (series.length === 0) return this.#missing(signal);
     const { timeMs, windowMs } = this.#input;
@@ -201,7 +205,7 @@ function figuresOf(
   readings: ReplicaReadings,
   energy: Energy,
   input: ServingInput,
-): Record<FigureName, Figure> {
+): Record<FigureName, ServingFigure> {
   const { slo } = input;
   const firstToken = readings.buckets("timeToFirstToken");
   const interToken = readings.buckets("interToken");
@@ -215,7 +219,7 @@ function figuresOf(
   const generated = energyPer(readings, "generatedTokens", energy, input);
   const prompt = energyPer(readings, "promptTokens", energy, input);
   const power = powerOf(readings, energy, input);
-  const perJoule = (tokens: Figure): Figure =>
+  const perJoule = (tokens: ServingFigure): ServingFigure =>
     combine(tokens, power, (rate, watts) => (watts > 0 ? rate / watts : Number.NaN));
   const generatedPerJoule = perJoule(generated);
   const joulesPerGenerated = combine(power, generated, (watts, rate) =>
@@ -273,7 +277,7 @@ function energyPer(
   signal: "promptTokens" | "generatedTokens",
   energy: Energy,
   input: ServingInput,
-): Figure {
+): ServingFigure {
   if ("absent" in energy) return energy;
   const rate = readings.rate(signal);
   if ("absent" in rate) return rate;
@@ -284,7 +288,7 @@ function energyPer(
     : { value: tokens / ((period.toMs - period.fromMs) / 1_000) };
 }
 
-function powerOf(readings: ReplicaReadings, energy: Energy, input: ServingInput): Figure {
+function powerOf(readings: ReplicaReadings, energy: Energy, input: ServingInput): ServingFigure {
   if ("absent" in energy) return energy;
   const period = energyPeriod(readings, energy, input);
   const joules = period && increaseOf(energy, period.fromMs, period.toMs);
@@ -353,20 +357,27 @@ function splitIntervals(
   });
 }
 
-function combine(left: Figure, right: Figure, of: (a: number, b: number) => number): Figure {
+function combine(
+  left: ServingFigure,
+  right: ServingFigure,
+  of: (a: number, b: number) => number,
+): ServingFigure {
   if ("absent" in left) return left;
   if ("absent" in right) return right;
   const value = of(left.value, right.value);
   return Number.isFinite(value) ? { value } : { absent: "No tokens within the window." };
 }
 
-function quantile(buckets: ReturnType<ReplicaReadings["buckets"]>, q: number): Figure {
+function quantile(buckets: ReturnType<ReplicaReadings["buckets"]>, q: number): ServingFigure {
   if ("absent" in buckets) return buckets;
   const { value } = bucketQuantile(q, buckets);
   return Number.isFinite(value) ? { value } : { absent: "Its histogram holds no such value." };
 }
 
-function fractionWithin(buckets: ReturnType<ReplicaReadings["buckets"]>, limit: number): Figure {
+function fractionWithin(
+  buckets: ReturnType<ReplicaReadings["buckets"]>,
+  limit: number,
+): ServingFigure {
   if ("absent" in buckets) return buckets;
   const value = bucketFraction(Number.NEGATIVE_INFINITY, limit, buckets);
   return Number.isFinite(value)

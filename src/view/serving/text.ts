@@ -1,6 +1,6 @@
 /** Serving figures in words, for the terminal and the page: three significant digits, a dash where there is no value. */
 import {
-  type Figure,
+  type ServingFigure,
   type FigureUnit,
   figureSpecs,
   type FigureName,
@@ -16,7 +16,7 @@ const matchWords = {
   host: "all of the machine",
 } as const;
 
-export function formatFigure(figure: Figure, unit: FigureUnit, currency?: string): string {
+export function formatFigure(figure: ServingFigure, unit: FigureUnit, currency?: string): string {
   if ("absent" in figure) return "-";
   const { value } = figure;
   switch (unit) {

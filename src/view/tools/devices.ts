@@ -1,6 +1,6 @@
 /** GPUs in the results of queries: identity, order and owner. */
 import { type Cell, name, word } from "./answer.ts";
-import { type InstantSample, queryInstant } from "./hub-reader.ts";
+import { type ToolSample, queryInstant } from "./hub-reader.ts";
 import type { ToolContext } from "./tool.ts";
 
 /** The label pair that identifies a GPU. */
@@ -8,7 +8,7 @@ export const idOf = ({ uuid = "", host = "" }: Readonly<Record<string, string>>)
   JSON.stringify([host, uuid]);
 
 /** By host, then by the GPU's number. */
-export function byPlace({ labels: a }: InstantSample, { labels: b }: InstantSample): number {
+export function byPlace({ labels: a }: ToolSample, { labels: b }: ToolSample): number {
   return (
     (a["host"] ?? "").localeCompare(b["host"] ?? "") ||
     Number(a["gpu"] ?? 0) - Number(b["gpu"] ?? 0) ||

@@ -4,7 +4,7 @@ import { jobSummarySchema } from "../jobs/summary.ts";
 import { name, number, pageOf, type ToolAnswer, word } from "./answer.ts";
 import { byPlace, idOf, indexCell, ownersBy } from "./devices.ts";
 import {
-  type InstantSample,
+  type ToolSample,
   queryInstant,
   readOptionalRoute,
   rerunPromql,
@@ -76,7 +76,7 @@ async function findGpus({ match, limit, offset }: FindInput, { hub, nowMs }: Too
 
 /** A query returns no more series than the limit: only then does the count take a query of its own. */
 async function totalOf(
-  found: readonly InstantSample[],
+  found: readonly ToolSample[],
   promql: string,
   { hub, nowMs }: ToolContext,
 ): Promise<number> {

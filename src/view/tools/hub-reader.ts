@@ -100,7 +100,7 @@ const rangeSchema = response(
   }),
 );
 
-export interface InstantSample {
+export interface ToolSample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
@@ -114,7 +114,7 @@ export async function queryInstant(
   hub: HubReader,
   promql: string,
   timeMs: number,
-): Promise<readonly InstantSample[]> {
+): Promise<readonly ToolSample[]> {
   const route = routeOf("/api/v1/query", {
     query: promql,
     time: timeMs / 1_000,

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import type { HistogramPoint } from "../query/client.ts";
+import type { ApiHistogramPoint } from "../query/client.ts";
 import { bucketRows, heatRows } from "./heat-rows.ts";
 
 const grid = { startMs: 0, endMs: 20_000, stepMs: 10_000 };
-const point = (seconds: number, ...buckets: [string, string, string][]): HistogramPoint => [
+const point = (seconds: number, ...buckets: [string, string, string][]): ApiHistogramPoint => [
   seconds,
   { count: "1", sum: "1", buckets: buckets.map(([a, b, n]) => [0, a, b, n] as const) },
 ];

@@ -1,6 +1,6 @@
 /** Native histograms over time as the rows of a heatmap: one row between each two neighbouring bounds. Pure. */
 import { type GridSeries, lengthOf, readNumber, type TimeGrid } from "../query/columns.ts";
-import type { HistogramPoint } from "../query/client.ts";
+import type { ApiHistogramPoint } from "../query/client.ts";
 
 export interface HeatRows {
   /** Ascending; row n lies between bounds n and n + 1. */
@@ -11,7 +11,7 @@ export interface HeatRows {
 }
 
 /** Rows are of the same height: exponential buckets are then on a logarithmic scale, and any others fit as well. */
-export function heatRows(points: readonly HistogramPoint[], grid: TimeGrid): HeatRows {
+export function heatRows(points: readonly ApiHistogramPoint[], grid: TimeGrid): HeatRows {
   const bounds = [
     ...new Set(
       points.flatMap(([, { buckets = [] }]) =>

@@ -12,7 +12,7 @@ import { type ApiHistogram, histogramText } from "../../../src/view/histogram-te
 import { ApiError, getJson } from "./http.ts";
 
 /** Seconds, and the histogram there. */
-export type HistogramPoint = readonly [seconds: number, histogram: ApiHistogram];
+export type ApiHistogramPoint = readonly [seconds: number, histogram: ApiHistogram];
 
 /** Late samples still change the last instants: they are asked again with every refresh. */
 const OVERLAP_MS = 30_000;
@@ -90,7 +90,7 @@ function samplesIn({ resultType, result }: Answer["data"]): InstantSample[] {
     const rows = result as readonly {
       metric: Labels;
       value?: readonly [number, string];
-      histogram?: HistogramPoint;
+      histogram?: ApiHistogramPoint;
     }[];
     return rows.flatMap(({ metric, value, histogram }) => [
       ...(value === undefined ? [] : [sample(metric, ...value)]),
@@ -101,7 +101,7 @@ function samplesIn({ resultType, result }: Answer["data"]): InstantSample[] {
     const rows = result as readonly {
       metric: Labels;
       values?: readonly (readonly [number, string])[];
-      histograms?: readonly HistogramPoint[];
+      histograms?: readonly ApiHistogramPoint[];
     }[];
     return rows.flatMap(({ metric, values = [], histograms = [] }) => [
       ...values.map(([seconds, text]) => sample(metric, seconds, text)),
@@ -119,7 +119,10 @@ const sample = (labels: Labels, seconds: number, text: string): InstantSample =>
   text,
 });
 
-const histogramSample = (labels: Labels, [seconds, histogram]: HistogramPoint): InstantSample => ({
+const histogramSample = (
+  labels: Labels,
+  [seconds, histogram]: ApiHistogramPoint,
+): InstantSample => ({
   labels,
   timeMs: seconds * 1_000,
   value: Number.NaN,
@@ -132,9 +135,9 @@ export async function queryHistograms(
   query: string,
   grid: TimeGrid,
   signal?: AbortSignal,
-): Promise<readonly (readonly HistogramPoint[])[]> {
+): Promise<readonly (readonly ApiHistogramPoint[])[]> {
   const { data } = await api("query_range", rangeParams(query, grid), signal);
-  const rows = data.result as readonly { histograms?: readonly HistogramPoint[] }[];
+  const rows = data.result as readonly { histograms?: readonly ApiHistogramPoint[] }[];
   return data.resultType === "matrix" ? rows.map(({ histograms = [] }) => histograms) : [];
 }
 

@@ -5,7 +5,7 @@ import { trim } from "../../../model/histogram/trim.ts";
 import type { Annotations } from "../../annotations.ts";
 import type { Binary } from "../../ast.ts";
 
-export type Operand = number | Histogram;
+export type HistogramOperand = number | Histogram;
 
 type Note = (annotations: Annotations) => void;
 
@@ -26,8 +26,8 @@ export class StepNotes {
 /** A comparison answers whether the left side stays; undefined, with a note, where the operator takes no such operands. */
 export function operateOnHistograms(
   expr: Binary,
-  left: Operand,
-  right: Operand,
+  left: HistogramOperand,
+  right: HistogramOperand,
   put: (note: Note) => void,
 ): Histogram | boolean | undefined {
   const { op, span } = expr;

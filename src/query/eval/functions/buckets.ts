@@ -1,6 +1,6 @@
 /** The arithmetic of one classic histogram: cumulative counts by upper bound, interpolated linearly within a bucket. */
 
-export interface Bucket {
+export interface ClassicBucket {
   readonly bound: number;
   count: number;
 }
@@ -18,7 +18,7 @@ const tolerance = 1e-12;
 /** Buckets come sorted by bound; those of the same bound are summed. */
 export function bucketQuantile(
   q: number,
-  sorted: Bucket[],
+  sorted: ClassicBucket[],
 ): { value: number; forced?: ForcedMonotonicity | undefined } {
   if (Number.isNaN(q)) return { value: Number.NaN };
   if (q < 0) return { value: -Infinity };
@@ -52,8 +52,8 @@ export function bucketQuantile(
   return { value: start + (bound(low) - start) * (rank / count), forced };
 }
 
-function coalesce(buckets: readonly Bucket[]): Bucket[] {
-  const out: Bucket[] = [];
+function coalesce(buckets: readonly ClassicBucket[]): ClassicBucket[] {
+  const out: ClassicBucket[] = [];
   for (const bucket of buckets) {
     const last = out.at(-1);
     if (last !== undefined && last.bound === bucket.bound) last.count += bucket.count;
@@ -62,7 +62,7 @@ function coalesce(buckets: readonly Bucket[]): Bucket[] {
   return out;
 }
 
-function forceMonotonic(buckets: readonly Bucket[]): ForcedMonotonicity | undefined {
+function forceMonotonic(buckets: readonly ClassicBucket[]): ForcedMonotonicity | undefined {
   let forced: ForcedMonotonicity | undefined;
   let before = buckets[0]?.count ?? 0;
   for (const bucket of buckets.slice(1)) {
@@ -93,7 +93,7 @@ function almostEqual(a: number, b: number): boolean {
 }
 
 /** The share of observations between two values. */
-export function bucketFraction(lower: number, upper: number, sorted: Bucket[]): number {
+export function bucketFraction(lower: number, upper: number, sorted: ClassicBucket[]): number {
   if (sorted.at(-1)?.bound !== Infinity) return Number.NaN;
   const buckets = coalesce(sorted);
   const total = buckets.at(-1)?.count ?? 0;
@@ -104,7 +104,7 @@ export function bucketFraction(lower: number, upper: number, sorted: Bucket[]): 
 }
 
 /** How many observations lie below the value. */
-function rankOf(value: number, buckets: readonly Bucket[], total: number): number {
+function rankOf(value: number, buckets: readonly ClassicBucket[], total: number): number {
   let below = 0;
   let start = (buckets[0]?.bound ?? 0) <= 0 ? -Infinity : 0;
   for (const { bound, count } of buckets) {

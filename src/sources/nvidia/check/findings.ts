@@ -2,7 +2,7 @@
 import type { CudaDevice } from "./device.ts";
 import { findings as layout } from "./ptx/kernel.ts";
 
-export interface Findings {
+export interface CheckFindings {
   readonly wrong: number;
   readonly first: bigint;
   readonly bits: bigint;
@@ -30,7 +30,7 @@ export class FindingsMemory {
     this.#device.write(this.address, this.#bytes);
   }
 
-  read(): Findings {
+  read(): CheckFindings {
     this.#device.read(this.#bytes, this.address);
     let smCount = 0;
     for (const byte of this.#bytes.subarray(layout.sms, layout.sms + layout.smBytes))

@@ -1,6 +1,6 @@
 /** Products with known answers on every SM: whole numbers on the integer units and, since Ampere, bf16 on the tensor cores. */
 import { integerDigests, tensorDigests } from "./expected.ts";
-import { FindingsMemory, type Findings } from "./findings.ts";
+import { FindingsMemory, type CheckFindings } from "./findings.ts";
 import type { ProductsResult } from "./protocol.ts";
 import { baseModule } from "./ptx/base.ts";
 import { tensorModule, tensorProductShape } from "./ptx/tensor.ts";
@@ -100,7 +100,7 @@ export class ProductLoad {
   }
 
   /** What was found since the last call. */
-  takeFindings(): Findings {
+  takeFindings(): CheckFindings {
     const found = this.#findings.read();
     this.#findings.clear();
     return found;

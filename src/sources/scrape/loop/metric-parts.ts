@@ -56,7 +56,7 @@ export function metricPart(
 }
 
 /** A classic histogram as its lines are read. */
-export class ClassicHistogram {
+export class PageHistogram {
   readonly labels: LabelSet;
   readonly timeMs: number | undefined;
   readonly #buckets = new Map<number, number>();

@@ -8,7 +8,7 @@ import { type HistogramFault, isFault, withinBuckets } from "../../../model/hist
 import { type Histogram, isCustom, toSchema } from "../../../model/histogram/histogram.ts";
 import type { LabelSet } from "../../../model/labels.ts";
 import type { ScrapeConfig } from "../config/types.ts";
-import { ClassicHistogram, type MetricPart } from "./metric-parts.ts";
+import { PageHistogram, type MetricPart } from "./metric-parts.ts";
 import { ScrapeRejectedError } from "./sample-labels.ts";
 import type { CachedSeries } from "./scrape-cache.ts";
 
@@ -42,7 +42,7 @@ export class PageIntake implements PageVisitor<CachedSeries> {
   appended = 0;
   readonly #batch: PageBatch;
   readonly #moment: PageMoment;
-  readonly #classic = new Map<string, ClassicHistogram>();
+  readonly #classic = new Map<string, PageHistogram>();
   /** Metrics that have native buckets beside the classic ones. */
   readonly #native = new Set<string>();
   /** The starts that `_created` lines state, by the key of their metric. */
@@ -129,7 +129,7 @@ export class PageIntake implements PageVisitor<CachedSeries> {
     if (!isConverted || kind === "value") return true;
     let classic = this.#classic.get(key);
     if (classic === undefined)
-      this.#classic.set(key, (classic = new ClassicHistogram(labels, ownTimeMs)));
+      this.#classic.set(key, (classic = new PageHistogram(labels, ownTimeMs)));
     classic.add(part, value);
     return isAlwaysClassic;
   }

@@ -5,7 +5,7 @@ import { type Frame, FrameWriter } from "../../../model/frame.ts";
 import { labelSet, withLabels } from "../../../model/labels.ts";
 import { type Layout, LayoutBuilder, type Series } from "../../../model/layout.ts";
 import type { SimFleet } from "../fleet/fleet.ts";
-import { type Histogram, jobKinds, jobOutcomes, type Tally } from "../workloads/workload.ts";
+import { type LatencyHistogram, jobKinds, jobOutcomes, type Tally } from "../workloads/workload.ts";
 import { deviceInfoLabels, deviceLabels } from "../../../model/device.ts";
 import { gpusPerMachine } from "../fleet/build.ts";
 import { isAsleep, type SimGpu } from "../fleet/gpu.ts";
@@ -48,8 +48,8 @@ function writeWork(writer: FrameWriter, firstSlot: number, { machines }: SimFlee
     for (const outcome of jobOutcomes) put((tally) => tally.ended[kind][outcome]);
   }
   for (const histogram of [
-    (tally: Tally): Histogram => tally.steps,
-    (tally: Tally): Histogram => tally.requests,
+    (tally: Tally): LatencyHistogram => tally.steps,
+    (tally: Tally): LatencyHistogram => tally.requests,
   ]) {
     const buckets = machines[0] === undefined ? 0 : histogram(machines[0].tally).counts.length;
     for (let upTo = 0; upTo < buckets; upTo++) put((tally) => countUpTo(histogram(tally), upTo));
@@ -61,7 +61,7 @@ function writeWork(writer: FrameWriter, firstSlot: number, { machines }: SimFlee
   return slot;
 }
 
-function countUpTo({ counts }: Histogram, upTo: number): number {
+function countUpTo({ counts }: LatencyHistogram, upTo: number): number {
   let sum = 0;
   for (let at = 0; at <= upTo; at++) sum += counts[at] ?? 0;
   return sum;

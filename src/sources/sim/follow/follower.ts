@@ -8,7 +8,12 @@ import { formatUrl, HttpAgent, HttpRequestError, request } from "../../../net/ht
 import { parseReportedLoads, type ReportedLoad } from "./reported-load.ts";
 import { kernels } from "../kernels.ts";
 import type { Demand } from "../physics/card.ts";
-import { type JobKind, apply, type WorkContext, type Workload } from "../workloads/workload.ts";
+import {
+  type WorkloadKind,
+  apply,
+  type WorkContext,
+  type Workload,
+} from "../workloads/workload.ts";
 
 const askEveryMs = 1_000;
 const timeoutMs = 2_000;
@@ -105,7 +110,7 @@ export class Follower {
 export type LoadReader = () => ReportedLoad | undefined;
 
 export class FollowedWorkload implements Workload {
-  readonly kind?: JobKind;
+  readonly kind?: WorkloadKind;
   readonly workload: string;
   readonly #followedLoad: LoadReader;
   readonly #memoryBytes: number;

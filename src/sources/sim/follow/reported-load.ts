@@ -7,14 +7,14 @@
 import * as v from "valibot";
 import { findKernelName, type KernelName } from "../kernels.ts";
 import { knowsWorkload } from "../workloads/make.ts";
-import type { JobKind } from "../workloads/workload.ts";
+import type { WorkloadKind } from "../workloads/workload.ts";
 
 /** What one GPU does now. */
 export interface ReportedLoad {
   readonly workload: string;
   readonly kernel: KernelName;
   /** Absent when no job runs. */
-  readonly kind: JobKind | undefined;
+  readonly kind: WorkloadKind | undefined;
   /** Share of time in which kernels run. */
   readonly busy: number;
   readonly memoryBytes: number;
@@ -65,7 +65,7 @@ function kernelOf(workload: string): KernelName {
   return findKernelName(workload) ?? "stress";
 }
 
-function kindOf(workload: string, kernel: KernelName): JobKind | undefined {
+function kindOf(workload: string, kernel: KernelName): WorkloadKind | undefined {
   if (kernel === "idle") return undefined;
   return workload === "training" || workload === "inference" || workload === "batch"
     ? workload

@@ -3,10 +3,10 @@
  * is free, and thinks again when it has ended. What jobs there are comes from a deck, so that the mix holds for every seed.
  */
 import type { Random } from "../random.ts";
-import type { JobKind, JobOutcome, Tally } from "./workload.ts";
+import type { WorkloadKind, JobOutcome, Tally } from "./workload.ts";
 
 export interface JobRule {
-  readonly kind: JobKind;
+  readonly kind: WorkloadKind;
   readonly share: number;
   readonly minutes: readonly [number, number];
   /** Busy share of an inference job. */
@@ -17,7 +17,7 @@ export interface SimJob {
   readonly name: string;
   readonly user: string;
   readonly userIndex: number;
-  readonly kind: JobKind;
+  readonly kind: WorkloadKind;
   readonly level: number;
   readonly runMs: number;
   endsAtMs: number;

@@ -2,7 +2,7 @@
 import { busyAt, type KernelName, kernels } from "../kernels.ts";
 import type { Demand } from "../physics/card.ts";
 import {
-  type JobKind,
+  type WorkloadKind,
   apply,
   MemoryLoader,
   unitsIn,
@@ -62,13 +62,18 @@ export class BatchWorkload implements Workload {
 
 /** One kernel in its own pattern: the stress test is one. */
 export class SteadyWorkload implements Workload {
-  readonly kind: JobKind;
+  readonly kind: WorkloadKind;
   readonly #context: WorkContext;
   readonly #kernel: KernelName;
   readonly #loading: MemoryLoader;
   #sinceMs = 0;
 
-  constructor(context: WorkContext, { warm }: WorkloadOptions, kernel: KernelName, kind: JobKind) {
+  constructor(
+    context: WorkContext,
+    { warm }: WorkloadOptions,
+    kernel: KernelName,
+    kind: WorkloadKind,
+  ) {
     this.kind = kind;
     this.#context = context;
     this.#kernel = kernel;

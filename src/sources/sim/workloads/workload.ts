@@ -7,11 +7,11 @@ import type { Random } from "../random.ts";
 /* What the work of a group of GPUs adds up to: jobs, steps, requests, samples, tokens. Read by the emitter, never reset. */
 
 export const jobKinds = ["training", "inference", "batch", "stress"] as const;
-export type JobKind = (typeof jobKinds)[number];
+export type WorkloadKind = (typeof jobKinds)[number];
 export const jobOutcomes = ["succeeded", "failed", "cancelled"] as const;
 export type JobOutcome = (typeof jobOutcomes)[number];
 
-export class Histogram {
+export class LatencyHistogram {
   readonly bounds: readonly number[];
   /** Not cumulative; the last counts what is over every bound. */
   readonly counts: Float64Array;
@@ -31,12 +31,12 @@ export class Histogram {
 }
 
 export class Tally {
-  readonly steps = new Histogram(ml.stepDuration.buckets ?? []);
-  readonly requests = new Histogram(ml.requestDuration.buckets ?? []);
+  readonly steps = new LatencyHistogram(ml.stepDuration.buckets ?? []);
+  readonly requests = new LatencyHistogram(ml.requestDuration.buckets ?? []);
   readonly samples = zeroes(jobKinds);
   readonly tokens = zeroes(jobKinds);
   readonly running = zeroes(jobKinds);
-  readonly ended: Record<JobKind, Record<JobOutcome, number>> = {
+  readonly ended: Record<WorkloadKind, Record<JobOutcome, number>> = {
     training: zeroes(jobOutcomes),
     inference: zeroes(jobOutcomes),
     batch: zeroes(jobOutcomes),
@@ -73,7 +73,7 @@ export interface WorkloadOptions {
 
 export interface Workload {
   /** Absent for idling: no job. */
-  readonly kind?: JobKind;
+  readonly kind?: WorkloadKind;
   /**
    * Writes the demand of the coming step. `pace` is how fast work went in the last one: 1 at boost on a sound card.
    * `clockMs` is the virtual time of day and date.

@@ -15,7 +15,7 @@ import type { LogPosition } from "../wal/log.ts";
 
 export const formatVersion = 4;
 
-export interface Manifest {
+export interface StoreManifest {
   /** Raised by every change of any file's format that an older version would misread. */
   readonly version: number;
   /** 16 hexadecimal digits that every file of the store carries; version 1 had none. */
@@ -152,7 +152,7 @@ const manifestSchema = v.object({
 
 export const newStoreId = (): string => randomBytes(8).toString("hex");
 
-export const emptyManifest: Manifest = {
+export const emptyManifest: StoreManifest = {
   version: formatVersion,
   nextBlock: 1,
   blocks: [],
@@ -163,13 +163,13 @@ export const emptyManifest: Manifest = {
 
 const fileOf = (dir: string): string => path.join(dir, "manifest.json");
 
-export function writeManifest(dir: string, manifest: Manifest): void {
+export function writeManifest(dir: string, manifest: StoreManifest): void {
   const line = `${JSON.stringify(manifest)}\n`;
   replaceFile(fileOf(dir), `${line}${zlib.crc32(line).toString(16)}\n`);
 }
 
 /** Undefined for a folder without one; "damaged" for one that cannot be believed. */
-export function readManifest(dir: string): Manifest | undefined | "damaged" {
+export function readManifest(dir: string): StoreManifest | undefined | "damaged" {
   if (!existsSync(fileOf(dir))) return undefined;
   const text = readFileSync(fileOf(dir), "utf8");
   const end = text.indexOf("\n") + 1;
@@ -181,7 +181,7 @@ export function readManifest(dir: string): Manifest | undefined | "damaged" {
       "unusable",
       `${dir} was written by a newer gpulse, in a format this one does not know. Nothing was touched: start the newer version on it, or restore a backup that this one made into another folder.`,
     );
-  return v.is(manifestSchema, manifest) ? (manifest as Manifest) : "damaged";
+  return v.is(manifestSchema, manifest) ? (manifest as StoreManifest) : "damaged";
 }
 
 function parse(line: string): unknown {

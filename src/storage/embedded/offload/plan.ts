@@ -30,7 +30,7 @@ export interface PackedLabels {
   readonly pairs: Uint32Array;
 }
 
-export interface PlannedBlock {
+export interface SelectedBlock {
   readonly id: number;
   readonly file: string;
   readonly tombstones: readonly Tombstone[];
@@ -44,7 +44,7 @@ export interface SelectPlan {
   readonly refs: Uint32Array;
   readonly labels: PackedLabels;
   readonly epochs: readonly EpochView[];
-  readonly blocks: readonly PlannedBlock[];
+  readonly blocks: readonly SelectedBlock[];
   readonly warnings: readonly string[];
   readonly hint: SelectHint | undefined;
   /** Which parts are read from rollups. */
@@ -53,7 +53,7 @@ export interface SelectPlan {
   readonly selectionOf: Uint16Array | undefined;
   readonly tiers: readonly {
     readonly resolutionMs: number;
-    readonly blocks: readonly PlannedBlock[];
+    readonly blocks: readonly SelectedBlock[];
   }[];
   /** 1 for series whose rollups are outdated; numbered from 0. */
   readonly rawOnly: Uint8Array | undefined;
@@ -151,7 +151,7 @@ export async function planSelect(
   return undefined;
 }
 
-const toPlanned = ({ id, file, tombstones }: Block): PlannedBlock => ({ id, file, tombstones });
+const toPlanned = ({ id, file, tombstones }: Block): SelectedBlock => ({ id, file, tombstones });
 
 /** The rollup blocks that a selection may read. */
 function tiersOf({ tiers }: RollupState, plans: readonly SelectionPlan[]): TierBlocks {

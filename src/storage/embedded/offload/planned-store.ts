@@ -17,7 +17,7 @@ import { PageCache } from "../blocks/page-cache.ts";
 import { EpochSource } from "../head/epoch-source.ts";
 import { annotate, SelectionWalk } from "../reader.ts";
 import type { SelectionPlan } from "../rollups/choose.ts";
-import type { PackedLabels, PlannedBlock, SelectPlan } from "./plan.ts";
+import type { PackedLabels, SelectedBlock, SelectPlan } from "./plan.ts";
 
 /** A block that no query has read for this long is closed. */
 const unusedMs = 10_000;
@@ -43,7 +43,7 @@ export class OpenBlocks {
   }
 
   /** With the deletions of the plan; a selection reads it to the end before another one opens it with others. */
-  open({ id, file, tombstones }: PlannedBlock): Block {
+  open({ id, file, tombstones }: SelectedBlock): Block {
     const known = this.#blocks.get(id);
     const block = known?.block ?? this.#read(file);
     this.#blocks.set(id, { block, usedMs: performance.now() });

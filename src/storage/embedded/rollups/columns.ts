@@ -23,10 +23,10 @@ export const component = {
   /** The sum of the values right before a counter reset, between samples of the same bucket. */
   resets: 6,
 } as const;
-export type Component = keyof typeof component;
-export const componentNames = Object.keys(component) as readonly Component[];
+export type RollupComponent = keyof typeof component;
+export const componentNames = Object.keys(component) as readonly RollupComponent[];
 
-export const columnRef = (ref: number, name: Component): number => ref * 8 + component[name];
+export const columnRef = (ref: number, name: RollupComponent): number => ref * 8 + component[name];
 export const seriesRef = (column: number): number => Math.floor(column / 8);
 
 /** The first multiple of `resolutionMs` that is not before the instant: the end of the bucket it is in. */

@@ -6,12 +6,15 @@ import type { Block } from "../blocks/block.ts";
 import { SeriesPieces } from "../column-source.ts";
 import { lowerBound } from "../index/postings.ts";
 import { ColumnBuffer, mergePieces } from "../merge.ts";
-import { columnRef, type Component, isRawOnly } from "./columns.ts";
+import { columnRef, type RollupComponent, isRawOnly } from "./columns.ts";
 import type { RollupRead, RollupSegment } from "./plan.ts";
 
 /** The columns that a function needs: its values, and whether entries count for more than one sample. */
 const needs: Readonly<
-  Record<RollupFunction, { readonly value: Component; readonly more: readonly Component[] }>
+  Record<
+    RollupFunction,
+    { readonly value: RollupComponent; readonly more: readonly RollupComponent[] }
+  >
 > = {
   min_over_time: { value: "min", more: [] },
   max_over_time: { value: "max", more: [] },
@@ -104,11 +107,11 @@ export class RollupReader {
       this.#function === undefined
         ? ({ value: "last", more: ["first"] } as const)
         : needs[this.#function];
-    const read = (name: Component): ReadColumn | UnusableRollup =>
+    const read = (name: RollupComponent): ReadColumn | UnusableRollup =>
       this.#columnOf(columnRef(ref, name), afterMs, toMs, blocks, unreadable);
     const main = read(value);
     if (typeof main === "string") return main;
-    const columns = new Map<Component, ReadColumn>([[value, main]]);
+    const columns = new Map<RollupComponent, ReadColumn>([[value, main]]);
     for (const name of more) {
       const column = read(name);
       if (typeof column === "string") return column;

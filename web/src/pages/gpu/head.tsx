@@ -2,13 +2,13 @@
 import { type Gpu, nameOf } from "../../../../src/view/gpu.ts";
 import { goTo, hrefOf } from "../../view-state/address.ts";
 
-export interface HeadProps {
+export interface GpuHeadProps {
   readonly gpu: Gpu;
   /** In the order of the fleet. */
   readonly all: readonly Gpu[];
 }
 
-export function Head({ gpu, all }: HeadProps) {
+export function Head({ gpu, all }: GpuHeadProps) {
   const { device, state } = gpu;
   return (
     <div class="gpu-head">
@@ -67,7 +67,7 @@ function Step({
   by,
   label,
   keyName,
-}: HeadProps & { by: 1 | -1; label: string; keyName: string }) {
+}: GpuHeadProps & { by: 1 | -1; label: string; keyName: string }) {
   const to = neighbour(gpu, all, by);
   const arrow = by === 1 ? "→" : "←";
   if (to === undefined)

@@ -16,13 +16,13 @@ export function useHosts(): readonly string[] {
   );
 }
 
-export interface HeadProps {
+export interface HostHeadProps {
   readonly host: string;
   readonly hosts: readonly string[];
   readonly gpus: readonly Gpu[];
 }
 
-export function Head({ host, hosts, gpus }: HeadProps) {
+export function Head({ host, hosts, gpus }: HostHeadProps) {
   const lost = gpus.filter(({ state }) => state === "lost" || state === "silent").length;
   const all = hosts.includes(host) ? hosts : [host, ...hosts];
   return (
