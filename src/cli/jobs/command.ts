@@ -9,7 +9,7 @@ import type {
   BillFlags,
   BooksFlags,
   ForgetFlags,
-  JobsFlags,
+  JobQueryFlags,
   ListFlags,
   JobShowFlags,
 } from "./run.ts";
@@ -44,7 +44,7 @@ Examples:
       .option(...hubUrlOption)
       .option("--json", "print JSON")
       .addHelpText("after", "\nExamples:\n  gpulse jobs idle")
-      .action((flags: JobsFlags) =>
+      .action((flags: JobQueryFlags) =>
         finish(async () => (await import("./run.ts")).listIdle(flags, io)),
       ),
   );

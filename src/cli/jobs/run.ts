@@ -15,13 +15,13 @@ import { HubClient } from "../hub-client.ts";
 import { alignColumns } from "../table.ts";
 import { bookTable, streamBooks } from "./books.ts";
 
-export interface JobsFlags extends ClientFlags {
+export interface JobQueryFlags extends ClientFlags {
   readonly url?: string;
   readonly json?: boolean;
   readonly csv?: boolean;
 }
 
-interface PeriodFlags extends JobsFlags {
+interface PeriodFlags extends JobQueryFlags {
   readonly from?: string;
   readonly to?: string;
 }
@@ -36,12 +36,12 @@ export interface ListFlags extends PeriodFlags {
   readonly limit?: string;
 }
 
-export interface JobShowFlags extends JobsFlags {
+export interface JobShowFlags extends JobQueryFlags {
   readonly out?: string;
   readonly text?: boolean;
 }
 
-export interface ForgetFlags extends JobsFlags {
+export interface ForgetFlags extends JobQueryFlags {
   readonly pseudonym?: boolean;
   readonly yes?: boolean;
 }
@@ -135,7 +135,7 @@ function listRow(job: JobSummary): string[] {
   ];
 }
 
-export async function listIdle(flags: JobsFlags, io: CommandIo): Promise<number> {
+export async function listIdle(flags: JobQueryFlags, io: CommandIo): Promise<number> {
   const { jobs } = await ask(flags, io, "/idle", {}, idleSchema);
   const time = (ms: number | undefined): string =>
     ms === undefined ? "-" : new Date(ms).toISOString().slice(0, 19);
@@ -221,7 +221,7 @@ export async function forgetJobs(user: string, flags: ForgetFlags, io: CommandIo
   return 0;
 }
 
-async function recordsOf(user: string, flags: JobsFlags, io: CommandIo): Promise<string> {
+async function recordsOf(user: string, flags: JobQueryFlags, io: CommandIo): Promise<string> {
   const client = new HubClient(flags.url ?? defaultHubUrl, clientAccess(flags, io.env));
   const { status, body } = await client.download("/api/jobs/export", { user });
   if (status !== 200) throw refusal(status, JSON.parse(body.toString("utf8")));
@@ -274,7 +274,7 @@ export async function printBooks(flags: BooksFlags, io: CommandIo): Promise<numb
 }
 
 async function ask<Schema extends v.GenericSchema>(
-  flags: JobsFlags,
+  flags: JobQueryFlags,
   io: CommandIo,
   path: string,
   parameters: Readonly<Record<string, string | undefined>>,

@@ -8,7 +8,7 @@ import {
   variableName,
 } from "../../view/board/board.ts";
 import { selectorsIn } from "./follow.ts";
-import { type JsonRecord, recordIn, textIn } from "./json.ts";
+import { type BoardJson, recordIn, textIn } from "./json.ts";
 
 export interface GrafanaVariables {
   readonly own: readonly BoardVariable[];
@@ -33,7 +33,7 @@ const fixedTypes: ReadonlySet<string> = new Set(["constant", "textbox", "custom"
 const maxRead = 100;
 
 export function readVariables(
-  given: readonly JsonRecord[],
+  given: readonly BoardJson[],
   list: (sentence: string) => void,
 ): GrafanaVariables {
   const own: BoardVariable[] = [];
@@ -54,7 +54,7 @@ export function readVariables(
   return { own, fill, isKnown: (name) => isOwn(name) || durationNames.some((one) => one === name) };
 
   /** Why it cannot be taken over. */
-  function add(one: JsonRecord, name: string, type: string): string | undefined {
+  function add(one: BoardJson, name: string, type: string): string | undefined {
     if (!variableName.test(name) || durationNames.some((taken) => taken === name))
       return "Its name cannot be used here.";
     if (isOwn(name)) return "Another one has its name.";
@@ -122,7 +122,7 @@ function askedQueryResult(asked: string, regex: string): AskedValues | undefined
 }
 
 /** The text that Grafana would fill in; undefined where there is none that is the same everywhere. */
-function fixedText(one: JsonRecord, type: string): string | undefined {
+function fixedText(one: BoardJson, type: string): string | undefined {
   const current = recordIn(one, "current") ?? {};
   const given = current["value"];
   // Several chosen values of a list are one regular expression, as Grafana makes it.

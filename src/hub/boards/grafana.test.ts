@@ -3,19 +3,19 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { convertGrafana, isGrafana } from "./grafana.ts";
-import type { JsonRecord } from "./json.ts";
+import type { BoardJson } from "./json.ts";
 import { checkBoard } from "./schema.ts";
 
 const shipped = fileURLToPath(new URL("../../../deploy/grafana/dashboards", import.meta.url));
-const read = (file: string): JsonRecord =>
-  JSON.parse(readFileSync(path.join(shipped, file), "utf8")) as JsonRecord;
+const read = (file: string): BoardJson =>
+  JSON.parse(readFileSync(path.join(shipped, file), "utf8")) as BoardJson;
 
-const one = (expr: unknown, more: object = {}, list: readonly object[] = []): JsonRecord => ({
+const one = (expr: unknown, more: object = {}, list: readonly object[] = []): BoardJson => ({
   title: "T",
   templating: { list },
   panels: [{ type: "timeseries", title: "P", targets: [{ expr }], ...more }],
 });
-const queryOf = (given: JsonRecord): string | undefined =>
+const queryOf = (given: BoardJson): string | undefined =>
   convertGrafana(given).board.panels[0]?.queries[0]?.query;
 
 test.each(readdirSync(shipped))("our own dashboard %s becomes a valid board", (file) => {
@@ -23,8 +23,8 @@ test.each(readdirSync(shipped))("our own dashboard %s becomes a valid board", (f
   expect(isGrafana(dashboard)).toBe(true);
   const { board, leftOut } = convertGrafana(dashboard);
   expect(checkBoard(board)).toEqual({ board });
-  const all = (dashboard["panels"] as JsonRecord[]).flatMap((panel) =>
-    panel["type"] === "row" ? ((panel["panels"] as JsonRecord[] | undefined) ?? []) : [panel],
+  const all = (dashboard["panels"] as BoardJson[]).flatMap((panel) =>
+    panel["type"] === "row" ? ((panel["panels"] as BoardJson[] | undefined) ?? []) : [panel],
   );
   const refused = leftOut.filter(
     (line) => line.includes("not taken over. ") && line.startsWith("“"),
@@ -115,7 +115,7 @@ test("what could not be taken over is listed by panel with the reason", () => {
   const { board, leftOut: influx } = convertGrafana(
     JSON.parse(
       readFileSync(path.join(shipped, "..", "influxdb", "gpuz.json"), "utf8"),
-    ) as JsonRecord,
+    ) as BoardJson,
   );
   expect(board.panels).toEqual([]);
   expect(influx).toContainEqual(expect.stringContaining('data source type "influxdb"'));
@@ -152,7 +152,7 @@ test.each([
   ],
   [
     "keys of every object",
-    JSON.parse('{"panels":[{"__proto__":{"type":"stat"},"constructor":1}]}') as JsonRecord,
+    JSON.parse('{"panels":[{"__proto__":{"type":"stat"},"constructor":1}]}') as BoardJson,
   ],
   [
     "a variable named like a duration",
@@ -178,5 +178,5 @@ test.each([
 
 test("a deeply nested file is read no deeper than dashboards go", () => {
   const deep = `{"panels":[${'{"type":"row","panels":['.repeat(20_000)}${"]}".repeat(20_000)}]}`;
-  expect(convertGrafana(JSON.parse(deep) as JsonRecord).board.panels).toEqual([]);
+  expect(convertGrafana(JSON.parse(deep) as BoardJson).board.panels).toEqual([]);
 });

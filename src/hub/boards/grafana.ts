@@ -14,7 +14,7 @@ import {
 } from "../../view/board/board.ts";
 import { checkBoard, countQueryCharacters } from "./schema.ts";
 import { type GrafanaVariables, readVariables } from "./grafana-variables.ts";
-import { isRecord, type JsonRecord, listIn, numberIn, recordIn, textIn } from "./json.ts";
+import { isRecord, type BoardJson, listIn, numberIn, recordIn, textIn } from "./json.ts";
 
 export interface ConvertedBoard {
   readonly board: Board;
@@ -54,11 +54,11 @@ const unitsByName: ReadonlyMap<string, Unit> = new Map([
   ["binBps", "bytes_per_second"],
 ]);
 
-export const isGrafana = (value: unknown): value is JsonRecord =>
+export const isGrafana = (value: unknown): value is BoardJson =>
   isRecord(value) &&
   (Array.isArray(value["panels"]) || Array.isArray(value["rows"]) || isRecord(value["dashboard"]));
 
-export function convertGrafana(given: JsonRecord): ConvertedBoard {
+export function convertGrafana(given: BoardJson): ConvertedBoard {
   const dashboard = recordIn(given, "dashboard") ?? given;
   const leftOut: string[] = [];
   const list = (sentence: string): void => void leftOut.push(sentence.slice(0, 400));
@@ -102,13 +102,13 @@ export function convertGrafana(given: JsonRecord): ConvertedBoard {
 }
 
 /** From top to bottom, those of collapsed rows in their place. */
-function panelsOf(dashboard: JsonRecord): readonly JsonRecord[] {
+function panelsOf(dashboard: BoardJson): readonly BoardJson[] {
   const all = [
     ...listIn(dashboard, "panels"),
     // Dashboards before Grafana 5.
     ...listIn(dashboard, "rows").map((row) => ({ type: "row", panels: row["panels"] })),
   ].slice(0, maxReadPanels);
-  const place = (panel: JsonRecord): readonly [number, number] => {
+  const place = (panel: BoardJson): readonly [number, number] => {
     const at = recordIn(panel, "gridPos") ?? {};
     return [numberIn(at, "y") ?? 0, numberIn(at, "x") ?? 0];
   };
@@ -122,7 +122,7 @@ function panelsOf(dashboard: JsonRecord): readonly JsonRecord[] {
 }
 
 function convertPanel(
-  panel: JsonRecord,
+  panel: BoardJson,
   variables: GrafanaVariables,
   id: string,
   list: (sentence: string) => void,
@@ -160,7 +160,7 @@ function convertPanel(
 }
 
 function queriesOf(
-  panel: JsonRecord,
+  panel: BoardJson,
   variables: GrafanaVariables,
   list: (sentence: string) => void,
 ): readonly PanelQuery[] {
@@ -202,12 +202,12 @@ function queriesOf(
 }
 
 /** The type of the data source; undefined where it is the default one or a variable. */
-function engineOf(value: JsonRecord): string | undefined {
+function engineOf(value: BoardJson): string | undefined {
   const type = textIn(recordIn(value, "datasource") ?? {}, "type");
   return type === undefined || type.startsWith("$") ? undefined : type;
 }
 
-function lostParts(panel: JsonRecord): string[] {
+function lostParts(panel: BoardJson): string[] {
   const config = recordIn(panel, "fieldConfig") ?? {};
   const repeat = textIn(panel, "repeat") ?? "";
   const parts: readonly (readonly [string, boolean])[] = [
@@ -230,8 +230,7 @@ function usedNames(panels: readonly BoardPanel[], own: readonly BoardVariable[])
   );
 }
 
-const nameOf = (panel: JsonRecord): string =>
-  `“${cut(textIn(panel, "title") ?? "") || "Untitled"}”`;
+const nameOf = (panel: BoardJson): string => `“${cut(textIn(panel, "title") ?? "") || "Untitled"}”`;
 
 const cut = (text: string): string => text.trim().slice(0, boardLimits.titleCharacters).trim();
 

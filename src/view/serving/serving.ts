@@ -2,7 +2,7 @@
 import type { CounterSignal, LatencySignal, ServerSignal } from "../../formats/servers/table.ts";
 import { type LabelSet, labelValue } from "../../model/labels.ts";
 import {
-  type ClassicBucket,
+  type CumulativeBucket,
   bucketFraction,
   bucketQuantile,
 } from "../../query/eval/functions/buckets.ts";
@@ -164,7 +164,7 @@ class ReplicaReadings {
   }
 
   /** Cumulative counts by bound of what was observed within the window. */
-  buckets(signal: LatencySignal): ClassicBucket[] | { readonly absent: string } {
+  buckets(signal: LatencySignal): CumulativeBucket[] | { readonly absent: string } {
     const series = this.#series(signal);
     if (series.length === 0) return this.#missing(signal);
     const { timeMs, windowMs } = this.#input;

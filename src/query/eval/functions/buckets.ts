@@ -1,6 +1,6 @@
 /** The arithmetic of one classic histogram: cumulative counts by upper bound, interpolated linearly within a bucket. */
 
-export interface ClassicBucket {
+export interface CumulativeBucket {
   readonly bound: number;
   count: number;
 }
@@ -18,7 +18,7 @@ const tolerance = 1e-12;
 /** Buckets come sorted by bound; those of the same bound are summed. */
 export function bucketQuantile(
   q: number,
-  sorted: ClassicBucket[],
+  sorted: CumulativeBucket[],
 ): { value: number; forced?: ForcedMonotonicity | undefined } {
   if (Number.isNaN(q)) return { value: Number.NaN };
   if (q < 0) return { value: -Infinity };
@@ -52,8 +52,8 @@ export function bucketQuantile(
   return { value: start + (bound(low) - start) * (rank / count), forced };
 }
 
-function coalesce(buckets: readonly ClassicBucket[]): ClassicBucket[] {
-  const out: ClassicBucket[] = [];
+function coalesce(buckets: readonly CumulativeBucket[]): CumulativeBucket[] {
+  const out: CumulativeBucket[] = [];
   for (const bucket of buckets) {
     const last = out.at(-1);
     if (last !== undefined && last.bound === bucket.bound) last.count += bucket.count;
@@ -62,7 +62,7 @@ function coalesce(buckets: readonly ClassicBucket[]): ClassicBucket[] {
   return out;
 }
 
-function forceMonotonic(buckets: readonly ClassicBucket[]): ForcedMonotonicity | undefined {
+function forceMonotonic(buckets: readonly CumulativeBucket[]): ForcedMonotonicity | undefined {
   let forced: ForcedMonotonicity | undefined;
   let before = buckets[0]?.count ?? 0;
   for (const bucket of buckets.slice(1)) {
@@ -93,7 +93,7 @@ function almostEqual(a: number, b: number): boolean {
 }
 
 /** The share of observations between two values. */
-export function bucketFraction(lower: number, upper: number, sorted: ClassicBucket[]): number {
+export function bucketFraction(lower: number, upper: number, sorted: CumulativeBucket[]): number {
   if (sorted.at(-1)?.bound !== Infinity) return Number.NaN;
   const buckets = coalesce(sorted);
   const total = buckets.at(-1)?.count ?? 0;
@@ -104,7 +104,7 @@ export function bucketFraction(lower: number, upper: number, sorted: ClassicBuck
 }
 
 /** How many observations lie below the value. */
-function rankOf(value: number, buckets: readonly ClassicBucket[], total: number): number {
+function rankOf(value: number, buckets: readonly CumulativeBucket[], total: number): number {
   let below = 0;
   let start = (buckets[0]?.bound ?? 0) <= 0 ? -Infinity : 0;
   for (const { bound, count } of buckets) {

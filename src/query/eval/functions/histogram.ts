@@ -15,7 +15,7 @@ import {
   type EvalScope,
 } from "../scope.ts";
 import { histogramAt, isEmpty, isFloat, isHistogram, type StepSeries } from "../value.ts";
-import { bucketFraction, bucketQuantile, type ClassicBucket } from "./buckets.ts";
+import { bucketFraction, bucketQuantile, type CumulativeBucket } from "./buckets.ts";
 
 interface Histogram {
   readonly labels: LabelSet;
@@ -67,8 +67,8 @@ function boundOf(label: string): number | undefined {
 }
 
 /** The buckets that have a value at the step; empty when none has. */
-function bucketsAt(histogram: Histogram, step: number): ClassicBucket[] {
-  const buckets: ClassicBucket[] = [];
+function bucketsAt(histogram: Histogram, step: number): CumulativeBucket[] {
+  const buckets: CumulativeBucket[] = [];
   for (const { bound, series } of histogram.buckets) {
     if (series.present[step] === isFloat) buckets.push({ bound, count: series.values[step] ?? 0 });
   }
@@ -78,7 +78,7 @@ function bucketsAt(histogram: Histogram, step: number): ClassicBucket[] {
 /** What a function makes of the two kinds of histograms at a step. */
 interface Answers {
   readonly labels: (histogram: Histogram) => LabelSet;
-  readonly classic: (buckets: ClassicBucket[], step: number, histogram: Histogram) => number;
+  readonly classic: (buckets: CumulativeBucket[], step: number, histogram: Histogram) => number;
   readonly native: (native: NativeHistogram, step: number, histogram: Histogram) => number;
 }
 
@@ -132,7 +132,7 @@ const nanEffects = {
 } as const;
 
 function quantileAt(
-  buckets: ClassicBucket[],
+  buckets: CumulativeBucket[],
   q: number,
   step: number,
   histogram: Histogram,

@@ -6,7 +6,7 @@ export interface RunbookSection {
   readonly text: string;
 }
 
-export interface RunbookChapter {
+export interface RunbookChapterView {
   readonly title: string;
   readonly sections: readonly RunbookSection[];
 }

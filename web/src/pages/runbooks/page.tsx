@@ -7,14 +7,16 @@ import { useJson } from "../../query/use-fetch.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import { hrefOf } from "../../view-state/address.ts";
 import { optional, Param } from "../../view-state/param.ts";
-import type { RunbookChapter, RunbookSection } from "./api.ts";
+import type { RunbookChapterView, RunbookSection } from "./api.ts";
 import { type MarkdownPart, parseMarkdown, resolveRunbookLink } from "./markdown.ts";
 import "./runbooks.css";
 
 const alertParam = new Param("alert", optional, "push");
 
 export function Page() {
-  const { value, error } = useJson<{ readonly chapters: readonly RunbookChapter[] }>("api/runbook");
+  const { value, error } = useJson<{ readonly chapters: readonly RunbookChapterView[] }>(
+    "api/runbook",
+  );
   const wanted = alertParam.value?.toLowerCase();
   const chapters = value?.chapters ?? [];
   const section = chapters
@@ -39,7 +41,7 @@ export function Page() {
   );
 }
 
-function List({ chapters }: { chapters: readonly RunbookChapter[] }) {
+function List({ chapters }: { chapters: readonly RunbookChapterView[] }) {
   const [text, setText] = useState("");
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const found = chapters
