@@ -66,6 +66,7 @@ const REACHED_OTHERWISE: Readonly<Record<string, string>> = {
   "src/sources/nvidia/smi/value.ts#readCell": "under parseSmiXml",
   "src/sources/nvidia/smi/xml.ts#parseXml": "under parseSmiXml",
   "src/sources/run/source.ts#readRun": "opens a file, and reads it with openArchive and readTrace",
+  "src/formats/slurm/document.ts#readJobEntry": "under parseSlurmQueue and parseSlurmAccounting",
   "src/formats/slurm/document.ts#readDocument": "under parseSlurmQueue and parseSlurmAccounting",
   "src/formats/template/lex.ts#readString": "under TemplateSet",
   "src/formats/template/lex.ts#readChar": "under TemplateSet",

@@ -187,6 +187,7 @@ test("2.0: start times of samples, of histograms and of whole series", () => {
     }),
   ).toEqual([
     { series: 0, startMs: 4, sampleMs: 10 },
+    { series: 0, startMs: 4, sampleMs: 20 },
     { series: 0, startMs: 25, sampleMs: 30 },
   ]);
   expect(starts({ samples: [{ value: 1, timestamp: 10 }], created_timestamp: 3 })).toEqual([

@@ -38,6 +38,7 @@ import { parseFdinfo } from "../../../src/machine/owners/fdinfo.ts";
 import { encodePodResources } from "../../fixtures/machine/owners-kubelet.ts";
 import { parseLogNames } from "../../../src/machine/owners/kubelet/pod-names.ts";
 import { decodePodResources } from "../../../src/machine/owners/kubelet/pod-resources.ts";
+import { parseListeners } from "../../../src/machine/owners/listening-ports.ts";
 import {
   parseEnviron,
   parsePasswd,
@@ -283,6 +284,7 @@ export const targets: readonly FuzzTarget[] = [
       "root:x:0:0::/:/bin/sh\n",
       "HOME=/\0SLURM_JOB_ID=42\0",
       "drm-driver:\tamdgpu\ndrm-client-id:\t42\ndrm-pdev:\t0000:03:00.0\ndrm-memory-vram:\t1024 KiB\ndrm-engine-gfx:\t12345 ns\n",
+      "  sl  local_address rem_address   st\n   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 34011 1 0\n",
       ...cgroups,
       `web-0_shop_cart-${"ef".repeat(32)}.log`,
     ],
@@ -293,6 +295,7 @@ export const targets: readonly FuzzTarget[] = [
         parseUid(text),
         parsePasswd(text),
         parseEnviron(bytes),
+        parseListeners(text),
         parseFdinfo(text),
         ownerOfCgroups(parseCgroupFile(text)),
         parseCgroupPath(text),
