@@ -256,11 +256,11 @@ test("a wrong login, an unknown or incompatible schema and a silent registry eac
       `registry=${secure}&${ca}&registry_username=gpulse&registry_password=hunter2`,
       /refuses the login \(401\).*registry_password=/,
     ],
-    [`registry=${secure}&${login1}`, /does not answer.*registry_ca_file=/],
-    ["registry=http://127.0.0.1:1", /does not answer.*Check registry=/],
+    [`registry=${secure}&${login1}`, /does not respond.*registry_ca_file=/],
+    ["registry=http://127.0.0.1:1", /does not respond.*Check registry=/],
     [
       `registry=${registry.url.replace("/apis/ccompat/v7", "/nothing")}`,
-      /answers 404|not answer as a schema registry/,
+      /returned 404|not respond like a schema registry/,
     ],
     [`${plain}&subject=taken`, /not compatible with an earlier one/],
     [

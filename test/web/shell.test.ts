@@ -119,8 +119,8 @@ describeInBrowser("the frame of the page", {}, (suite) => {
     await page.context().close();
   });
 
-  test("a page that shows the present alone offers no time range", async () => {
-    const { page } = await open("serving?from=2026-01-01T00:00:00Z&to=2026-01-01T01:00:00Z");
+  test("a page without a time offers no time range, and the next one does", async () => {
+    const { page } = await open("runbooks?from=2026-01-01T00:00:00Z&to=2026-01-01T01:00:00Z");
     await page.waitForSelector('.live-state[data-state="live"]');
     expect(await page.locator(".time").count()).toBe(0);
     expect(await page.locator(".live-state").innerText()).toContain("Live");

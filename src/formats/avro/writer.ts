@@ -51,7 +51,7 @@ export class AvroWriter {
     this.#length += value.length;
   }
 
-  /** A copy of what was written; the next value starts anew. */
+  /** A copy of the bytes written; the next value starts from empty. */
   finish(): Buffer {
     const written = Buffer.from(this.#bytes.subarray(0, this.#length));
     this.#length = 0;

@@ -168,7 +168,7 @@ export class AvroMessageEncoder {
   }
 }
 
-/** A schema may come from anybody who writes to the topic: what is kept of them is bounded. */
+/** Any writer to the topic may name a schema: the number of cached ones is bounded. */
 const maxSchemas = 1_000;
 
 export class AvroMessageDecoder {

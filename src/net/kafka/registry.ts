@@ -26,7 +26,7 @@ export const registryOptions = {
       v.description("Of the schema registry, for messages in Avro: http://HOST:8081."),
     ),
   ),
-  registry_username: v.optional(v.pipe(text(), v.description("Who logs in to the registry."))),
+  registry_username: v.optional(v.pipe(text(), v.description("User name for the registry."))),
   registry_password: v.optional(
     v.pipe(text(), v.description("Best as ${VARIABLE} or file:PATH; never printed.")),
   ),
@@ -72,7 +72,7 @@ export interface SubjectLookup {
   readonly withinMs: number;
 }
 
-/** Asking again may help. */
+/** A retry may help. */
 class RegistryUnavailableError extends Error {}
 /** The message cannot be read, and others can. */
 export class UnreadableSchemaError extends Error {}
@@ -110,14 +110,14 @@ export class SchemaRegistry {
         const answer = await this.#ask(place, { schema: given });
         if (answer.status === 404 && !register)
           throw this.#refuse(
-            `has no such schema for the subject ${subject}${said(answer)}. Register it, or let this user do it with register=true; it stands in docs/reference/kafka-message.avsc.`,
+            `has no such schema for the subject ${subject}${messageOf(answer)}. Register it, or let this user do it with register=true; the schema is docs/reference/kafka-message.avsc.`,
           );
         if (answer.status === 409)
           throw this.#refuse(
-            `does not take the schema for the subject ${subject}: it is not compatible with an earlier one${said(answer)}. Name another with subject=, or change the subject's compatibility.`,
+            `does not take the schema for the subject ${subject}: it is not compatible with an earlier one${messageOf(answer)}. Name another with subject=, or change the subject's compatibility.`,
           );
         if (answer.status !== 200)
-          throw this.#refuse(`answers ${answer.status} for ${subject}${said(answer)}`);
+          throw this.#refuse(`returned ${answer.status} for ${subject}${messageOf(answer)}`);
         return this.#parse(idAnswer, answer).id;
       } catch (thrown) {
         if (thrown instanceof GpulseError) throw thrown;
@@ -129,7 +129,7 @@ export class SchemaRegistry {
   }
 
   /**
-   * Waits for a registry that does not answer, until the signal aborts.
+   * Waits for a registry that does not respond, until the signal aborts.
    * @throws UnreadableSchemaError where there is no such schema, or none in Avro
    */
   async schemaOf(id: number, signal: AbortSignal): Promise<string> {
@@ -171,7 +171,7 @@ export class SchemaRegistry {
       throw this.#missing(id);
     }
     if (answer.status !== 200)
-      throw this.#refuse(`answers ${answer.status} for schema ${id}${said(answer)}`);
+      throw this.#refuse(`returned ${answer.status} for schema ${id}${messageOf(answer)}`);
     const { schema: found, schemaType = "AVRO", references } = this.#parse(schemaAnswer, answer);
     const unreadable =
       schemaType !== "AVRO"
@@ -187,7 +187,7 @@ export class SchemaRegistry {
   async #ask(place: string, body: unknown, signal?: AbortSignal): Promise<HttpResponse> {
     const { url, client, timeoutMs } = this.#parts;
     const { headers, agent } = await client.options().catch((thrown: unknown) => {
-      throw this.#refuse(`cannot be asked: ${formatError(thrown)}`);
+      throw this.#refuse(`cannot be queried: ${formatError(thrown)}`);
     });
     const type = "application/vnd.schemaregistry.v1+json";
     const answer = await request(new URL(place, url).href, {
@@ -208,7 +208,7 @@ export class SchemaRegistry {
         `refuses the login (${status}): check registry_username= and registry_password=, or registry_token=, and what that user may do`,
       );
     if (status === 429 || status >= 500)
-      throw new RegistryUnavailableError(`it answers ${status}${said(answer)}`);
+      throw new RegistryUnavailableError(`it returned ${status}${messageOf(answer)}`);
     return answer;
   }
 
@@ -218,7 +218,7 @@ export class SchemaRegistry {
   ): v.InferOutput<Schema> {
     const { success, output } = v.safeParse(expected, bodyOf(answer));
     if (success) return output;
-    throw this.#refuse("does not answer as a schema registry: check the address and its path");
+    throw this.#refuse("does not respond like a schema registry: check the address and its path");
   }
 
   #missing(id: number): UnreadableSchemaError {
@@ -232,7 +232,7 @@ export class SchemaRegistry {
   #unreachable(thrown: unknown): GpulseError {
     return new GpulseError(
       "SCHEMA_REGISTRY",
-      `${this.shown} does not answer: ${formatError(thrown).replace(/\.$/, "")}. Check registry=, registry_ca_file= and that it runs.`,
+      `${this.shown} does not respond: ${formatError(thrown).replace(/\.$/, "")}. Check registry=, registry_ca_file= and that it runs.`,
       { cause: thrown },
     );
   }
@@ -259,7 +259,7 @@ export function openRegistry(
     throw refuseOptions(
       "registry= has a user in it: use registry_username= and registry_password=",
     );
-  // So that what is asked for stands below the path of an address such as …/apis/ccompat/v7.
+  // Requests go below the path of an address such as …/apis/ccompat/v7.
   if (!url.pathname.endsWith("/")) url.pathname += "/";
   const given = { password: options.registry_password, token: options.registry_token };
   const { value } = fillSecrets(given, { env, folder: process.cwd() });
@@ -304,8 +304,8 @@ function bodyOf({ body }: HttpResponse): unknown {
   }
 }
 
-/** The registry's own words, `{"error_code":40403,"message":"Schema not found"}`, on one line. */
-function said(answer: HttpResponse): string {
+/** The registry's error message, `{"error_code":40403,"message":"Schema not found"}`, on one line. */
+function messageOf(answer: HttpResponse): string {
   const { success, output } = v.safeParse(v.object({ message: v.string() }), bodyOf(answer));
   return success ? ` (${output.message.replace(/\s+/g, " ").slice(0, 300)})` : "";
 }

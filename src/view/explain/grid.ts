@@ -112,7 +112,7 @@ export function fillCells(
   widthMs = cellMs,
 ): void {
   let [cell, cellEndMs, sum, count] = [-1, window.fromMs, 0, 0];
-  // Without a closure over the sums: numbers that one holds are allocated anew at each sample.
+  // Without a closure over the sums: numbers that one holds are allocated again at each sample.
   for (let at = 0; at < times.length; at++) {
     if (stale?.[at] === 1) continue;
     const timeMs = times[at] as number;
