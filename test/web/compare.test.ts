@@ -71,7 +71,7 @@ describe.skipIf("missing" in chromium)(
     const chips = (page: Page) =>
       page.locator(".compare-chips li > span[data-tip]").allInnerTexts();
     const fact = (page: Page, label: string) =>
-      page.locator(".facts tr", { hasText: label }).locator("td").allInnerTexts();
+      page.locator(".figures tr", { hasText: label }).locator("td").allInnerTexts();
 
     test("two cards under the same stress stand side by side: curves, figures, differences", async () => {
       const { page, complaints, strangers } = await open(`${both()}&range=5m`);
@@ -235,7 +235,7 @@ describe.skipIf("missing" in chromium)(
     test("nothing overflows and axe finds nothing, at every width in both themes", async () => {
       const { page, complaints, strangers } = await open(
         `${both()},${uuids[0] ?? ""}@-5m&range=5m`,
-        ".compare-table:not(.facts) tbody td",
+        ".compare-table:not(.figures) tbody td",
       );
       expect(await layoutFaults(page)).toEqual([]);
       expect([...complaints, ...strangers]).toEqual([]);
