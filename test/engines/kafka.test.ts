@@ -338,9 +338,14 @@ test("a second reader takes over a share, and all of it when the first is gone w
     async () => second.seen.length > 500 || undefined,
   );
   const half = await first.stop(false);
+  // Only a reader of every partition gets all of these.
+  const afterwards = 20;
+  const later = await sinkTo(url("shared"));
+  for (let at = 2 * count; at < 2 * count + afterwards; at++) await later.write(make(at));
+  await later.close();
   await waitUntil({ what: "the rest", timeoutMs: 40_000 }, async () => {
     const keys = new Set([...half, ...second.seen].map(keyOf));
-    return keys.size === 2 * count * devices.length || undefined;
+    return keys.size === (2 * count + afterwards) * devices.length || undefined;
   });
   const rest = await second.stop();
   const shares = [half, rest].map((one) => new Set(one.map(({ partition }) => partition)).size);
