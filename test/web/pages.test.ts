@@ -10,7 +10,7 @@ import { openPage } from "./browser.ts";
 import { layoutFaults } from "./layouts.ts";
 import { describeInBrowser } from "./suite.ts";
 
-/** The shell is there first; a page has arrived when it has a heading, a chart or a table of its own, or says that there is nothing. */
+/** The shell is there first; a page has arrived when it has a heading, a chart or a table of its own, or reports that there is nothing. */
 const arrived = "main :is(h2, h3, .chart, table, .empty)";
 
 /** What Tab must reach: everything in the page that takes keys, is seen, and is not one of several radio buttons. */

@@ -221,7 +221,7 @@ test("no bytes break a decoder", { timeout: fuzzTimeoutMs }, async () => {
   });
 });
 
-test("in Avro a message says what it says in JSON, whoever it reports on", async () => {
+test("a message has the same content in Avro as in JSON, for every kind of device", async () => {
   for (const given of [reported([first]), reported([first, second]), reported([])]) {
     const avro = new AvroMessageEncoder(70_000).encode(given);
     const json = encode(given);
