@@ -1,4 +1,4 @@
-/** `/api/analytics`: what analyses there are, their answers as JSON or CSV, and long ones as jobs with progress. */
+/** `/api/analytics`: the available analyses, their results as JSON or CSV, and long ones as jobs with progress. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Analysis } from "../../lake/analyses/analysis.ts";
 import { analyses, findAnalysis } from "../../lake/analyses/list.ts";

@@ -10,8 +10,8 @@ export const isUnknownCaller = (
 ): boolean => who === null || (who.by === "nobody" && (!openReads || wasForwarded(headers)));
 
 /**
- * True for a caller without a token or login. Every local account reaches a loopback port, so what would hand out the hub
- * owner's files, environment or an admin credential is refused to such a caller even on loopback.
+ * True for a caller without a token or login. Every local account reaches a loopback port, so routes that expose the hub owner's files,
+ * environment or an admin credential refuse such a caller even on loopback.
  */
 export const isAnonymous = ({ access: caller }: FastifyRequest): boolean =>
   (caller?.by ?? "nobody") === "nobody";
