@@ -1,7 +1,7 @@
 /**
- * Counts failed logins. Wrong passwords count by client address and by user name, so that many addresses guessing one name are throttled
- * like one address guessing many. An address the user has logged in from before is exempt from the limit by name. Wrong tokens count
- * separately: they cannot be guessed, so they never delay a password.
+ * Counts failed logins. Wrong passwords count by client address and by user name, so that many addresses guessing one name are
+ * throttled like one address guessing many. An address the user has logged in from before is exempt from the limit by name.
+ * Wrong tokens count separately: they cannot be guessed, so they never delay a password.
  */
 import { FailedAttempts, networkOf } from "./failures.ts";
 

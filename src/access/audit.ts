@@ -1,13 +1,13 @@
 /**
- * The audit log: one line of JSON per change in `access/audit.jsonl` of the data folder, appended by the hub and by the commands that
- * change its access files, never rewritten. Contains no secret. A disk error does not block the change itself.
+ * The audit log: one line of JSON per change in `access/audit.jsonl` of the data folder, appended by the hub and by commands
+ * that change its state, never rewritten. Contains no secret. A disk error does not block the change itself.
  *
  *   {"time":"2026-11-15T17:00:00.000Z","who":"owner","by":"token","address":"10.0.0.7","what":"DELETE /api/tokens/:id",
  *    "target":"a1b2c3","outcome":"done","status":200}
  *
- * At `maxFileBytes` the file is rotated to `audit.1.jsonl`, that one to `audit.2.jsonl`, and so on; the oldest is deleted. Entries caused
- * by callers without administrator rights go to `audit-unprivileged.jsonl` and its own rotated files, so that a flood of them evicts no
- * administrator's entry.
+ * At `maxFileBytes` the file is rotated to `audit.1.jsonl`, that one to `audit.2.jsonl`, and so on; the oldest is deleted.
+ * Entries caused by callers without administrator rights go to `audit-unprivileged.jsonl` and its own rotated files, so that a
+ * flood of them evicts no administrator's entry.
  */
 import {
   closeSync,

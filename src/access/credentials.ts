@@ -1,6 +1,6 @@
 /**
- * Reads the credentials of a request. The query string is never read, because proxies and browsers log it, except for Influx 1 clients,
- * which support nothing else (`u` and `p` on /write and /query).
+ * Reads the credentials of a request. The query string is never read, because proxies and browsers log it, except for Influx 1
+ * clients, which support nothing else (`u` and `p` on /write and /query).
  *
  *   Authorization: Bearer SECRET          Prometheus, Grafana, OpenTelemetry, curl
  *   Authorization: Basic base64(u:SECRET) for clients that only support passwords; any user name

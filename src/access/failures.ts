@@ -1,6 +1,6 @@
 /**
- * Counts failed attempts by address, so that a flood of them costs neither log lines nor slow password checks. A valid token is never
- * delayed by wrong tokens from the same address: tokens cannot be guessed.
+ * Counts failed attempts by address, so that a flood of them costs neither log lines nor slow password checks. A valid token is
+ * never delayed by wrong tokens from the same address: tokens cannot be guessed.
  */
 const windowMs = 60_000;
 export const freeAttempts = 20;

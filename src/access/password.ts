@@ -1,6 +1,6 @@
 /**
- * Password hashes: scrypt, which costs memory as well as time, so that a stolen file is slow to crack on any hardware. The parameters are
- * stored with the hash, so that they can be raised later. A password itself is in no file, log or response.
+ * Password hashes: scrypt, which costs memory as well as time, so that a stolen file is slow to crack on any hardware. The
+ * parameters are stored with the hash, so that they can be raised later. A password itself is in no file, log or response.
  *
  *   scrypt$ln=17,r=8,p=1$SALT$HASH     16 and 32 bytes in base64url; N is 2^ln
  */

@@ -1,6 +1,6 @@
 /**
- * `gpulse token recover`: replaces damaged access files with usable ones without restoring any access. Readable entries are retained but
- * ended: a lost record may have been a revocation, a removal, a new password or a lower role.
+ * `gpulse token recover`: replaces damaged access files with usable ones without restoring any access. Readable entries are
+ * retained but ended: a lost record may have been a revocation, a removal, a new password or a lower role.
  */
 import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import path from "node:path";

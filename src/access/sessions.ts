@@ -1,7 +1,8 @@
 /**
- * Login sessions of the page: a random cookie value, stored as SHA-256 in `access/sessions.state`, so that a hub restart logs nobody out
- * and the file grants no access. On disk errors sessions continue in memory. Other processes request the end of a session in
- * `access/session-ends.state`; only the hub changes the first file, and applies these requests at its next `refresh`.
+ * Login sessions of the page: random cookie values, stored as SHA-256 in `access/sessions.state`, so that users stay logged in
+ * across restarts of the hub and the file grants no access. On disk errors sessions continue in memory. Other processes request
+ * the end of a session in `access/session-ends.state`; only the hub changes the first file, and applies these requests at its
+ * next `refresh`.
  */
 import path from "node:path";
 import * as v from "valibot";

@@ -1,6 +1,7 @@
 /**
- * Share links, which show a view to anyone who has the link until it expires; stored in `access/shares.state` of the data folder. The
- * secret of a link is shown once, stored as SHA-256, and is only in the URL fragment, which browsers send to no server.
+ * Share links, which show a view to anyone who has the link until it expires; stored in `access/shares.state` of the data
+ * folder. The secret of a link is shown once, stored as SHA-256, and is only in the URL fragment, which browsers send to no
+ * server.
  */
 import path from "node:path";
 import * as v from "valibot";

@@ -3,8 +3,8 @@
  *
  *   gpulse_SCOPE_SECRET, SECRET being 32 random bytes in base64url (43 characters)
  *
- * Stored is the SHA-256 of the whole text. A slow hash would protect a guessable secret; 256 random bits cannot be guessed at any speed,
- * and a hub checks the token of every pushed frame.
+ * Stored is the SHA-256 of the whole text. A slow hash would protect a guessable secret; 256 random bits cannot be guessed at
+ * any speed, and a hub checks the token of every pushed frame.
  */
 import { createHash } from "node:crypto";
 import { Secret } from "../net/http/secret.ts";

@@ -1,6 +1,6 @@
 /**
- * The tokens of a hub: stored in `access/tokens.state` of its data folder, written by `gpulse token` and read by the running hub, which
- * loads changes at its next `refresh`. A revoked token stays listed, so that its name in an old log can be resolved.
+ * The tokens of a hub: stored in `access/tokens.state` of its data folder, written by `gpulse token` and read by the running
+ * hub, which loads changes at its next `refresh`. A revoked token stays listed, so that its name in an old log can be resolved.
  */
 import { timingSafeEqual } from "node:crypto";
 import path from "node:path";

@@ -1,4 +1,4 @@
-/** Tests of password hashes, users, and failed logins. The hash cost is low here; the default cost is tested separately. */
+/** Tests of password hashes, users, and failed logins. The hash cost is low here. */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

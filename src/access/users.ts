@@ -1,7 +1,7 @@
 /**
- * The users of a hub: stored in `access/users.state` of its data folder, written by `gpulse user` and the hub, each of which loads the
- * other's changes at its next `refresh`. Contains password hashes only. A removed user stays as a name without a password, so that a hub
- * with authentication does not become open to everyone.
+ * The users of a hub: stored in `access/users.state` of its data folder, written by `gpulse user` and the hub, each of which
+ * loads the other's changes at its next `refresh`. Contains password hashes only. A removed user stays as a name without a
+ * password, so that a hub with authentication does not become open to everyone.
  */
 import { createHmac } from "node:crypto";
 import path from "node:path";

@@ -1,6 +1,7 @@
 /**
- * Routes handled before Fastify, for frequent, uniform requests. A direct route only sends 200 for an accepted request. Everything else
- * goes on to the Fastify route of the same path, which refuses, logs and counts it: the same guard, credentials and limits apply on both.
+ * Routes handled before Fastify, for frequent, uniform requests. A direct route only sends 200 for an accepted request.
+ * Everything else goes on to the Fastify route of the same path, which refuses, logs and counts it: the same guard, credentials
+ * and limits apply on both.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";

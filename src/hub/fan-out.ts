@@ -1,6 +1,6 @@
 /**
- * Fans out writes: to storage first, then everything that storage accepted to the sinks. A sink adds the data to its spool in the same turn
- * of the event loop in which the sender is acknowledged, so a kill loses nothing.
+ * Fans out writes: to storage first, then everything that storage accepted to the sinks. A sink adds the data to its spool in
+ * the same turn of the event loop in which the sender is acknowledged, so a kill loses nothing.
  */
 import type { SampleBatch } from "../formats/samples/batch.ts";
 import { FrameSamples, LayoutMetadata } from "../formats/samples/from-frame.ts";

@@ -17,7 +17,7 @@ import type { PageName } from "./page-names.ts";
 /** A larger payload would arrive in the HTML later than over the live stream: about 300 GPUs with their history. */
 const maxFleetBytes = 2 * 1024 * 1024;
 const maxGpuBytes = 512 * 1024;
-/** Time limit, after which the HTML is sent without the charts' data. */
+/** Longest wait in the query queue: the page opens without the charts' data rather than late. */
 const patienceMs = 100;
 const timeoutMs = 400;
 const defaultRangeMs = 3_600_000;

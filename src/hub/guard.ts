@@ -110,8 +110,8 @@ export function isForeign(headers: IncomingHttpHeaders, publicUrl?: string): boo
 }
 
 /**
- * True if the request comes from the hub's own page: its origin matches the Host header, or, behind a proxy that changes the host, the
- * configured public URL. Forwarded headers are ignored: any client can forge them.
+ * True if the request comes from the hub's own page: its origin matches the Host header, or, behind a proxy that changes the
+ * host, the configured public URL. Forwarded headers are ignored: any client can forge them.
  */
 export function isOwnOrigin({ origin, host }: IncomingHttpHeaders, publicUrl?: string): boolean {
   if (origin === undefined || !URL.canParse(origin)) return false;

@@ -94,7 +94,8 @@ export async function buildHub(
     schemaController: {
       compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas },
     },
-    // The client's address for rate limits and the audit log: the last X-Forwarded-For entry, if the peer has a private address.
+    // The client's address for rate limits and the audit log: the last X-Forwarded-For entry, if the peer has a private
+    // address.
     ...(behindProxy && {
       trustProxy: (address: string, hop: number) => hop === 0 && isNearby(address),
     }),

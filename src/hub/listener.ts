@@ -1,6 +1,6 @@
 /**
- * The hub's HTTP server, opened before the rest of the hub is loaded. Until the application takes over, it answers health checks itself and
- * queues all other requests, so that none is refused during the start.
+ * The hub's HTTP server, opened before the rest of the hub is loaded. Until the application takes over, it answers health
+ * checks itself and queues all other requests, so that none is refused during the start.
  */
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -70,7 +70,8 @@ const defaultStoreBytes = 256 * 2 ** 20;
 /** Queries check for a garbage collection after releasing this fraction of their budget. */
 const collectShare = 0.25;
 /**
- * Resident memory, as a fraction of the limit, above which a full collection is worthwhile: it takes 10 ms, and more with large results.
+ * Resident memory, as a fraction of the limit, above which a full collection is worthwhile: it takes 10 ms, and more with large
+ * results.
  */
 const worthCollectingShare = 0.6;
 /** How often resident memory is compared with the limit, and the minimum interval between collections. */
@@ -159,8 +160,8 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
 }
 
 /**
- * Collects the garbage of ingestion when resident memory is close to the limit: V8 sees its heap, but not the limit. After a collection
- * that freed little, it waits until memory has grown again: fast ingestion fills the rest of the limit in seconds.
+ * Collects the garbage of ingestion when resident memory is close to the limit: V8 sees its heap, but not the limit. After a
+ * collection that freed little, it waits until memory has grown again: fast ingestion fills the rest of the limit in seconds.
  */
 function watchMemory({ limit }: MemoryBudgets): () => void {
   let nextMs = 0;

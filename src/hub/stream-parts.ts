@@ -1,6 +1,6 @@
 /**
- * Streams a text that is generated in parts: a single part is sent at once, several are sent one by one, yielding to other requests in
- * between.
+ * Streams a text that is generated in parts: a single part is sent at once, several are sent one by one, yielding to other
+ * requests in between.
  */
 import { Readable } from "node:stream";
 import { setImmediate as afterOthers } from "node:timers/promises";

@@ -1,7 +1,7 @@
 /**
- * Compiles the query path before the first user needs it. V8 optimizes a function after many runs, so the first queries of a new hub would
- * take several times as long as later ones. While the hub is idle, parser, evaluator and encoder run over a small store in memory: no
- * sample, counter or limit of the hub is affected.
+ * Compiles the query path before the first user needs it. V8 optimizes a function after many runs, so the first queries of a
+ * new hub would take several times as long as later ones. While the hub is idle, parser, evaluator and encoder run over a small
+ * store in memory: no sample, counter or limit of the hub is affected.
  */
 import querystring from "node:querystring";
 import { setTimeout as sleep } from "node:timers/promises";

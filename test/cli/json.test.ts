@@ -1,4 +1,5 @@
-// Tests that `--json` prints one document on standard output and nothing else, for every command that writes files or moves data.
+// Tests that `--json` prints one document on standard output and nothing else, for every command that writes files or moves
+// data.
 
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";

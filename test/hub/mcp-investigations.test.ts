@@ -1,5 +1,5 @@
-// Three investigations as an AI agent would do them, with tool calls only, over two simulated hours in which a fan and a memory failed and
-// two GPUs were idle: each finds the cause within eight calls and 20,000 tokens of responses.
+// Three investigations as an AI agent would do them, with tool calls only, over two simulated hours in which a fan and a memory
+// failed and two GPUs were idle: each finds the cause within eight calls and 20,000 tokens of responses.
 
 import type { Client } from "@modelcontextprotocol/client";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -130,8 +130,8 @@ export function tableOf(text: string): string[][] {
 }
 
 /**
- * An upper bound of a model's token count: up to four letters or three digits are one token, and so is every other character and every run
- * of blanks. Words usually take fewer.
+ * An upper bound of a model's token count: up to four letters or three digits are one token, and so is every other character
+ * and every run of blanks. Words usually take fewer.
  */
 export const countTokens = (text: string): number =>
   text.match(/\p{L}{1,4}|\p{N}{1,3}|\s+|[^\p{L}\p{N}\s]/gu)?.length ?? 0;

@@ -1,6 +1,6 @@
 /**
- * Writes a masked capture of this machine: its GPU files, the output of vendor tools and the values gpulse reads. It can become a test
- * fixture.
+ * Writes a masked capture of this machine: its GPU files, the output of vendor tools and the values gpulse reads. It can become
+ * a test fixture.
  */
 import { writeFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";

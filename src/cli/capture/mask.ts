@@ -1,6 +1,6 @@
 /**
- * Masks identifiers of machines and persons in a capture: serial numbers, UUIDs, host and user names, addresses. The same secret gets the
- * same placeholder everywhere, so that references stay consistent.
+ * Masks identifiers of machines and persons in a capture: serial numbers, UUIDs, host and user names, addresses. The same
+ * secret gets the same placeholder everywhere, so that references stay consistent.
  */
 
 /** Files whose whole content is an identifier. */

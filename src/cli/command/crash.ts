@@ -1,6 +1,6 @@
 /**
- * Handles uncaught errors in every executable by printing only the stack. Node would print all properties of the error, which may include a
- * request with its credentials.
+ * Handles uncaught errors in every executable by printing only the stack. Node would print all properties of the error, which
+ * may include a request with its credentials.
  */
 
 /** A command that has to restore the terminal first, such as top, adds its own listener and exits by itself. */

@@ -1,6 +1,6 @@
 /**
- * The settings with a single value each, by section of gpulse.yaml. Settings of alerting, the lake and pushing are declared beside their
- * code.
+ * The settings with a single value each, by section of gpulse.yaml. Settings of alerting, the lake and pushing are declared
+ * beside their code.
  */
 import * as v from "valibot";
 import { logLevels } from "../../base/log.ts";

@@ -1,6 +1,6 @@
 /**
- * `gpulse doctor URL`: what a metrics page or a Prometheus provides: which GPU exporter, how many GPUs, which features work, and the
- * exporter settings for missing ones.
+ * `gpulse doctor URL`: what a metrics page or a Prometheus provides: which GPU exporter, how many GPUs, which features work,
+ * and the exporter settings for missing ones.
  */
 import { formatError, GpulseError } from "../../base/error.ts";
 import { ExporterFrames } from "../../formats/exporters/frames.ts";

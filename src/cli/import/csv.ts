@@ -1,6 +1,6 @@
 /**
- * Imports the CSV that `gpulse query --csv` prints: one column per label, then `time` and `value`, one row per sample. Read as a stream;
- * quoted cells may contain line breaks.
+ * Imports the CSV that `gpulse query --csv` prints: one column per label, then `time` and `value`, one row per sample. Read as
+ * a stream; quoted cells may contain line breaks.
  */
 import { statSync } from "node:fs";
 import { GpulseError } from "../../base/error.ts";

@@ -1,6 +1,6 @@
 /**
- * Imports metrics as text with timestamps, in Prometheus's format or OpenMetrics: parsed in blocks of lines, so that a dump of any size
- * fits into memory. An invalid line is skipped; the others of its block are imported.
+ * Imports metrics as text with timestamps, in Prometheus's format or OpenMetrics: parsed in blocks of lines, so that a dump of
+ * any size fits into memory. An invalid line is skipped; the others of its block are imported.
  */
 import { openSync, readSync, closeSync, statSync } from "node:fs";
 import { ExpositionError, type TextFormat } from "../../formats/exposition/visit.ts";
@@ -35,8 +35,8 @@ export function openExpositionImport(options: ExpositionImport): ImportSource {
 }
 
 /**
- * OpenMetrics ends with an EOF marker; its times are in seconds, Prometheus's in milliseconds. A truncated file has no marker and is
- * recognized by its name.
+ * OpenMetrics ends with an EOF marker; its times are in seconds, Prometheus's in milliseconds. A truncated file has no marker
+ * and is recognized by its name.
  */
 export function formatOfFile(file: string): TextFormat {
   if (/\.(om|openmetrics)$/i.test(file)) return "openmetrics";

@@ -1,6 +1,6 @@
 /**
- * Reads a file's lines as bytes, with their number and end offset. Holds one line at a time, however large the file is; a line that is too
- * long is marked.
+ * Reads a file's lines as bytes, with their number and end offset. Holds one line at a time, however large the file is; a line
+ * that is too long is marked.
  */
 import { createReadStream } from "node:fs";
 

@@ -1,6 +1,6 @@
 /**
- * Forwards rows to a hub by remote write, one batch after the other. If the hub is unavailable the upload fails, and S3 sends the event
- * again.
+ * Forwards rows to a hub by remote write, one batch after the other. If the hub is unavailable the upload fails, and S3 sends
+ * the event again.
  */
 import { GpulseError } from "../../base/error.ts";
 import { encodeWriteRequest } from "../../formats/remote-write/encode.ts";

@@ -23,7 +23,8 @@ const graceMs = 2_000;
 const longestMs = 15 * 60_000;
 
 /**
- * Rejects if any object failed, after trying all of them: Lambda then sends the event again, and completed objects are not processed twice.
+ * Rejects if any object failed, after trying all of them: Lambda then sends the event again, and completed objects are not
+ * processed twice.
  */
 export async function handler(event: unknown, call: CallContext = {}): Promise<LambdaResult> {
   const log = createLog({

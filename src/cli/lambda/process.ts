@@ -1,7 +1,7 @@
 /**
- * Processes one uploaded GPU-Z log: reads it in pieces, adds tags, and writes the lake's tables and a summary. Output names are derived
- * from the object's key and beginning, and existing rows are not written again: a repeated event changes nothing, and a grown log that is
- * uploaded again adds its new rows.
+ * Processes one uploaded GPU-Z log: reads it in pieces, adds tags, and writes the lake's tables and a summary. Output names are
+ * derived from the object's key and beginning, and existing rows are not written again: a repeated event changes nothing, and a
+ * grown log that is uploaded again adds its new rows.
  */
 import type { Env } from "../../config/secrets.ts";
 import { createHash } from "node:crypto";

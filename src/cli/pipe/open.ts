@@ -39,7 +39,8 @@ export interface OpenPipe {
 
 export async function openPipe(work: PipeWork, io: CommandIo, log: Log): Promise<OpenPipe> {
   const { settings, tuning } = work;
-  // A message stays in memory until it is acknowledged: with a young generation of 1 MiB, a fifth of the time went into garbage collection.
+  // A message stays in memory until it is acknowledged: with a young generation of 1 MiB, a fifth of the time went into garbage
+  // collection.
   growYoungGeneration();
   // Before anything is opened: an invalid rule must not leave a locked spool behind.
   const { transforms, companions } = createProcessing(work.rules);

@@ -1,5 +1,6 @@
 /**
- * Runs an open pipe until its data ends, the time is over, or it is stopped. Shared by `pipe`, `replay` and the stages of a pipeline file.
+ * Runs an open pipe until its data ends, the time is over, or it is stopped. Shared by `pipe`, `replay` and the stages of a
+ * pipeline file.
  */
 import { GpulseError } from "../../base/error.ts";
 import type { Pipe } from "../../pipeline/stream/pipe.ts";

@@ -32,8 +32,8 @@ const endBytes = 65_536;
 const timePattern = /(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)/g;
 
 /**
- * Duration between the first and the last timestamp of a text file. Times may be local: only the difference matters. Returns undefined for
- * a file without timestamps, such as Parquet.
+ * Duration between the first and the last timestamp of a text file. Times may be local: only the difference matters. Returns
+ * undefined for a file without timestamps, such as Parquet.
  */
 export function recordingLengthMs(file: string): number | undefined {
   let handle: number;

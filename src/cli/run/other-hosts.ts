@@ -148,8 +148,8 @@ async function whoIsOn(
 }
 
 /**
- * A GPU without `gpu_info` is identified by its uuid alone. Returns its uuid in the run: with its host if another host reports the same
- * uuid.
+ * A GPU without `gpu_info` is identified by its uuid alone. Returns its uuid in the run: with its host if another host reports
+ * the same uuid.
  */
 function addDevice(
   devices: (Device & { readonly host: string })[],

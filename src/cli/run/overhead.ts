@@ -1,6 +1,6 @@
 /**
- * Measures what recording costs a program: a fixed CPU load, alternately with and without the recorder. Differences within the noise are
- * reported as such.
+ * Measures what recording costs a program: a fixed CPU load, alternately with and without the recorder. Differences within the
+ * noise are reported as such.
  */
 import { spawn } from "node:child_process";
 import type { RunOverhead } from "../../runs/run.ts";

@@ -1,6 +1,6 @@
 /**
- * Runs `gpulse run`: snapshot, idle baseline, the command while recording the GPUs, idle baseline, snapshot, one file. The exit code is the
- * command's; a problem with the recording is logged to standard error and never changes it.
+ * Runs `gpulse run`: snapshot, idle baseline, the command while recording the GPUs, idle baseline, snapshot, one file. The exit
+ * code is the command's; a problem with the recording is logged to standard error and never changes it.
  */
 import { randomBytes } from "node:crypto";
 import path from "node:path";

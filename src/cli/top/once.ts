@@ -43,7 +43,7 @@ export async function runOnce(
   return 1;
 }
 
-/** True if every GPU has its fast readings, and its limits if it reports any; process names arrive a moment later. */
+/** True if every GPU has its fast and slow readings and, if it reports one, its memory size; process names arrive a moment later. */
 function isWhole({ gpus, tasks, areTasksPending, origin }: Picture): boolean {
   return (
     gpus.length > 0 &&

@@ -36,7 +36,8 @@ const STOP_MS = 2_000;
 
 export async function runTop(flags: TopFlags, io: CommandIo): Promise<number> {
   compileLate();
-  // Rendering a fleet creates many short-lived objects: with a small young generation, collections took a fifth more processor time.
+  // Rendering a fleet creates many short-lived objects: with a small young generation, collections took a fifth more processor
+  // time.
   if (flags.url !== undefined) growYoungGeneration();
   const theme = findTheme(flags.theme ?? "okabe");
   if (theme === undefined)

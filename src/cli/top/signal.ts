@@ -1,6 +1,6 @@
 /**
- * Ends a process of this machine after the user confirmed it. Pids are reused, so it must still be the same process; SIGKILL needs a
- * confirmation of its own.
+ * Ends a process of this machine after the user confirmed it. Pids are reused, so it must still be the same process; SIGKILL
+ * needs a confirmation of its own.
  */
 import { readFileSync } from "node:fs";
 import { systemCode } from "../../base/error.ts";

@@ -1,6 +1,6 @@
 /**
- * Reads a password from the user or a script: typed twice on a terminal without echo, from a file, or from standard input. Never from the
- * command line, which every user of the machine can list.
+ * Reads a password from the user or a script: typed twice on a terminal without echo, from a file, or from standard input.
+ * Never from the command line, which every user of the machine can list.
  */
 import { readFileSync } from "node:fs";
 import { GpulseError, systemCode } from "../../base/error.ts";

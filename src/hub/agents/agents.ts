@@ -1,6 +1,6 @@
 /**
- * The agents that push to this hub: handles their requests in order, acknowledges only stored frames, persists agents across restarts, and
- * reports those that stop. No agent is removed before its retention ends.
+ * The agents that push to this hub: handles their requests in order, acknowledges only stored frames, persists agents across
+ * restarts, and reports those that stop. No agent is removed before its retention ends.
  */
 import { formatDuration } from "../../config/duration.ts";
 import {
@@ -433,8 +433,8 @@ const refused = (error: string): AgentPushResult => ({
 });
 
 /**
- * Agents without the clock capability can only be asked to retry (425), and must not retry for ever: only while their own clock is ahead
- * too.
+ * Agents without the clock capability can only be asked to retry (425). To end the retries, this applies only while their own
+ * clock is ahead too.
  */
 const canHold = (hello: Hello, wire: PushFrame, clock: HubClock): boolean =>
   hello.capabilities.includes(clockCapability) ||

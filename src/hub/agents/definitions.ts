@@ -1,6 +1,6 @@
 /**
- * Caches the definitions that agents send once and frames refer to by hash: layouts, devices, metrics. Bounded; the least recently used is
- * evicted and requested again.
+ * Caches the definitions that agents send once and frames refer to by hash: layouts, devices, metrics. Bounded; the least
+ * recently used is evicted and requested again.
  */
 import type { LayoutDefinition } from "../../formats/frames/layout.ts";
 import type { MissingDefinitions } from "../../formats/frames/push-response.ts";
@@ -124,7 +124,7 @@ export class AgentDefinitions implements DefinitionStore {
     );
   }
 
-  /** Called after a request, so that the bound of `Definitions` covers all of them. */
+  /** Drops the references to the last definitions after a request, so that evicted ones can be freed. */
   releaseLast(): void {
     this.#lastLayout = undefined;
     this.#lastDevices = undefined;

@@ -56,8 +56,8 @@ export async function ingestFrame(
 }
 
 /**
- * Ends every series of the agent, 1 ms after its own last value, so that frames still in the agent's spool arrive after the end and are not
- * rejected as out of order.
+ * Ends every series of the agent, 1 ms after its own last value, so that frames still in the agent's spool arrive after the end
+ * and are not rejected as out of order.
  */
 export async function endFlows(agent: Agent, { writer, show }: FlowOptions): Promise<void> {
   for (const [place, { source, delivery }] of agent.flows) {

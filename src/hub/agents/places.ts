@@ -1,7 +1,8 @@
 /**
- * Slots in the registry of agents, by stage. An agent that has sent no sample yet is unproven: there are few such slots, a new agent takes
- * the oldest slot of the client with the most, and they expire within minutes. An agent that reports gets a provisional slot within its
- * client's fair share. After reporting for a while it is established and keeps its slot for the retention.
+ * Slots in the registry of agents, by stage. An agent that has sent no sample yet is unproven: there are few such slots, a new
+ * agent takes the oldest slot of the client with the most, and they expire within minutes. An agent that reports gets a
+ * provisional slot within its client's fair share. After reporting for a while it is established and keeps its slot for the
+ * retention.
  */
 import type { ClientKey } from "../../base/fair/client-key.ts";
 import { FairShare } from "../../base/fair/fair-share.ts";

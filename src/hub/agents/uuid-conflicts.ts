@@ -1,6 +1,6 @@
 /**
- * Detects GPU uuids that several senders report at the same time: agents of earlier versions, cloned machines, simulated GPUs with one
- * seed. Reports each once; GPUs of different hosts are still shown and counted separately.
+ * Detects GPU uuids that several senders report at the same time: agents of earlier versions, cloned machines, simulated GPUs
+ * with one seed. Reports each once; GPUs of different hosts are still shown and counted separately.
  */
 import { formatError } from "../../base/error.ts";
 import type { EventSink } from "../events/event.ts";

@@ -1,6 +1,6 @@
 /**
- * Alerting in the hub: evaluates rules over its history and sends firing alerts to the hub's router or to external Alertmanagers. A reload
- * keeps the state of every alert; an invalid file changes nothing and is reported.
+ * Alerting in the hub: evaluates rules over its history and sends firing alerts to the hub's router or to external
+ * Alertmanagers. A reload keeps the state of every alert; an invalid file changes nothing and is reported.
  */
 import { pause } from "../../base/retry.ts";
 import type { PostableAlert } from "../../alerting/alert.ts";
@@ -73,8 +73,8 @@ export class AlertingEngine {
   }
 
   /**
-   * With a plan, evaluation starts at once. Without one it starts shortly after the hub: without user files nothing can be invalid, and
-   * reading the default rules takes 0.2 s.
+   * With a plan, evaluation starts at once. Without one it starts shortly after the hub: without user files nothing can be
+   * invalid, and reading the default rules takes 0.2 s.
    */
   static async open(
     options: AlertingOptions,

@@ -1,6 +1,6 @@
 /**
- * `GET /api/rules/backtest`: when a rule would have fired over the hub's own history. Takes the name of a loaded rule, or an expression
- * with `for`. Bounded in steps; one runs at a time, and it is cancelled when the client disconnects.
+ * `GET /api/rules/backtest`: when a rule would have fired over the hub's own history. Takes the name of a loaded rule, or an
+ * expression with `for`. Bounded in steps; one runs at a time, and it is cancelled when the client disconnects.
  */
 import type { FastifyInstance } from "fastify";
 import {

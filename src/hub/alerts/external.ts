@@ -1,6 +1,6 @@
 /**
- * External Alertmanagers, used instead of the hub's own routing. Each gets all alerts through its own queue, so that one that is down
- * delays no other.
+ * External Alertmanagers, used instead of the hub's own routing. Each gets all alerts through its own queue, so that one that
+ * is down delays no other.
  */
 import type { PostableAlert } from "../../alerting/alert.ts";
 import type { Log } from "../../base/log.ts";

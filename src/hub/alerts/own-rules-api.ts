@@ -1,6 +1,6 @@
 /**
- * `/api/rules/own`: alert rules created on the page, added, replaced and deleted by administrators; exported as YAML for any Prometheus.
- * `/api/rules/receivers`: the receivers of an alert with the given labels.
+ * `/api/rules/own`: alert rules created on the page, added, replaced and deleted by administrators; exported as YAML for any
+ * Prometheus. `/api/rules/receivers`: the receivers of an alert with the given labels.
  */
 import type { FastifyInstance } from "fastify";
 import * as v from "valibot";

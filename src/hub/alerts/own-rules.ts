@@ -1,6 +1,6 @@
 /**
- * The alert rules created on the page: one Prometheus rule file in the data folder, with earlier versions beside it. A change is validated
- * before it is written, and rolled back if the hub cannot load it.
+ * The alert rules created on the page: one Prometheus rule file in the data folder, with earlier versions beside it. A change
+ * is validated before it is written, and rolled back if the hub cannot load it.
  */
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";

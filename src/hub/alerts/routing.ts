@@ -1,6 +1,6 @@
 /**
- * Routing in this hub: an alertmanager.yml, its receivers and the router, with their state in the data folder. An invalid file at a reload
- * changes nothing and is reported.
+ * Routing in this hub: an alertmanager.yml, its receivers and the router, with their state in the data folder. An invalid file
+ * at a reload changes nothing and is reported.
  */
 import { readFile } from "node:fs/promises";
 import { randomUUID } from "node:crypto";

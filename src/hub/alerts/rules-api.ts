@@ -1,4 +1,4 @@
-/** `rules`, `alerts` and `alertmanagers` of the Prometheus API, in its shapes. */
+/** `rules`, `alerts` and `alertmanagers` of the Prometheus API, in its response format. */
 import { createHash } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import type { RuleGroupRunner, RuleRun } from "../../alerting/rules/group.ts";

@@ -1,6 +1,6 @@
 /**
- * Queue of analyses: runs one at a time, computes identical requests once, and caches results until the lake has new data. DuckDB's own
- * threads do the work; an analysis that exceeds the timeout is aborted.
+ * Queue of analyses: runs one at a time, computes identical requests once, and caches results until the lake has new data.
+ * DuckDB's own threads do the work; an analysis that exceeds the timeout is aborted.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

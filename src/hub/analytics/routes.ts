@@ -126,7 +126,7 @@ const statuses: Readonly<Record<string, number>> = {
 };
 
 function sendProblem(reply: FastifyReply, problem: GpulseError): FastifyReply {
-  // A range without stored data has no rows; the note says why.
+  // A range without stored data has no rows; the note explains why.
   if (problem.code === "LAKE_EMPTY")
     return noStore(reply).send({ rows: [], note: problem.message });
   return noStore(reply.code(statuses[problem.code] ?? 500)).send({

@@ -1,7 +1,7 @@
 /**
- * Anomaly detection of a running hub: consumes every frame of the live view, local and from agents, and writes its results into the history
- * and onto the timeline. After a start it first replays the last hours of the history, so that its baselines are valid at once. Failures
- * here never affect the frames.
+ * Anomaly detection of a running hub: consumes every frame of the live view, local and from agents, and writes its results into
+ * the history and onto the timeline. After a start it first replays the last hours of the history, so that its baselines are
+ * valid at once. Failures here never affect the frames.
  */
 import {
   type Anomaly,

@@ -1,6 +1,6 @@
 /**
- * `/federate`: the newest sample of every selected series, as a page for another Prometheus to scrape. A series that ended or has no sample
- * within the look-back is left out. Native histograms are on protobuf pages only, as in Prometheus.
+ * `/federate`: the newest sample of every selected series, as a page for another Prometheus to scrape. A series that ended or
+ * has no sample within the look-back is left out. Native histograms are on protobuf pages only, as in Prometheus.
  */
 import type { FastifyInstance } from "fastify";
 import {

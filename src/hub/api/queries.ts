@@ -17,7 +17,10 @@ import { success } from "./result.ts";
 
 const both = ["GET", "POST"];
 const maxPoints = 11_000;
-/** Longest wait in the query queue. Dashboards repeat their queries anyway; a client that waits longer has usually disconnected. */
+/**
+ * Longest wait in the query queue. Dashboards repeat their queries anyway; a client that waits longer has usually disconnected,
+ * and delays those behind it.
+ */
 const patienceMs = 30_000;
 
 export type QueryContext = Pick<ApiContext, "queryMemory" | "log" | "nowMs"> & {

@@ -1,6 +1,6 @@
 /**
- * Logs refused requests, whichever guard refused them: client address, route and status. A few lines per kind and minute, so that a flood
- * neither fills the disk nor hides the rest. Never logs what was sent.
+ * Logs refused requests, whichever guard refused them: client address, route and status. A few lines per kind and minute, so
+ * that a flood neither fills the disk nor hides the rest. Never logs what was sent.
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { networkOf } from "../../access/failures.ts";

@@ -1,6 +1,6 @@
 /**
- * Records in the audit log who changed what, after the response, and serves the log to administrators at `/api/audit`. Entries name the
- * changed object, never its values.
+ * Records in the audit log who changed what, after the response, and serves the log to administrators at `/api/audit`. Entries
+ * name the changed object, never its values.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { AuditLog, AuditNote } from "../../access/audit.ts";
@@ -116,7 +116,7 @@ const nameOf = (request: Partial<Pick<FastifyRequest, "access">>): string =>
     ? request.access.name
     : "nobody";
 
-/** The target of the change: the names in the path, or the one in the body. */
+/** The target of the change: the names in the path, the one in the body, or the selectors in the query. */
 function targetOf({ params, body, query }: FastifyRequest): string | undefined {
   const names = Object.values(recordOf(params)).filter((value) => typeof value === "string");
   if (names.length > 0) return names.join(" ");
@@ -130,7 +130,7 @@ function targetOf({ params, body, query }: FastifyRequest): string | undefined {
 const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null ? { ...value } : {};
 
-/** True for a caller without credentials who may be anywhere on the network. */
+/** True for a caller without credentials that may be anyone on the network. */
 function isStranger(
   { access: who, headers }: FastifyRequest,
   access: AuditRoutesOptions["access"],

@@ -42,7 +42,8 @@ declare module "fastify" {
 const refreshEveryMs = 1_000;
 
 /**
- * Returns the caller of a request that needs no further check, and records it as the hook does; undefined leaves the request to the hook.
+ * Returns the caller of a request that needs no further check, and records it as the hook does; undefined leaves the request to
+ * the hook.
  */
 export type QuickAuth = (
   needs: Scope,

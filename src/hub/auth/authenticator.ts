@@ -23,7 +23,7 @@ export interface HubAccess extends AccessState {
   readonly openWithoutTokens: boolean;
   /** True if the browser reaches the hub by HTTPS: its cookies are then restricted to HTTPS. */
   readonly secure: boolean;
-  /** A reverse proxy forwards the requests, so a loopback peer address says nothing about the client. */
+  /** A reverse proxy forwards the requests, so a loopback peer address does not identify the client. */
   readonly behindProxy?: boolean;
   readonly random: (bytes: number) => Buffer;
   readonly refused: RefusalCounts;
@@ -81,8 +81,8 @@ export class Authenticator {
   }
 
   /**
-   * Returns the caller if no credentials are needed or a live token allows the request; undefined leaves the decision to `judge`. Counts
-   * nothing and waits for nothing.
+   * Returns the caller if no credentials are needed or a live token allows the request; undefined leaves the decision to
+   * `judge`. Counts nothing and waits for nothing.
    */
   quickCaller(
     { needs, pattern, headers }: Pick<AuthRequest, "needs" | "pattern" | "headers">,

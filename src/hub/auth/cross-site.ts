@@ -1,12 +1,13 @@
 /**
- * Checks that a request with the session cookie comes from the hub's own page: a browser sends the cookie whichever page made the request.
+ * Checks that a request with the session cookie comes from the hub's own page: a browser sends the cookie whichever page made
+ * the request.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { isOwnOrigin, safeMethods } from "../guard.ts";
 
 /**
- * A change authenticated by cookie must carry the headers of the hub's own origin. A client without them is no browser page and does not
- * use cookies.
+ * A change authenticated by cookie must carry the headers of the hub's own origin. A client without them is no browser page and
+ * does not use cookies.
  */
 export function isUnverifiedChange(
   method: string,

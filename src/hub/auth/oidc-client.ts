@@ -1,6 +1,6 @@
 /**
- * OpenID Connect client for one provider: authorization code with PKCE, state and nonce. The library is loaded at the first login, as most
- * hubs have no provider. Tokens of the provider are discarded after the user is identified.
+ * OpenID Connect client for one provider: authorization code with PKCE, state and nonce. The library is loaded at the first
+ * login, as most hubs have no provider. Tokens of the provider are discarded after the user is identified.
  */
 import type * as OpenIdClient from "openid-client";
 import type { Configuration } from "openid-client";

@@ -1,6 +1,6 @@
 /**
- * `/login/oidc` redirects to the provider, `/login/oidc/callback` is the return URL. Each login is completed once, by the browser that
- * began it.
+ * `/login/oidc` redirects to the provider, `/login/oidc/callback` is the return URL. Each login is completed once, by the
+ * browser that began it.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { nameOfClaims, type OidcSettings, scopeOfClaims } from "../../access/oidc.ts";

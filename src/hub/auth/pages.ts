@@ -62,8 +62,8 @@ export function sendForbiddenPage(
 }
 
 /**
- * Redirects to `target` from the hub's own page. On a link from another site the browser withholds the strict cookie; on a navigation from
- * here it does not.
+ * Redirects to `target` from the hub's own page. On a link from another site the browser withholds the strict cookie; on a
+ * navigation from here it does not.
  */
 export function sendRedirectPage(reply: FastifyReply, target: string): FastifyReply {
   const to = escapeMarkup(target);

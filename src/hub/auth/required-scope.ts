@@ -1,6 +1,7 @@
 /**
- * The scope that each route needs, and which routes ingest data or only read, which the audit log uses too. Looked up by the pattern the
- * router matched, never by the text of the URL, so that no spelling of a path bypasses it. An unlisted route needs the higher scope.
+ * The scope that each route needs, and which routes ingest data or only read, which the audit log uses too. Looked up by the
+ * pattern the router matched, never by the text of the URL, so that no spelling of a path bypasses it. Unlisted routes need the
+ * admin scope for changes and the read scope otherwise.
  */
 import type { Scope } from "../../access/scope.ts";
 import { safeMethods } from "../guard.ts";

@@ -1,6 +1,6 @@
 /**
- * `/api/sessions`: the login sessions of the page, listed and ended by administrators. The id of a session is a prefix of its digest and
- * grants no access. Shares are not listed: they are revoked instead.
+ * `/api/sessions`: the login sessions of the page, listed and ended by administrators. The id of a session is a prefix of its
+ * digest and grants no access. Shares are not listed: they are revoked instead.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { idOfSession, type KeyedSession } from "../../access/sessions.ts";

@@ -1,6 +1,6 @@
 /**
- * `/api/shares`: links to a view, created, listed and revoked by administrators; and `/share`, the page a link opens. The secret is in the
- * URL fragment, which browsers send to no server: a script passes it to `/api/share` in a body.
+ * `/api/shares`: links to a view, created, listed and revoked by administrators; and `/share`, the page a link opens. The
+ * secret is in the URL fragment, which browsers send to no server: a script passes it to `/api/share` in a body.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";

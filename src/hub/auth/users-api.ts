@@ -1,6 +1,6 @@
 /**
- * `/api/users`: users created and changed on the page by administrators; the first one is created with `gpulse user add`. No response
- * contains a password or its hash. Administrators cannot lock themselves out: only another one can disable them.
+ * `/api/users`: users created and changed on the page by administrators; the first one is created with `gpulse user add`. No
+ * response contains a password or its hash. Administrators cannot lock themselves out: only another one can disable them.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";

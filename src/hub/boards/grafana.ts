@@ -1,6 +1,6 @@
 /**
- * Imports a Grafana dashboard's PromQL panels as a board, with a list of what could not be imported. Accepts any JSON: unknown parts are
- * listed or ignored, and nothing in it is trusted. Pure.
+ * Imports a Grafana dashboard's PromQL panels as a board, with a list of what could not be imported. Accepts any JSON: unknown
+ * parts are listed or ignored, and nothing in it is trusted. Pure.
  */
 import type { Unit } from "../../model/catalogue/entry.ts";
 import {

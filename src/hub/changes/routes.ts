@@ -57,7 +57,7 @@ export function addChanges(
   });
 }
 
-/** A range that reaches into the future ends now. */
+/** Parses the range; an end in the future is replaced by now. */
 function readRange(
   { from, to }: { readonly from: string; readonly to: string },
   nowMs: number,

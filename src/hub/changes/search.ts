@@ -1,5 +1,6 @@
 /**
- * Reads the series for "what changed" from the history: first the GPUs', then their machines', then those of the peers of changed series.
+ * Reads the series for "what changed" from the history: first the GPUs', then their machines', then those of the peers of
+ * changed series.
  */
 import { anyOf, type Matcher, type Queryable } from "../../model/select.ts";
 import { ChangeSearch } from "../../view/changes/changes.ts";

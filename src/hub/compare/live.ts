@@ -151,8 +151,8 @@ function sharedUuids(all: readonly ColumnSamples[]): ReadonlySet<string> {
 }
 
 /**
- * Merges the series of a GPU for one column: the longest, plus those entirely before or after it, as when an agent returned under another
- * name. Overlapping series of a second source are dropped.
+ * Merges the series of a GPU for one column: the longest, plus those entirely before or after it, as when an agent returned
+ * under another name. Overlapping series of a second source are dropped.
  */
 function merge(series: readonly SampleSeries[]): readonly SampleSeries[] {
   const chosen: SampleSeries[] = [];

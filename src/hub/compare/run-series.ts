@@ -1,6 +1,6 @@
 /**
- * Recorded runs as subjects of a comparison: two runs are compared with each other; of more than two, those with the same label are repeats
- * of one subject. A copy of a run is not a repeat.
+ * Recorded runs as subjects of a comparison: two runs are compared with each other; of more than two, those with the same label
+ * are repeats of one subject. A copy of a run is not a repeat.
  */
 import type { RunSeries, ComparisonSubject } from "../../runs/compare/series.ts";
 import { GpulseError } from "../../base/error.ts";

@@ -1,6 +1,6 @@
 /**
- * Samples of the history prepared for a comparison: only real samples, each once. A long range is condensed to means of equal cells, with
- * the number of samples in each; no value is held over or repeated.
+ * Samples of the history prepared for a comparison: only real samples, each once. A long range is condensed to means of equal
+ * cells, with the number of samples in each; no value is held over or repeated.
  */
 import type { History } from "../../storage/history.ts";
 import { labelKey, type LabelSet } from "../../model/labels.ts";

@@ -1,4 +1,4 @@
-/** GPUs and hosts that never appear in the history: tells a misspelled name from a subject that was silent. */
+/** GPUs and hosts that never appear in the history: distinguishes a misspelled name from a subject that was silent. */
 import { labelValue, type LabelSet } from "../../model/labels.ts";
 import type { Queryable } from "../../model/select.ts";
 import { PrometheusApiError } from "../api/failure.ts";

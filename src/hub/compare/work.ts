@@ -1,7 +1,7 @@
 /**
- * Work per second of a subject, from a PromQL query. If the query takes the rate of a counter, the rate is the counter's increase over the
- * time between its samples: never extrapolated to before the first of them, never averaged over the window of `rate()`, and without the
- * time in which the counter was reset or not sampled.
+ * Work per second of a subject, from a PromQL query. If the query takes the rate of a counter, the rate is the counter's
+ * increase over the time between its samples: never extrapolated to before the first of them, never averaged over the window of
+ * `rate()`, and without the time in which the counter was reset or not sampled.
  */
 import {
   GAP_DISTANCES,

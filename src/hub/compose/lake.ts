@@ -44,7 +44,8 @@ export async function openHubLake(
       series: true,
       format,
       snapshots: 86_400_000,
-      // The data folder is locked, so all its files can be merged; a bucket may have other writers, which merge their own files.
+      // The data folder is locked, so all its files can be merged; a bucket may have other writers, which merge their own
+      // files.
       merge: isFolder ? "all" : "own",
       retention: retentionMs,
       mirror,

@@ -46,7 +46,7 @@ import type { HubScrapeRunner } from "./scraping.ts";
 import { startSelfScrape, startUpSeries } from "./self-scrape.ts";
 import { startWarmUp } from "../warm-up.ts";
 
-/** The page's files, beside the bundle. */
+/** Beside the folder of the bundle, which contains every chunk. */
 const webDir = fileURLToPath(new URL("../web", import.meta.url));
 const docsDir = fileURLToPath(new URL("../docs", import.meta.url));
 

@@ -1,6 +1,6 @@
 /**
- * The hub's pipes with what the command line provides: the program to run them, the URL parsers, and the addresses they may contact. Pipes
- * requested over the network must not give access to the hub's internal network.
+ * The hub's pipes with what the command line provides: the program to run them, the URL parsers, and the addresses they may
+ * contact. Pipes requested over the network must not give access to the hub's internal network.
  */
 import { lookup } from "node:dns/promises";
 import type { CommandIo } from "../../cli/command/io.ts";
@@ -32,8 +32,8 @@ export function openHubPipes(settings: Settings, io: CommandIo, log: Log): Pipes
 }
 
 /**
- * On a loopback hub the client runs on this machine and has its network access anyway. Otherwise a pipe reaches private networks only if
- * the hub's own files or flags allow them, and this hub itself, which requires a token.
+ * On a loopback hub the client runs on this machine and has its network access anyway. Otherwise a pipe reaches private
+ * networks only if the hub's own files or flags allow them, and this hub itself, which requires a token.
  */
 export function pipeRule({
   listen: { host, port },

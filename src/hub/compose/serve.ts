@@ -1,6 +1,6 @@
 /**
- * Startup and shutdown that `up` and `hub` share: the history and the listener first, then every other part. Imports only what a hub needs
- * to be ready; the rest is loaded while it already listens.
+ * Startup and shutdown that `up` and `hub` share: the history and the listener first, then every other part. Imports only what
+ * a hub needs to be ready; the rest is loaded while it already listens.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { makePrivateFolder } from "../../base/private-folder.ts";

@@ -1,6 +1,6 @@
 /**
- * Actions on alerts: starts a command, or forwards the alert by HTTP. Once per alert and status, also across restarts: an action is
- * persisted before it runs.
+ * Actions on alerts: starts a command, or forwards the alert by HTTP. Once per alert and status, also across restarts: an
+ * action is persisted before it runs.
  */
 import path from "node:path";
 import { pause } from "../../base/retry.ts";

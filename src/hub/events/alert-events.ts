@@ -44,8 +44,8 @@ export function findOngoingAlerts(keys: Iterable<string | undefined>): OngoingAl
 }
 
 /**
- * Wraps the sink to record its alerts on the timeline. An alert that fired before a restart continues with a new start time: that is not a
- * second event.
+ * Wraps the sink to record its alerts on the timeline. An alert that fired before a restart continues with a new start time:
+ * that is not a second event.
  */
 export function withTimeline(
   sink: AlertSink,

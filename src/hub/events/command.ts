@@ -1,6 +1,6 @@
 /**
- * Runs a configured program for an alert: no shell, its own environment without the hub's secrets, bounded in time and output. Its whole
- * process group is ended on timeout or when the hub ends.
+ * Runs a configured program for an alert: no shell, its own environment without the hub's secrets, bounded in time and output.
+ * Its whole process group is ended on timeout or when the hub ends.
  */
 import { spawn } from "node:child_process";
 import type { WebhookAlert } from "./payload.ts";

@@ -1,6 +1,6 @@
 /**
- * Records changes of devices on the timeline: one that appears, is lost, returns or has another driver, and XIDs. Its state persists across
- * restarts, so that a restart is not reported. Reads few slots of a frame, and no value twice.
+ * Records changes of devices on the timeline: one that appears, is lost, returns or has another driver, and XIDs. Its state
+ * persists across restarts, so that a restart is not reported. Reads few slots of a frame, and no value twice.
  */
 import path from "node:path";
 import type { Log } from "../../base/log.ts";

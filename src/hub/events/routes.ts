@@ -213,8 +213,8 @@ export function eventJson(event: TimelineEvent): Readonly<Record<string, unknown
 }
 
 /**
- * Target of the links in notifications: browsers are redirected to the runbook page, other clients get the section as plain text. The page
- * reads every section from `/api/runbook`.
+ * Target of the links in notifications: browsers are redirected to the runbook page, other clients get the section as plain
+ * text. The page reads every section from `/api/runbook`.
  */
 function addRunbook(app: FastifyInstance): void {
   const plain = "text/plain; charset=utf-8";

@@ -1,6 +1,6 @@
 /**
- * The timeline's events in order of time, in memory and in a checksummed log of their own. Bounded by number and age, the oldest are
- * evicted first. An event that `add` returned survives a kill of the process.
+ * The timeline's events in order of time, in memory and in a checksummed log of their own. Bounded by number and age, the
+ * oldest are evicted first. An event that `add` returned survives a kill of the process.
  */
 import path from "node:path";
 import type { Log } from "../../base/log.ts";

@@ -133,8 +133,8 @@ const anyHost = (gpus: readonly GpuIdentity[]): Matcher =>
 const currentMs = 5 * 60_000;
 
 /**
- * Finds other GPUs held by the same job. Process and unit names are unique per machine; those of a scheduler or cluster are unique beyond
- * it.
+ * Finds other GPUs held by the same job. Process and unit names are unique per machine; those of a scheduler or cluster are
+ * unique beyond it.
  */
 export async function findMates(
   history: Pick<Queryable, "select">,

@@ -1,6 +1,6 @@
 /**
- * Limits concurrent explanations and change searches, which read some millions of samples each: few run at once, some queue, the rest get
- * 503 with Retry-After.
+ * Limits concurrent explanations and change searches, which read some millions of samples each: few run at once, some queue,
+ * the rest get 503 with Retry-After.
  */
 import type { FastifyReply } from "fastify";
 import { QueryError } from "../../query/errors.ts";

@@ -1,7 +1,7 @@
 /**
- * GPUs reported by other exporters. Samples that a scrape stored under an exporter's metric names are also stored under gpulse's names and
- * shown live, so that the page, top, rules, lake and anomaly detection treat these GPUs like those of an agent. A scraped gpulse agent uses
- * gpulse's names already and is only shown.
+ * GPUs reported by other exporters. Samples that a scrape stored under an exporter's metric names are also stored under
+ * gpulse's names and shown live, so that the page, top, rules, lake and anomaly detection treat these GPUs like those of an
+ * agent. A scraped gpulse agent uses gpulse's names already and is only shown.
  */
 import { ExporterFrames } from "../../formats/exporters/frames.ts";
 import type { ExporterFrame } from "../../formats/exporters/targets.ts";
@@ -74,8 +74,8 @@ export class ExporterGpus {
       if (frames === undefined) byTarget.set(target, [found]);
       else frames.push(found);
     }
-    // Targets are written concurrently: each write waits for the WAL, and a fleet has hundreds of targets. Frames of one target keep their
-    // order: an exporter that replaces another continues after its end.
+    // Targets are written concurrently: each write waits for the WAL, and a fleet has hundreds of targets. Frames of one target
+    // keep their order: an exporter that replaces another continues after its end.
     await Promise.all(
       [...byTarget.values()].map(async (frames) => {
         for (const found of frames) await this.write(found, options);

@@ -1,6 +1,6 @@
 /**
- * GPUs of an existing Prometheus, without an agent: reads the series of its GPU exporters, as the newest samples every few seconds and,
- * once at the start, a few hours of history. Read-only, one query per second at most.
+ * GPUs of an existing Prometheus, without an agent: reads the series of its GPU exporters, as the newest samples every few
+ * seconds and, once at the start, a few hours of history. Read-only, one query per second at most.
  */
 import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";

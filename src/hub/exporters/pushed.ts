@@ -1,6 +1,6 @@
 /**
- * GPU series received by remote write, OTLP, JSON or Influx line protocol, as frames: assembled from the requests of all senders and stored
- * in addition to the original series. A request without GPU series costs one lookup per metric name.
+ * GPU series received by remote write, OTLP, JSON or Influx line protocol, as frames: assembled from the requests of all
+ * senders and stored in addition to the original series. A request without GPU series costs one lookup per metric name.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { formatError } from "../../base/error.ts";

@@ -1,7 +1,7 @@
 /**
- * Closed records of the ledger, in two files per day (UTC): jobs by the day they ended together with the energy books of the GPUs, and the
- * usage of each job in the hours of that day, which is all that a bill reads. Records are checksummed; a record replaces an earlier one
- * with the same key, so writing it again after a crash changes nothing.
+ * Closed records of the ledger, in two files per day (UTC): jobs by the day they ended together with the energy books of the
+ * GPUs, and the usage of each job in the hours of that day, which is all that a bill reads. Records are checksummed; a record
+ * replaces an earlier one with the same key, so writing it again after a crash changes nothing.
  *
  *   jobs/days/2026-11-18.log         records: [["job", {…}], ["book", {…}], …]
  *   jobs/days/2026-11-18.hours.log   records: [["part", {…}], …]

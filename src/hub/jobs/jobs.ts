@@ -1,6 +1,6 @@
 /**
- * The hub's job ledger: fed by every frame that storage accepted and by the schedulers' reports. Each entry is in the journal before it is
- * applied, so acknowledged data survives a kill; a journal that has grown is replaced by a snapshot.
+ * The hub's job ledger: fed by every frame that storage accepted and by the schedulers' reports. Each entry is in the journal
+ * before it is applied, so acknowledged data survives a kill; a journal that has grown is replaced by a snapshot.
  *
  *   jobs/journal      snapshot, then the entries since
  *   jobs/days/*.log   closed records
@@ -259,8 +259,8 @@ export class HubJobs {
   }
 
   /**
-   * Writes what the replay of the journal closed, as the day files may lack it. The snapshot keeps the next start from closing it again: a
-   * hub that is killed often would write every job of the day at every start.
+   * Writes what the replay of the journal closed, as the day files may lack it. The snapshot keeps the next start from closing
+   * it again: a hub that is killed often would write every job of the day at every start.
    */
   #settle(closed: LedgerOutput): void {
     if (closed.jobs.length + closed.parts.length + closed.books.length === 0) return;

@@ -1,6 +1,6 @@
 /**
- * Exports the ledger as a table of the lake: `jobs/date=YYYY-MM-DD/`, one row per job and hour, one file per day and hub, rewritten when
- * the day has changed. The ledger is authoritative: a missing or outdated file is written again.
+ * Exports the ledger as a table of the lake: `jobs/date=YYYY-MM-DD/`, one row per job and hour, one file per day and hub,
+ * rewritten when the day has changed. The ledger is authoritative: a missing or outdated file is written again.
  */
 import { createHash } from "node:crypto";
 import { formatError } from "../../base/error.ts";

@@ -1,6 +1,6 @@
 /**
- * Limits open connections: enough for a fleet of agents with keep-alive connections, but never so many that files can no longer be opened.
- * Beyond the limit, idle connections are closed.
+ * Limits open connections: enough for a fleet of agents with keep-alive connections, but never so many that files can no longer
+ * be opened. Beyond the limit, idle connections are closed.
  */
 import { readFileSync } from "node:fs";
 import type { Server } from "node:http";
@@ -50,7 +50,7 @@ function openFilesLimit(): number {
 }
 
 export interface AddressLimitOptions {
-  /** Infinity behind a proxy, which hides the addresses of the clients. */
+  /** Infinity behind a proxy, which hides the clients' addresses. */
   readonly perAddress?: number | undefined;
   readonly log: Log;
   readonly nowMs: () => number;

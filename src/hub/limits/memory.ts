@@ -1,6 +1,6 @@
 /**
- * The process's memory limit and its division into budgets: queries, series, the store's cache, request bodies and responses. All memory
- * budgets are decided here.
+ * The process's memory limit and its division into budgets: queries, series, the store's cache, request bodies and responses.
+ * All memory budgets are decided here.
  */
 import { totalmem } from "node:os";
 import v8 from "node:v8";

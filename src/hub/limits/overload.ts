@@ -1,6 +1,6 @@
 /**
- * Counts requests refused because of overload, logs the beginning and end of an overload, and reports it as a problem while it lasts. It
- * makes no decisions: the limits (see client.ts) call `shed`.
+ * Counts requests refused because of overload, logs the beginning and end of an overload, and reports it as a problem while it
+ * lasts. It makes no decisions: the limits (see client.ts) call `shed`.
  */
 import { self } from "../../model/catalogue/index.ts";
 import type { CollectMetrics } from "../../model/self-frames.ts";

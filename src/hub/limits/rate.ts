@@ -1,6 +1,6 @@
 /**
- * Limits the rate of expensive requests: a token bucket per token, user or address. The limits are generous, since dashboards query often;
- * they stop clients that request in a loop.
+ * Limits the rate of expensive requests: a token bucket per token, user or address. The limits are generous, since dashboards
+ * query often; they stop clients that request in a loop.
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { networkOf } from "../../access/failures.ts";

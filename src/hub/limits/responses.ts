@@ -1,6 +1,6 @@
 /**
- * Limits large responses in progress: their bytes waiting for clients in total and per client, and the time a client may take. A response
- * that is not read must not stay in memory.
+ * Limits large responses in progress: their bytes waiting for clients in total and per client, and the time a client may take.
+ * A response that is not read must not stay in memory.
  */
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";

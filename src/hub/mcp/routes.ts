@@ -1,7 +1,7 @@
 /**
- * `POST /mcp`: the Model Context Protocol over streamable HTTP, stateless. The response is JSON (or, for a client of the 2025 protocol, a
- * stream of one event), and no session remains. Tools read through the hub's own routes with the caller's credentials, so that scopes, rate
- * limits and query budgets apply as for any request.
+ * `POST /mcp`: the Model Context Protocol over streamable HTTP, stateless. The response is JSON (or, for a client of the 2025
+ * protocol, a stream of one event), and no session remains. Tools read through the hub's own routes with the caller's
+ * credentials, so that scopes, rate limits and query budgets apply as for any request.
  */
 import { setMaxListeners } from "node:events";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";

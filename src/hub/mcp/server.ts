@@ -1,6 +1,6 @@
 /**
- * The MCP server: tools, documentation and prompts, on the SDK's low-level server. One instance serves one HTTP request, or one stdio
- * connection, and has no state between calls.
+ * The MCP server: tools, documentation and prompts, on the SDK's low-level server. One instance serves one HTTP request, or one
+ * stdio connection, and has no state between calls.
  */
 import { toJsonSchema } from "@valibot/to-json-schema";
 import {

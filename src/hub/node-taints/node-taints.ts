@@ -1,6 +1,7 @@
 /**
- * Takes nodes with failing GPUs out of service and returns them: sets a condition and a taint on the Kubernetes node, based on the hub's
- * health verdicts. Never exceeds the node budget; every step is in the audit log, and a dry run only writes the audit log.
+ * Takes nodes with failing GPUs out of service and returns them: sets a condition and a taint on the Kubernetes node, based on
+ * the hub's health verdicts. Never exceeds the node budget; every step is in the audit log, and a dry run only writes the audit
+ * log.
  */
 import type { AuditLog } from "../../access/audit.ts";
 import type { ActionBudget } from "../../config/budget.ts";

@@ -1,6 +1,6 @@
 /**
- * Selects the nodes to take out of service and to return, from the health verdicts and the state at the API server. Pure. The budget counts
- * the state at the API server, not this process's memory: a restarted or replaced hub does not exceed it either.
+ * Selects the nodes to take out of service and to return, from the health verdicts and the state at the API server. Pure. The
+ * budget counts the state at the API server, not this process's memory: a restarted or replaced hub does not exceed it either.
  */
 import { type ActionBudget, budgetLimit } from "../../config/budget.ts";
 import type { HealthAction, HealthState } from "../../view/health/verdict.ts";
@@ -37,8 +37,8 @@ export const needsTaint = ({ state, action }: NodeVerdict): boolean =>
   (state === "failing" || state === "lost") && outOfService.has(action);
 
 /**
- * `healthySinceMs`: since when each node has been healthy without interruption. A node without a verdict (its agent is silent) has no entry
- * and keeps its taint.
+ * `healthySinceMs`: since when each node has been healthy without interruption. A node without a verdict (its agent is silent)
+ * has no entry and keeps its taint.
  */
 export function planTaints(
   verdicts: readonly NodeVerdict[],

@@ -1,6 +1,6 @@
 /**
- * One run of `gpulse pipe` or `gpulse replay` as a child process: no shell, its last output retained with secrets redacted, its counters
- * read from its own metrics on loopback. Signals are sent to this process only.
+ * One run of `gpulse pipe` or `gpulse replay` as a child process: no shell, its last output retained with secrets redacted, its
+ * counters read from its own metrics on loopback. Signals are sent to this process only.
  */
 import { spawn } from "node:child_process";
 import { request } from "../../net/http/request.ts";

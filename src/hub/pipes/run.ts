@@ -1,6 +1,6 @@
 /**
- * Supervises one pipe while it is wanted: restarts it with back-off when it fails, gives up after a number of consecutive failures, and
- * stops it on request. Independent of the stored list.
+ * Supervises one pipe while it is wanted: restarts it with back-off when it fails, gives up after a number of consecutive
+ * failures, and stops it on request. Independent of the stored list.
  */
 import type { Log } from "../../base/log.ts";
 import { PipeChild, type PipeChildOptions, type PipeProblem } from "./child.ts";

@@ -1,6 +1,6 @@
 /**
- * Secrets in the URLs of pipes: they come from the environment or a file, are never stored, and are redacted wherever a URL or a child's
- * output is shown.
+ * Secrets in the URLs of pipes: they come from the environment or a file, are never stored, and are redacted wherever a URL or
+ * a child's output is shown.
  */
 import { readFileSync } from "node:fs";
 import { SecretRedactor } from "../../alerting/channels/secret-redactor.ts";

@@ -1,6 +1,6 @@
 /**
- * Labels and controllers of the pods that hold GPUs, as series besides `gpu_owner_info`. The hub reads each such pod from the API server
- * every few minutes, so that agents need no permissions there. No other pod is read.
+ * Labels and controllers of the pods that hold GPUs, as series besides `gpu_owner_info`. The hub reads each such pod from the
+ * API server every few minutes, so that agents need no permissions there. No other pod is read.
  */
 import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";

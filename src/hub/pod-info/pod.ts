@@ -47,8 +47,8 @@ interface OwnerObject {
 }
 
 /**
- * Finds the object that a user created: if another controller created the pod's controller, labels that it sets on its pods identify it, so
- * that intermediate objects need not be read.
+ * Finds the object that a user created: if another controller created the pod's controller, labels that it sets on its pods
+ * identify it, so that intermediate objects need not be read.
  */
 function findUserObject(
   controller: OwnerObject | undefined,

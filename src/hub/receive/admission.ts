@@ -1,6 +1,6 @@
 /**
- * Limits ingestion in progress: bytes of request bodies, compressed and decompressed, and queued requests. Both are divided by fair share,
- * so that a flood from one client leaves room for the others.
+ * Limits ingestion in progress: bytes of request bodies, compressed and decompressed, and queued requests. Both are divided by
+ * fair share, so that a flood from one client leaves room for the others.
  */
 import type { ClientKey } from "../../base/fair/client-key.ts";
 import { FairShare } from "../../base/fair/fair-share.ts";
@@ -28,7 +28,7 @@ export class IngestAdmission {
 
   constructor(limits: Partial<AdmissionLimits> = {}) {
     const { bytes, requests, workers } = { ...defaultLimits, ...limits };
-    // One client may have half of the slots; with at most one worker, large bodies are handled one at a time.
+    // One client may have half of the slots; with at most one worker, clients take turns with one body each.
     this.#large = new FairSlots({ slots: Math.max(1, 2 * workers), maxWaiting: maxWaitingLarge });
     this.#bytes = new FairShare(bytes);
     this.#requests = new FairShare(requests);

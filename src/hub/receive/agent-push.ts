@@ -51,8 +51,8 @@ export async function addAgentPush(
 }
 
 /**
- * Handles regular pushes of agents without Fastify, which took a third of the processor time of a push. Returns, by request, the outcome of
- * those that Fastify has to answer: a refusal, or an error.
+ * Handles regular pushes of agents without Fastify, which took a third of the processor time of a push. Returns, by request,
+ * the outcome of those that Fastify has to answer: a refusal, or an error.
  */
 function addDirectPush(
   app: FastifyInstance,

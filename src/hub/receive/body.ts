@@ -65,8 +65,9 @@ export async function unpack(
 }
 
 /**
- * Decompresses a small body into a buffer of the size in the gzip trailer; undefined if it is not small, or the trailer is wrong. A stream
- * allocates a whole chunk, and one chunk per request from a thousand agents caused a full garbage collection every three seconds.
+ * Decompresses a small body into a buffer of the size in the gzip trailer; undefined if it is not small, or the trailer is
+ * wrong. A stream allocates a whole chunk, and one chunk per request from a thousand agents caused a full garbage collection
+ * every three seconds.
  */
 function unpackSmall(
   body: Buffer,

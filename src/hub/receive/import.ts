@@ -1,6 +1,6 @@
 /**
- * `POST /api/import`: imports a log file uploaded on the page with the importer of `gpulse import`. The file is first stored completely, up
- * to a size limit; one is imported at a time, and it is deleted once the response is sent.
+ * `POST /api/import`: imports a log file uploaded on the page with the importer of `gpulse import`. The file is first stored
+ * completely, up to a size limit; one is imported at a time, and it is deleted once the response is sent.
  */
 import { createWriteStream, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

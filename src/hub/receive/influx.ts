@@ -1,6 +1,6 @@
 /**
- * Receiver for Influx line protocol, version 1 (`/write`) and version 2 (`/api/v2/write`) clients, and for their initial queries. Valid
- * lines are stored even if others are bad; the response names the first bad one.
+ * Receiver for Influx line protocol, version 1 (`/write`) and version 2 (`/api/v2/write`) clients, and for their initial
+ * queries. Valid lines are stored even if others are bad; the response names the first bad one.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { BadLine } from "../../formats/influx/decode.ts";

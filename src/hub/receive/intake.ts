@@ -1,6 +1,6 @@
 /**
- * The ingestion path that all receivers share: admission, decoding, validation, the write and its counters. A bad series or sample never
- * rejects the good ones of its request.
+ * The ingestion path that all receivers share: admission, decoding, validation, the write and its counters. A bad series or
+ * sample never rejects the good ones of its request.
  */
 import { ProtoError } from "../../formats/protobuf/reader.ts";
 import {
@@ -107,8 +107,8 @@ export class Intake {
   }
 
   /**
-   * Stores the valid samples of a batch, counts all of them, and resolves when the history has committed. A large batch is stored in
-   * slices, with other clients' slices in between: if a later slice fails, the earlier ones are stored already.
+   * Stores the valid samples of a batch, counts all of them, and resolves when the history has committed. A large batch is
+   * stored in slices, with other clients' slices in between: if a later slice fails, the earlier ones are stored already.
    * @param client the owner of new series, for the limit on series per client
    * @throws ReceiveError or BatchTooLargeError if it cannot be stored now or at all; a retry stores nothing twice.
    */

@@ -1,6 +1,6 @@
 /**
- * The server side of a receiver: bodies of every content type are read within limits and passed on as bytes; errors are counted and sent in
- * the receiver's own protocol.
+ * The server side of a receiver: bodies of every content type are read within limits and passed on as bytes; errors are counted
+ * and sent in the receiver's own protocol.
  */
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";

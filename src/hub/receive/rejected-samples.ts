@@ -25,8 +25,8 @@ export const countRejected = (refused: RejectedSamples): number =>
   refused.bad_histograms;
 
 /**
- * True if nothing was stored because of a series limit: the client may retry later, after other series were deleted. After a partial write
- * the client must not retry: it gets its protocol's response for a partial write.
+ * True if nothing was stored because of a series limit: the client may retry later, after other series were deleted. After a
+ * partial write the client must not retry: it gets its protocol's response for a partial write.
  */
 export const isAtSeriesLimit = ({ samples, refused }: IngestResult): boolean =>
   samples === 0 && refused.limit > 0;

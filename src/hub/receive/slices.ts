@@ -1,6 +1,6 @@
 /**
- * Splits a large batch into slices that are each stored within milliseconds, so that other requests wait for one slice instead of the whole
- * batch. Samples keep their order; every series of the batch is in at least one slice.
+ * Splits a large batch into slices that are each stored within milliseconds, so that other requests wait for one slice instead
+ * of the whole batch. Samples keep their order; every series of the batch is in at least one slice.
  */
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { hashWords } from "../../formats/samples/label-hash.ts";

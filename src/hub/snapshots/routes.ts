@@ -1,5 +1,6 @@
 /**
- * `/api/snapshots`: takes a snapshot of the hub's machine, lists, reads and compares them. `/api/snapshot` takes one without storing it.
+ * `/api/snapshots`: takes a snapshot of the hub's machine, lists, reads and compares them. `/api/snapshot` takes one without
+ * storing it.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";

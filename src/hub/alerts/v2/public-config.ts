@@ -1,6 +1,7 @@
 /**
- * The routing configuration in use, as it may be shown: without secrets and comments, and without anything that Alertmanager 0.25 would
- * refuse, since amtool parses it to show and test routes. A comment at the top names what is omitted for that reason.
+ * The routing configuration in use, as it may be shown: without secrets and comments, and without anything that Alertmanager
+ * 0.25 would refuse, since amtool parses it to show and test routes. A comment at the top names what is omitted for that
+ * reason.
  */
 import { redactConfig } from "../../../alerting/channels/redact.ts";
 

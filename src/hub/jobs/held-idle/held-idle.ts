@@ -1,7 +1,7 @@
 /**
- * The policy for idle GPUs held by jobs: alerts the owner with a link to keep them, and, if configured, runs a command afterwards. A
- * command runs once per idle period, never beyond the budget, and is in the audit log; a dry run only writes the audit log. Notifications,
- * keeps and commands are persisted before they take effect, so a restart repeats nothing.
+ * The policy for idle GPUs held by jobs: alerts the owner with a link to keep them, and, if configured, runs a command
+ * afterwards. A command runs once per idle period, never beyond the budget, and is in the audit log; a dry run only writes the
+ * audit log. Notifications, keeps and commands are persisted before they take effect, so a restart repeats nothing.
  */
 import path from "node:path";
 import * as v from "valibot";

@@ -1,6 +1,7 @@
 /**
- * Links with which a job's owner keeps its idle GPUs, without an account on the hub: `/keep?job=ID&expires=MS&signature=…`. The signature
- * is the HMAC-SHA256 of job and expiry with a key that never leaves the data folder, so a link is valid for one job and for a week.
+ * Links with which a job's owner keeps its idle GPUs, without an account on the hub: `/keep?job=ID&expires=MS&signature=…`. The
+ * signature is the HMAC-SHA256 of job and expiry with a key that never leaves the data folder, so a link is valid for one job
+ * and for a week.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 

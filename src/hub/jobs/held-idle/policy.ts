@@ -1,6 +1,6 @@
 /**
- * The policy file for idle held GPUs: when owners are notified, and which commands may run afterwards. Without an `action`, owners are only
- * notified; with one, it is a dry run until its mode is `on`.
+ * The policy file for idle held GPUs: when owners are notified, and which commands may run afterwards. Without an `action`,
+ * owners are only notified; with one, it is a dry run until its mode is `on`.
  *
  *   after: 30m
  *   keep: 12h

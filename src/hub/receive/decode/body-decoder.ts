@@ -1,6 +1,6 @@
 /**
- * Decodes request bodies: small ones on the hub's thread, others in a pool of worker threads. Without a pool, one worker decodes the large
- * ones, one at a time, and the hub's thread all others.
+ * Decodes request bodies: small ones on the hub's thread, others in a pool of worker threads. Without a pool, one worker
+ * decodes the large ones, one at a time, and the hub's thread all others.
  */
 import { availableParallelism } from "node:os";
 import { findWorkerFile, WorkerJobError } from "../../../base/worker-thread.ts";
@@ -28,8 +28,8 @@ const mostWorkers = 4;
 const memoryPerWorker = 2 ** 30;
 
 /**
- * On fewer cores, workers compete with the hub's thread: on two cores, remote write with one worker took 1.5 times the processor time of
- * none.
+ * On fewer cores, workers compete with the hub's thread: on two cores, remote write with one worker took 1.5 times the
+ * processor time of none.
  */
 const leastCores = 4;
 
@@ -83,8 +83,8 @@ export class BodyDecoder {
   }
 
   /**
-   * Decodes a body and passes the result to `store`: its batch is valid until that has settled. Requests of one connection are stored in
-   * the order of the calls.
+   * Decodes a body and passes the result to `store`: its batch is valid until that has settled. Requests of one connection are
+   * stored in the order of the calls.
    * @param hold the request's reservations: a large body waits for a slot, and releases it once decoded
    * @param bytes the decompressed size of the body
    * @throws ReceiveError or BatchTooLargeError if the body cannot be accepted.

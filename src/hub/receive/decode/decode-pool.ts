@@ -1,6 +1,6 @@
 /**
- * Worker threads that decode request bodies of ordinary size. Body and columns are in shared memory, so a request costs the hub's thread
- * one message each way. A worker starts with its first job and ends when idle.
+ * Worker threads that decode request bodies of ordinary size. Body and columns are in shared memory, so a request costs the
+ * hub's thread one message each way. A worker starts with its first job and ends when idle.
  */
 import type { ClientKey } from "../../../base/fair/client-key.ts";
 import { FairSlots } from "../../../base/fair/fair-slots.ts";

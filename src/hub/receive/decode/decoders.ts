@@ -35,7 +35,7 @@ export interface DecodeKinds {
     readonly options: OtlpBatchOptions & { readonly json: boolean };
     readonly result: OtlpBatch;
   };
-  /** Decodes the compressed body. */
+  /** The body is still compressed. */
   readonly remote_write: {
     readonly options: DecodeV2Options & { readonly version: "1.0" | "2.0" };
     readonly result: { readonly batch: SampleBatch; readonly problem: string | undefined };

@@ -1,6 +1,6 @@
 /**
- * A decoded batch in shared memory, between a decode worker and the hub's thread: nothing is copied on the hub's side. The request's body
- * comes first; the batch's columns follow, each aligned to eight bytes.
+ * A decoded batch in shared memory, between a decode worker and the hub's thread: nothing is copied on the hub's side. The
+ * request's body comes first; the batch's columns follow, each aligned to eight bytes.
  */
 import { type SampleBatch, wordsOf } from "../../../formats/samples/batch.ts";
 import { hashWords, type LabelHasher } from "../../../formats/samples/label-hash.ts";
@@ -47,8 +47,8 @@ function placesOf(columnsAt: number, seriesCount: number, sampleCount: number): 
 }
 
 /**
- * Copies the batch to the memory after `from`, with the hashes of its labels; label bytes already in this memory stay in place. Returns
- * undefined if there is not enough room.
+ * Copies the batch to the memory after `from`, with the hashes of its labels; label bytes already in this memory stay in place.
+ * Returns undefined if there is not enough room.
  */
 export function writeShared(
   batch: SampleBatch,

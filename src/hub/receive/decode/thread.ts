@@ -1,6 +1,6 @@
 /**
- * A worker thread that decodes request bodies. The result of a body in shared memory is written to the same memory; any other body is
- * transferred here and its batch is transferred back.
+ * A worker thread that decodes request bodies. The result of a body in shared memory is written to the same memory; any other
+ * body is transferred here and its batch is transferred back.
  */
 import { workerData } from "node:worker_threads";
 import { serveJobs } from "../../../base/worker-thread.ts";
