@@ -1,4 +1,4 @@
-/** Tokens, credentials, sessions and failed attempts, each on its own. */
+/** Tests of tokens, credentials, sessions and failed attempts. */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,22 +1,22 @@
 /**
- * Failed attempts. Passwords are counted by address and by name: many addresses that guess at one name are slowed like one
- * address that guesses at many. An address a user has logged in from is not held up by others' failures at that name. Wrong
- * tokens are counted apart: they cannot be guessed, so they hold up no password.
+ * Counts failed logins. Wrong passwords count by client address and by user name, so that many addresses guessing one name are
+ * throttled like one address guessing many. An address the user has logged in from before is exempt from the limit by name.
+ * Wrong tokens count separately: they cannot be guessed, so they never delay a password.
  */
 import { FailedAttempts, networkOf } from "./failures.ts";
 
-/** A minute, of one name, from all addresses that name was never right from. */
+/** Per minute, for one name, from all addresses that never logged in with it. */
 export const freeAttemptsOfName = 10;
 const maxKnown = 10_000;
 
 export class LoginAttempts {
-  /** Of every kind. */
+  /** Failed attempts of every kind. */
   readonly byAddress = new FailedAttempts();
   readonly #passwords = new FailedAttempts();
   readonly #byName = new FailedAttempts(freeAttemptsOfName, (name) => name.toLowerCase());
   readonly #known = new Set<string>();
 
-  /** How long to wait, in milliseconds; 0 when one may try. */
+  /** Milliseconds until the next login attempt is allowed; 0 if it is allowed now. */
   waitMs(address: string, name: string, nowMs: number): number {
     const own = this.#passwords.waitMs(address, nowMs);
     return this.#known.has(knownKey(address, name))

@@ -1,4 +1,4 @@
-/** The audit log: what it keeps, what it survives and what it never holds. */
+/** Tests of the audit log: what it records, what it survives and what it never contains. */
 import {
   appendFileSync,
   mkdirSync,

@@ -1,13 +1,13 @@
 /**
- * Who changed what: one line of JSON a change in `access/audit.jsonl` of the data folder, appended by the hub and by the
- * commands that change it, never rewritten. Holds no secret, and a disk that refuses stops nothing.
+ * The audit log: one line of JSON per change in `access/audit.jsonl` of the data folder, appended by the hub and by commands
+ * that change its state, never rewritten. Contains no secret. A disk error does not block the change itself.
  *
  *   {"time":"2026-11-15T17:00:00.000Z","who":"owner","by":"token","address":"10.0.0.7","what":"DELETE /api/tokens/:id",
  *    "target":"a1b2c3","outcome":"done","status":200}
  *
- * At `maxFileBytes` the file becomes `audit.1.jsonl`, that one `audit.2.jsonl`, and so on; the oldest is deleted. What callers
- * without administrator rights cause is in `audit-unprivileged.jsonl` and its own older files, so that no flood of theirs
- * evicts an administrator's line.
+ * At `maxFileBytes` the file is rotated to `audit.1.jsonl`, that one to `audit.2.jsonl`, and so on; the oldest is deleted.
+ * Entries caused by callers without administrator rights go to `audit-unprivileged.jsonl` and its own rotated files, so that a
+ * flood of them evicts no administrator's entry.
  */
 import {
   closeSync,
@@ -43,20 +43,20 @@ const entrySchema = v.object({
 });
 
 export type AuditNote = Readonly<v.InferOutput<typeof noteSchema>>;
-/** A note and when it was made, as an ISO 8601 time in UTC. */
+/** An audit note with its time, in ISO 8601 UTC. */
 export type AuditEntry = Readonly<v.InferOutput<typeof entrySchema>>;
 
 export interface AuditOptions {
   readonly dataDir: string;
   readonly log: Log;
   readonly nowMs: () => number;
-  /** Of one file, before the next is begun. */
+  /** Bytes per file before rotation. */
   readonly maxFileBytes?: number;
 }
 
-/** About 20,000 changes a file. */
+/** About 20,000 entries. */
 const defaultFileBytes = 4 * 1024 * 1024;
-/** Beside the one being written. */
+/** Rotated files per stream, besides the current one. */
 const maxAuditFiles = 3;
 const streams = ["audit", "audit-unprivileged"] as const;
 type Stream = (typeof streams)[number];
@@ -77,7 +77,7 @@ export class AuditLog {
     this.#maxFileBytes = maxFileBytes ?? defaultFileBytes;
   }
 
-  /** Notes that no disk took since the last that one did. */
+  /** Entries lost to disk errors since the last successful write. */
   get refusedByDisk(): number {
     return this.#refused;
   }
@@ -98,7 +98,7 @@ export class AuditLog {
     }
   }
 
-  /** The newest first, at most `limit`, all of them before `beforeMs`. */
+  /** Returns the newest entries first, at most `limit`, all older than `beforeMs`. */
   tail(limit: number, beforeMs = Number.POSITIVE_INFINITY): readonly AuditEntry[] {
     return streams
       .flatMap((stream) => this.#tailOf(stream, limit, beforeMs))
@@ -122,7 +122,7 @@ export class AuditLog {
     this.#isClosed = true;
   }
 
-  /** Opened each time: another process may have begun the next file, and a change is rare. */
+  /** Opens the file each time: another process may have rotated it, and changes are rare. */
   #append(stream: Stream, line: string): void {
     makeFolderSync(this.#folder, { mode: 0o700 });
     const fd = openSync(this.#file(stream, 0), "a+", 0o600);
@@ -130,7 +130,7 @@ export class AuditLog {
     try {
       ({ size } = fstatSync(fd));
       const last = Buffer.alloc(1);
-      // A process that was ended within its write has left half a line: it stays, on a line of its own.
+      // A process killed during a write leaves half a line. It stays as a line of its own.
       const isTorn = size > 0 && readSync(fd, last, 0, 1, size - 1) === 1 && last[0] !== 0x0a;
       size += writeSync(fd, `${isTorn ? "\n" : ""}${line}\n`);
     } finally {
@@ -170,7 +170,7 @@ function lineOf(note: AuditNote, nowMs: number): string {
   });
 }
 
-/** Callers pass names, not values; what looks like a secret all the same does not get this far. */
+/** Callers pass names, not values; this redacts whatever still looks like a secret. */
 function withoutSecrets(text: string): string {
   return text
     .replace(/gpulse_(push|read|admin|share)_[\w-]{8,}/g, "gpulse_$1_<secret>")
@@ -187,7 +187,7 @@ function readLines(file: string): string[] {
   }
 }
 
-/** Undefined for half a line, and for what is none of ours. */
+/** Returns undefined for a torn line or an unknown format. */
 function entryOf(line: string): AuditEntry | undefined {
   if (line === "") return undefined;
   try {

@@ -1,9 +1,9 @@
 /**
- * The secret a request shows, whichever way its client can. Never out of the query, where proxies and browsers write it
- * down, except for Influx 1 clients, which have no other way (`u` and `p` on /write and /query).
+ * Reads the credentials of a request. The query string is never read, because proxies and browsers log it, except for Influx 1
+ * clients, which support nothing else (`u` and `p` on /write and /query).
  *
  *   Authorization: Bearer SECRET          Prometheus, Grafana, OpenTelemetry, curl
- *   Authorization: Basic base64(u:SECRET) for clients that only know passwords; the user name is free
+ *   Authorization: Basic base64(u:SECRET) for clients that only support passwords; any user name
  *   Authorization: Token SECRET           Influx 2;  Token USER:SECRET  Influx 1
  */
 import { Secret } from "../net/http/secret.ts";
@@ -15,7 +15,7 @@ export interface Credentials {
 
 const maxChars = 1_024;
 
-/** Undefined where there are none; what is there and makes no sense is a secret that opens nothing. */
+/** Returns undefined without a header. A malformed header yields a secret that matches nothing. */
 export function credentialsOf(authorization: string | undefined): Credentials | undefined {
   if (authorization === undefined || authorization === "") return undefined;
   const [, scheme = "", rest = ""] = /^(\S+)\s*(.*)$/s.exec(authorization.slice(0, maxChars)) ?? [];
@@ -31,7 +31,7 @@ export function credentialsOf(authorization: string | undefined): Credentials | 
   }
 }
 
-/** What an Influx 1 client puts into the query. */
+/** Credentials of an Influx 1 client, from the query string. */
 export function influxCredentials(query: URLSearchParams): Credentials | undefined {
   const [user, password] = [query.get("u"), query.get("p")];
   if (password === null || password === "") return undefined;

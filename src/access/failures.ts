@@ -1,6 +1,6 @@
 /**
- * Counts failed attempts by address, so that a flood of them costs neither log lines nor slow password checks. A right
- * token is never held up by its neighbours' wrong ones: it cannot be guessed, so there is nothing to slow down.
+ * Counts failed attempts by address, so that a flood of them costs neither log lines nor slow password checks. A valid token is
+ * never delayed by wrong tokens from the same address: tokens cannot be guessed.
  */
 const windowMs = 60_000;
 export const freeAttempts = 20;
@@ -21,14 +21,14 @@ export class FailedAttempts {
     this.#keyOf = keyOf;
   }
 
-  /** How long this address shall wait, in milliseconds; 0 when it may try. */
+  /** Milliseconds this address has to wait; 0 if it may try now. */
   waitMs(address: string, nowMs: number): number {
     const window = this.#windows.get(this.#keyOf(address));
     if (window === undefined || window.failed < this.#free) return 0;
     return Math.max(0, window.startMs + windowMs - nowMs);
   }
 
-  /** Returns how many it made of them within the minute. */
+  /** Returns the number of failures of this address within the minute. */
   add(address: string, nowMs: number): number {
     const key = this.#keyOf(address);
     const window = this.#windows.get(key);
@@ -37,7 +37,7 @@ export class FailedAttempts {
     }
     this.#windows.delete(key);
     this.#windows.set(key, { startMs: nowMs, failed: 1 });
-    // The map keeps the order of insertion: the first is the oldest.
+    // Maps iterate in insertion order: the first entry is the oldest.
     for (const [oldest] of this.#windows) {
       if (this.#windows.size <= maxAddresses) break;
       this.#windows.delete(oldest);
@@ -46,9 +46,9 @@ export class FailedAttempts {
   }
 }
 
-/** An IPv6 customer has a /64 at least, and could come from another address each time. */
+/** IPv6 addresses are counted by /64: a customer has at least that many and could use a new address for each attempt. */
 export function networkOf(address: string | undefined): string {
-  // A client that has gone has no address any more, whatever the type says.
+  // The address is undefined after the client has disconnected, whatever the type says.
   if (!address?.includes(":")) return address ?? "";
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;

@@ -1,4 +1,4 @@
-/** Everything a hub knows about who may do what, opened and closed together. */
+/** Opens the hub's access state (tokens, users, shares, sessions, audit log) as a unit. */
 import type { Log } from "../base/log.ts";
 import type { ScryptCost } from "./password.ts";
 import { Sessions, type SessionTimes } from "./sessions.ts";
@@ -17,7 +17,7 @@ export interface OpenAccessOptions {
   readonly dataDir: string;
   readonly log: Log;
   readonly random: (bytes: number) => Buffer;
-  /** What new passwords cost; the usual where it is not given. */
+  /** Cost of new password hashes; `defaultScryptCost` if absent. */
   readonly cost?: ScryptCost;
   readonly sessionTimes?: SessionTimes;
 }
@@ -31,11 +31,11 @@ export function openAccess(options: OpenAccessOptions): AccessState {
   };
 }
 
-/** While true, nobody is let in: not by token, user or link. */
+/** While true, all tokens, users and share links are refused. */
 export const isAccessDamaged = ({ tokens, accounts, shares }: AccessState): boolean =>
   tokens.isDamaged || accounts.isDamaged || shares.isDamaged;
 
-/** Reads what the command line changed. */
+/** Loads changes made by the command line. */
 export function refreshAccess({ tokens, accounts, shares, sessions }: AccessState): void {
   tokens.refresh();
   accounts.refresh();

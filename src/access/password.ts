@@ -1,6 +1,6 @@
 /**
- * Passwords at rest: scrypt, which costs memory as well as time, so that a stolen file is slow to guess on any hardware. The
- * parameters stand in the text, so that they can be raised; a password itself is in no file, log or answer of ours.
+ * Password hashes: scrypt, which costs memory as well as time, so that a stolen file is slow to crack on any hardware. The
+ * parameters are stored with the hash, so that they can be raised later. A password itself is in no file, log or response.
  *
  *   scrypt$ln=17,r=8,p=1$SALT$HASH     16 and 32 bytes in base64url; N is 2^ln
  */
@@ -8,15 +8,15 @@ import { scrypt, timingSafeEqual } from "node:crypto";
 import { GpulseError } from "../base/error.ts";
 
 export interface ScryptCost {
-  /** N is two to this. */
+  /** Binary logarithm of N. */
   readonly ln: number;
   readonly r: number;
   readonly p: number;
 }
 
-/** 128 MiB and about 0.3 s a check: the first of OWASP's choices for scrypt. */
+/** 128 MiB and about 0.3 s per check: the first of OWASP's recommended scrypt parameters. */
 export const defaultScryptCost: ScryptCost = { ln: 17, r: 8, p: 1 };
-/** Each holds its 128 MiB for as long as it runs. */
+/** Concurrent hashes; each uses 128 MiB while it runs. */
 const atOnce = 2;
 const maxWaiting = 32;
 
@@ -26,7 +26,7 @@ const saltBytes = 16;
 const hashBytes = 32;
 const pattern = /^scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([\w-]{22})\$([\w-]{43})$/;
 
-/** Throws where a text will not do as the password of `name`. */
+/** Throws if `password` is not acceptable for the user `name`. */
 export function checkNewPassword(name: string, password: string): void {
   const length = Array.from(password).length;
   const why =
@@ -44,7 +44,7 @@ export function checkNewPassword(name: string, password: string): void {
 
 export const isPasswordHash = (text: string): boolean => partsOf(text) !== undefined;
 
-/** So many hashes run at once that memory is bounded; more wait, and more than that are rejected. */
+/** Limits concurrent hashing, so that memory is bounded: further calls queue, and calls beyond the queue are rejected. */
 export class Passwords {
   readonly #random: (bytes: number) => Buffer;
   readonly #cost: ScryptCost;
@@ -56,7 +56,7 @@ export class Passwords {
     this.#cost = cost;
   }
 
-  /** Whether one more can be waited for. */
+  /** True if the queue is full. */
   get isBusy(): boolean {
     return this.#waiting.length >= maxWaiting;
   }
@@ -68,7 +68,7 @@ export class Passwords {
     return `scrypt$ln=${ln},r=${r},p=${p}$${salt.toString("base64url")}$${hash.toString("base64url")}`;
   }
 
-  /** Without a `stored` hash it costs the same and is false: who asks learns nothing about which names there are. */
+  /** Without a `stored` hash it takes the same time and returns false, so that response times do not reveal which names exist. */
   async matches(password: string, stored: string | undefined): Promise<boolean> {
     const parts = stored === undefined ? undefined : partsOf(stored);
     const { cost, salt, hash } = parts ?? {
@@ -80,7 +80,7 @@ export class Passwords {
     return timingSafeEqual(found, hash) && parts !== undefined;
   }
 
-  /** Made with less than what is asked of new ones. */
+  /** True if the hash was made with a lower cost than new ones. */
   isWeak(stored: string): boolean {
     const cost = partsOf(stored)?.cost;
     return cost === undefined || work(cost) < work(this.#cost);
@@ -92,7 +92,7 @@ export class Passwords {
     try {
       return await run();
     } finally {
-      // The place goes straight to who waits: nobody slips in between.
+      // Hands the slot directly to the next caller in the queue.
       const next = this.#waiting.shift();
       if (next === undefined) this.#running--;
       else next();
@@ -105,13 +105,13 @@ const work = ({ ln, r, p }: ScryptCost): number => 2 ** ln * r * p;
 function partsOf(stored: string): { cost: ScryptCost; salt: Buffer; hash: Buffer } | undefined {
   const [, ln, r, p, salt = "", hash = ""] = pattern.exec(stored) ?? [];
   const cost = { ln: Number(ln), r: Number(r), p: Number(p) };
-  // A file that was tampered with must not make the hub take gigabytes.
+  // Bounds the parameters: a tampered file must not make the hub allocate gigabytes.
   const isSane = cost.ln >= 1 && cost.ln <= 20 && cost.r >= 1 && cost.r <= 16 && cost.p >= 1;
   if (!isSane || cost.p > 8) return undefined;
   return { cost, salt: Buffer.from(salt, "base64url"), hash: Buffer.from(hash, "base64url") };
 }
 
-/** In one Unicode form: the same letters typed on another keyboard are the same password. */
+/** Normalizes to NFKC: the same letters typed on another keyboard are the same password. */
 function derive(password: string, salt: Buffer, { ln, r, p }: ScryptCost): Promise<Buffer> {
   const N = 2 ** ln;
   const text = password.slice(0, maxPasswordLength).normalize("NFKC");

@@ -1,6 +1,6 @@
 /**
- * `gpulse token recover`: makes damaged files of access usable again without giving anything back. What can still be read is
- * retained, but ended: a lost record may have been a revocation, a removal, a new password or a lower role.
+ * `gpulse token recover`: replaces damaged access files with usable ones without restoring any access. Readable entries are
+ * retained but ended: a lost record may have been a revocation, a removal, a new password or a lower role.
  */
 import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import path from "node:path";
@@ -24,13 +24,13 @@ export interface RecoverOptions {
 
 export interface RecoveredFile {
   readonly file: string;
-  /** Where the damaged file is now; undefined where it was missing. */
+  /** New path of the damaged file; undefined if the file was missing. */
   readonly damaged?: string;
-  /** Entries that could be read, all of them ended. */
+  /** Number of entries that could be read; all of them are now ended. */
   readonly ended: number;
 }
 
-/** The files that were damaged; none where all are good. */
+/** Returns the files that were damaged; empty if all are intact. */
 export function recoverAccess(options: RecoverOptions): RecoveredFile[] {
   const { nowMs, random } = options;
   const found = [
@@ -85,7 +85,7 @@ function recoverFile<Value>(
   return { file, ended: readable.size, ...(wasThere ? { damaged } : {}) };
 }
 
-/** The last readable version of each entry, also of deleted ones. */
+/** Returns the last readable version of each entry, deleted ones included. */
 function entriesIn<Value>(
   bytes: Buffer,
   parse: (value: unknown) => Value | undefined,
@@ -101,7 +101,7 @@ function entriesIn<Value>(
   return entries;
 }
 
-/** A hub without any token opens on loopback: a revoked one that nobody ever had prevents that. */
+/** A hub without any token allows access on loopback. A revoked placeholder token, never handed out, prevents that. */
 function keepClosed(
   { dataDir, log }: RecoverOptions,
   nowMs: number,

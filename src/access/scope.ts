@@ -1,4 +1,4 @@
-/** What a token lets its bearer do. Scopes are few on purpose: a pusher cannot read, a reader cannot change. */
+/** What a token permits. There are few scopes on purpose: a push token cannot read, a read token cannot change anything. */
 export const scopes = ["push", "read", "admin"] as const;
 export type Scope = (typeof scopes)[number];
 

@@ -1,8 +1,8 @@
 /**
- * Who is logged in to the page: a random name in a cookie, kept as its SHA-256 in `access/sessions.state`, so that a restart
- * of the hub throws nobody out and the file opens nothing. A disk that refuses keeps nobody out either: memory is enough.
- * What another process wants ended it writes into `access/session-ends.state`; the hub, which alone changes the first file,
- * does so at its next `refresh`.
+ * Login sessions of the page: random cookie values, stored as SHA-256 in `access/sessions.state`, so that users stay logged in
+ * across restarts of the hub and the file grants no access. On disk errors sessions continue in memory. Other processes request
+ * the end of a session in `access/session-ends.state`; only the hub changes the first file, and applies these requests at its
+ * next `refresh`.
  */
 import path from "node:path";
 import * as v from "valibot";
@@ -12,13 +12,13 @@ import { StateMap } from "../base/state/state-map.ts";
 import { scopes } from "./scope.ts";
 import { digestOf } from "./token.ts";
 
-/** On whose account it is: it ends when that does. */
+/** The account of the session: the session ends with it. */
 const holderSchema = v.variant("kind", [
   v.object({ kind: v.literal("token"), id: v.string() }),
   v.object({ kind: v.literal("user"), id: v.string(), generation: v.number() }),
-  /** Of the web configuration file; the stamp is another when the password is. */
+  /** A user of the web configuration file; `stamp` changes with the password. */
   v.object({ kind: v.literal("file-user"), id: v.string(), stamp: v.string() }),
-  /** Known by an OpenID provider. */
+  /** A user authenticated by an OpenID provider. */
   v.object({ kind: v.literal("oidc"), id: v.string() }),
   v.object({ kind: v.literal("share"), id: v.string() }),
 ]);
@@ -35,14 +35,14 @@ const sessionSchema = v.object({
 export type Session = Readonly<v.InferOutput<typeof sessionSchema>>;
 
 export const defaultSessionMs = 12 * 3_600_000;
-/** An open page asks all the time; this is for a machine somebody walked away from. */
+/** An open page polls continuously; this ends sessions on unattended machines. */
 export const defaultIdleMs = 2 * 3_600_000;
 const usualMost = 10_000;
 const usualPerHolder = 20;
 const noteSeenEveryMs = 60_000;
 const nameBytes = 32;
 
-/** Of people; a shared link says itself when it ends. */
+/** For users; a share link has its own end time. */
 export interface SessionTimes {
   readonly lengthMs?: number;
   readonly idleMs?: number;
@@ -53,24 +53,24 @@ export interface SessionsOptions {
   readonly log: Log;
   readonly random: (bytes: number) => Buffer;
   readonly sessionTimes?: SessionTimes;
-  /** Of people, and as many of shared links: guests must not end people's sessions. */
+  /** Limit for user sessions, and separately for share sessions: guests must not evict users. */
   readonly maxSessions?: number;
-  /** Of one person or token. */
+  /** Limit per user or token. */
   readonly maxPerHolder?: number;
 }
 
 export interface KeyedSession extends Session {
-  /** What it is kept under: opens nothing. */
+  /** SHA-256 of the cookie value; grants no access. */
   readonly key: string;
 }
 
-/** What people call it by: the beginning of the digest is enough among ten thousand. */
+/** The public id of a session: a prefix of the digest is unique enough among ten thousand. */
 export const idOfSession = ({ key }: Pick<KeyedSession, "key">): string => key.slice(0, 16);
 
 export class Sessions {
   readonly #sessions = new Map<string, Session>();
   readonly #stored: StateMap<Session>;
-  /** Keys another process wants ended. */
+  /** Keys of sessions another process wants ended. */
   readonly #ends: StateMap<number>;
   readonly #maxSessions: number;
   readonly #maxPerHolder: number;
@@ -104,7 +104,7 @@ export class Sessions {
       parse: (value) => (typeof value === "number" ? value : undefined),
     });
     for (const [key, session] of this.#stored.entries()) this.#sessions.set(key, session);
-    // A record that is lost may be a logout: everybody logs in again.
+    // A lost record may be a logout, so all users have to log in again.
     if (this.#stored.damaged + this.#ends.damaged > 0) {
       for (const key of this.#sessions.keys()) this.#forget(key);
       log.warn("sessions file damaged: all users have to log in again");
@@ -115,7 +115,7 @@ export class Sessions {
     return this.#lengthMs;
   }
 
-  /** The value for the cookie: another one at every login. A holder with too many loses the oldest of their own. */
+  /** Opens a session and returns its cookie value, which is new at every login. A holder at the limit loses their own oldest session. */
   open(
     session: Pick<Session, "holder" | "name" | "scope">,
     nowMs: number,
@@ -127,13 +127,13 @@ export class Sessions {
     return value;
   }
 
-  /** Finding it is using it. */
+  /** Looks up a session and marks it as used. */
   find(value: string, nowMs: number): KeyedSession | undefined {
     const key = digestOf(value);
     return this.touch(key, nowMs);
   }
 
-  /** Takes note that it is in use; undefined where it has ended. */
+  /** Marks a session as used; undefined if it has ended. */
   touch(key: string, nowMs: number): KeyedSession | undefined {
     const session = this.#sessions.get(key);
     if (session === undefined || this.#ends.has(key) || this.#hasEnded(session, nowMs))
@@ -143,31 +143,31 @@ export class Sessions {
     return { ...session, endsMs: this.#endOf(session), key };
   }
 
-  /** Those that have not ended, of everybody; looking is not using. */
+  /** Returns all live sessions without marking them as used. */
   list(nowMs: number): KeyedSession[] {
     return [...this.#sessions]
       .filter(([key, session]) => !this.#ends.has(key) && !this.#hasEnded(session, nowMs))
       .map(([key, session]) => ({ ...session, endsMs: this.#endOf(session), key }));
   }
 
-  /** By the cookie's value. */
+  /** Closes the session with this cookie value. */
   close(value: string): void {
     this.#forget(digestOf(value));
   }
 
-  /** By what it is kept under; false where there is none. */
+  /** Ends the session with this key; false if there is none. */
   end(key: string): boolean {
     const isThere = this.#sessions.has(key);
     this.#forget(key);
     return isThere;
   }
 
-  /** For a process that is not the hub: the hub may be using what this one would delete. */
+  /** For processes other than the hub, which may be using the session. */
   askToEnd(key: string, nowMs: number): void {
     this.#ends.put(key, nowMs);
   }
 
-  /** Ends what another process wants ended; true when there was anything. */
+  /** Ends the sessions that other processes requested to end; true if there were any. */
   refresh(): boolean {
     this.#ends.refresh();
     const keys = [...this.#ends.entries()].map(([key]) => key);
@@ -178,13 +178,13 @@ export class Sessions {
     return keys.length > 0;
   }
 
-  /** Goes on for who has changed their own account; what else the page asks meanwhile must not be refused. */
+  /** Continues the session of a user who has just changed their own account, so that the page's concurrent requests are not refused. */
   goOnAs(key: string, holder: SessionHolder): void {
     const session = this.#sessions.get(key);
     if (session !== undefined) this.#keep(key, { ...session, holder });
   }
 
-  /** Every session on this account. */
+  /** Closes every session of this account. */
   closeAllOf({ kind, id }: Pick<SessionHolder, "kind" | "id">): void {
     for (const [key, { holder }] of this.#sessions)
       if (holder.kind === kind && holder.id === id) this.#forget(key);
@@ -195,12 +195,12 @@ export class Sessions {
     this.#ends.close();
   }
 
-  /** Ends the holder's own oldest sessions first, and beyond the total those of the holder with the most: nobody ends another's. */
+  /** Ends the holder's own oldest sessions first; above the total limit, those of the holder with the most sessions. */
   #makeRoom(holder: SessionHolder, nowMs: number): void {
     for (const [key, session] of this.#sessions)
       if (this.#hasEnded(session, nowMs)) this.#forget(key);
     const isShare = holder.kind === "share";
-    // The map keeps the order of insertion: the first is the oldest.
+    // Maps iterate in insertion order: the first entry is the oldest.
     const byHolder = new Map<string, string[]>();
     let total = 0;
     for (const [key, { holder: other }] of this.#sessions) {
@@ -219,7 +219,7 @@ export class Sessions {
     }
   }
 
-  /** A length that was shortened since holds for those that are open too. */
+  /** A session length shortened in the settings also applies to open sessions. */
   #endOf({ holder, openedMs, endsMs }: Session): number {
     return holder.kind === "share" ? endsMs : Math.min(endsMs, openedMs + this.#lengthMs);
   }

@@ -1,4 +1,4 @@
-/** Shared links, and what a provider's claims allow. */
+/** Tests of share links, and of the scopes that OpenID claims grant. */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

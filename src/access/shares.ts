@@ -1,6 +1,7 @@
 /**
- * Links that show a view to anyone who has them, until they end: kept in `access/shares.state` of the data folder. A link's
- * secret is shown once, kept as SHA-256, and is only ever in the part of a URL that browsers send to nobody.
+ * Share links, which show a view to anyone who has the link until it expires; stored in `access/shares.state` of the data
+ * folder. The secret of a link is shown once, stored as SHA-256, and is only in the URL fragment, which browsers send to no
+ * server.
  */
 import path from "node:path";
 import * as v from "valibot";
@@ -14,7 +15,7 @@ import { tokenStateOf } from "./tokens.ts";
 const shareSchema = v.object({
   id: v.string(),
   name: v.string(),
-  /** Where the link leads, such as `/gpu?uuid=…`. */
+  /** Path the link opens, such as `/gpu?uuid=…`. */
   page: v.string(),
   digest: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
   createdMs: v.number(),
@@ -66,7 +67,7 @@ export class Shares {
     return [...this.#shares.values()].sort((a, b) => a.createdMs - b.createdMs);
   }
 
-  /** Every link is refused while this is true: a record that is lost may be a revocation. */
+  /** While true, every link is refused: a lost record may be a revocation. */
   get isDamaged(): boolean {
     return this.#shares.isDamaged;
   }
@@ -106,7 +107,7 @@ export class Shares {
     return { share, secret: new Secret(secret) };
   }
 
-  /** By id, or by name: then the newest that is live. */
+  /** Finds the share by id, or the newest live one by name. */
   revoke(nameOrId: string, nowMs: number): Share {
     this.refresh();
     const found = this.list().filter(({ id, name }) => id === nameOrId || name === nameOrId);
@@ -123,7 +124,7 @@ export class Shares {
     return revoked;
   }
 
-  /** The share a secret opens; undefined where it opens none, or none any more. */
+  /** Returns the share of this secret; undefined if there is none or it has ended. */
   find(secret: string, nowMs: number): Share | undefined {
     if (this.isDamaged || !pattern.test(secret)) return undefined;
     const digest = digestOf(secret);

@@ -1,6 +1,6 @@
 /**
- * The tokens of a hub: kept in `access/tokens.state` of its data folder, written by `gpulse token` and read by the running
- * hub, which sees a change at its next `refresh`. A revoked token stays listed, so that its name in an old log means something.
+ * The tokens of a hub: stored in `access/tokens.state` of its data folder, written by `gpulse token` and read by the running
+ * hub, which loads changes at its next `refresh`. A revoked token stays listed, so that its name in an old log can be resolved.
  */
 import { timingSafeEqual } from "node:crypto";
 import path from "node:path";
@@ -16,7 +16,7 @@ const tokenSchema = v.object({
   id: v.string(),
   name: v.string(),
   scope: v.picklist(scopes),
-  /** SHA-256 of its text, in hex. */
+  /** SHA-256 of the token's text, in hex. */
   digest: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
   createdMs: v.number(),
   expiresMs: v.optional(v.number()),
@@ -29,14 +29,14 @@ export function readToken(value: unknown): Token | undefined {
   return parsed.success ? parsed.output : undefined;
 }
 
-/** Why a text opens nothing. */
+/** Why a token is refused. */
 export type TokenRefusalReason = "unknown" | "revoked" | "expired";
 export type TokenCheck =
   | { readonly ok: true; readonly token: Token }
   | { readonly ok: false; readonly why: TokenRefusalReason; readonly token?: Token };
 
 const maxTokens = 10_000;
-/** Revoked and expired tokens are listed this long. */
+/** How long revoked and expired tokens stay listed. */
 const forgetAfterMs = 90 * 86_400_000;
 const noteUseEveryMs = 60_000;
 
@@ -75,12 +75,12 @@ export class Tokens {
     this.#index();
   }
 
-  /** True once a token was ever made, also when all are revoked: a hub does not open up again by revoking. */
+  /** True once a token was ever created, even if all are revoked: revoking tokens must not open the hub to everyone. */
   get any(): boolean {
     return this.#tokens.size > 0 || this.isDamaged;
   }
 
-  /** Every token is refused while this is true: a record that is lost may be a revocation. */
+  /** While true, every token is refused: a lost record may be a revocation. */
   get isDamaged(): boolean {
     return this.#tokens.isDamaged;
   }
@@ -101,7 +101,7 @@ export class Tokens {
     wanted: NewToken,
     nowMs: number,
     random: (bytes: number) => Buffer,
-    /** Made elsewhere, and checked; a random one where there is none. */
+    /** A token text created elsewhere, already checked; random if absent. */
     given?: Secret,
   ): { readonly token: Token; readonly text: Secret } {
     this.refresh();
@@ -128,7 +128,7 @@ export class Tokens {
     return { token, text };
   }
 
-  /** By name or id; the live one where several had the name. */
+  /** Finds the token by name or id; the live one if several had the name. */
   revoke(nameOrId: string, nowMs: number): Token {
     this.refresh();
     const found = this.list().filter(({ id, name }) => id === nameOrId || name === nameOrId);
@@ -159,18 +159,18 @@ export class Tokens {
     return state === "live" ? { ok: true, token } : { ok: false, why: state, token };
   }
 
-  /** Whether a token that was good still is. */
+  /** True if a previously accepted token is still valid. */
   stillGood(id: string, nowMs: number): boolean {
     const token = this.#tokens.get(id);
     return !this.isDamaged && token !== undefined && isLive(token, nowMs);
   }
 
-  /** Remembers that a token was used; written down once a minute at most. */
+  /** Records the use of a token, at most once a minute. */
   noteUse(id: string, nowMs: number): void {
     if (nowMs - (this.#used.get(id) ?? 0) >= noteUseEveryMs) this.#used.put(id, nowMs);
   }
 
-  /** Takes in what another process changed; true when there was anything. */
+  /** Loads changes of another process; true if there were any. */
   refresh(): boolean {
     this.#used.refresh();
     const changed = this.#tokens.refresh();

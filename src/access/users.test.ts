@@ -1,4 +1,4 @@
-/** Passwords at rest, users, and failed attempts at them. Hashes are made cheap here; what they cost is a number of its own. */
+/** Tests of password hashes, users, and failed logins. The hash cost is low here. */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

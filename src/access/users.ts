@@ -1,7 +1,7 @@
 /**
- * The users of a hub: kept in `access/users.state` of its data folder, written by `gpulse user` and the hub, which sees the
- * other's change at its next `refresh`. Holds hashes alone. One that was removed stays as a name without a password, so that
- * a hub that once asked does not open up again.
+ * The users of a hub: stored in `access/users.state` of its data folder, written by `gpulse user` and the hub, each of which
+ * loads the other's changes at its next `refresh`. Contains password hashes only. A removed user stays as a name without a
+ * password, so that a hub with authentication does not become open to everyone.
  */
 import { createHmac } from "node:crypto";
 import path from "node:path";
@@ -21,15 +21,15 @@ export const roleDescriptions: Readonly<Record<Role, string>> = {
 export const scopeOfRole = (role: Role): Scope => (role === "admin" ? "admin" : "read");
 export const isRole = (text: unknown): text is Role => roles.some((role) => role === text);
 
-/** What a user may be called. */
+/** Valid user names. */
 export const userName = /^[\w.@-]{1,100}$/;
 
 const userSchema = v.object({
   name: v.string(),
   role: v.picklist(roles),
-  /** Empty of a removed one. */
+  /** Empty for a removed user. */
   hash: v.string(),
-  /** A session remembers it, and ends when it is another: by a new password or role, and when logged out everywhere. */
+  /** Stored with each session, which ends when the two differ: after a new password or role, and when the user is logged out everywhere. */
   generation: v.number(),
   createdMs: v.number(),
   passwordMs: v.number(),
@@ -67,7 +67,7 @@ export class Users {
   readonly #users: StateMap<User>;
   readonly #used: StateMap<number>;
   readonly #passwords: Passwords;
-  /** Digests of what was found right, under a key of this process: a request is not worth 128 MiB each time. */
+  /** Digests of passwords found valid, keyed with a secret of this process, so that repeated requests do not cost a 128 MiB hash each. */
   readonly #right = new Set<string>();
   readonly #key: Buffer;
 
@@ -91,12 +91,12 @@ export class Users {
     this.#key = random(32);
   }
 
-  /** True once there ever was one: a hub does not open up again by removing. */
+  /** True once a user ever existed: removing users must not open the hub to everyone. */
   get any(): boolean {
     return this.#users.size > 0 || this.isDamaged;
   }
 
-  /** Every user is refused while this is true: a record that is lost may be a removal or a new password. */
+  /** While true, every user is refused: a lost record may be a removal or a new password. */
   get isDamaged(): boolean {
     return this.#users.isDamaged;
   }
@@ -139,7 +139,7 @@ export class Users {
     return this.#keep({ name, role, hash, generation, createdMs: nowMs, passwordMs: nowMs });
   }
 
-  /** Ends every session of this user. */
+  /** Also ends every session of this user. */
   async setPassword(name: string, password: string, nowMs: number): Promise<User> {
     const { name: right } = this.#existing(name);
     checkNewPassword(right, password);
@@ -159,7 +159,7 @@ export class Users {
     return this.#change(name, ({ disabledMs: _ended, ...user }) => user);
   }
 
-  /** Ends every session of this user and nothing else. */
+  /** Ends every session of this user and changes nothing else. */
   endSessions(name: string): User {
     return this.#change(name, (user) => user);
   }
@@ -168,21 +168,21 @@ export class Users {
     return this.#change(name, (user) => ({ ...user, hash: "", removedMs: nowMs }));
   }
 
-  /** Whether this name and password were found right before, and still are: costs no hash. */
+  /** Returns the user if this name and password were found valid before and still are; costs no hash. */
   remembers(name: string, password: string): User | undefined {
     const user = this.#live(name);
     if (user === undefined || password.length > maxPasswordLength) return undefined;
     return this.#right.has(this.#digest(user, password)) ? user : undefined;
   }
 
-  /** A wrong password, an unknown name and a disabled user are the same to who asks, in words and in time. */
+  /** A wrong password, an unknown name and a disabled user yield the same result after the same time. */
   async check(name: string, password: string): Promise<UserCheck> {
     const remembered = this.remembers(name, password);
     if (remembered !== undefined) return { ok: true, user: remembered };
     if (this.#passwords.isBusy) return { ok: false, why: "busy" };
     const tried = this.get(name);
     const isRight = await this.#passwords.matches(password, tried?.hash);
-    // It may have been changed while the hash was made.
+    // The user may have changed while the hash was computed.
     const user = this.#live(name);
     if (!isRight || user === undefined || user.hash !== tried?.hash)
       return { ok: false, why: "password" };
@@ -193,7 +193,7 @@ export class Users {
     return { ok: true, user: strengthened };
   }
 
-  /** Whether a session of this user goes on. */
+  /** True if a session of this user is still valid. */
   stillGood(name: string, generation: number): boolean {
     return this.#live(name)?.generation === generation;
   }
@@ -242,7 +242,7 @@ export class Users {
       );
   }
 
-  /** The only moment at which the password is known: a hash of earlier, lower parameters is made again. */
+  /** Replaces a hash of lower cost. The password is only known during a login. */
   async #strengthen(user: User, password: string): Promise<User> {
     if (!this.#passwords.isWeak(user.hash)) return user;
     const hash = await this.#passwords.hash(password);
@@ -250,12 +250,12 @@ export class Users {
     return now?.hash === user.hash ? this.#keep({ ...now, hash }) : user;
   }
 
-  /** The hash is part of it: a changed password forgets the old one. */
+  /** The digest includes the hash, so that a password change invalidates it. */
   #digest({ name, hash }: User, password: string): string {
     const parts = JSON.stringify([keyOf(name), hash, password]);
     return createHmac("sha256", this.#key).update(parts).digest("base64url");
   }
 }
 
-/** Two users whose names differ in case alone would be taken for each other. */
+/** User names are unique regardless of case, to avoid confusion. */
 const keyOf = (name: string): string => name.toLowerCase();

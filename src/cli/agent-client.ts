@@ -1,4 +1,4 @@
-/** Fetches a JSON page of a running agent or hub from the command line: a deadline, a bound, and a check of its shape. */
+/** Fetches a JSON page of a running agent or hub from the command line, with a timeout, a size limit, and schema validation. */
 import type { GenericSchema, InferOutput } from "valibot";
 import { GpulseError, formatError } from "../base/error.ts";
 import { checkValue } from "../config/check.ts";

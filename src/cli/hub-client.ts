@@ -1,4 +1,4 @@
-/** Talks to a running hub from the command line: a deadline, a bound, and its own words where it refuses. */
+/** HTTP client for a running hub: timeout, size limit, and the hub's own error messages. */
 import * as v from "valibot";
 import { type ClientAccess, defaultHubUrl } from "./command/client.ts";
 import { GpulseError, formatError } from "../base/error.ts";
@@ -11,13 +11,13 @@ interface HubResponse {
   readonly status?: string;
   readonly data?: unknown;
   readonly error?: string;
-  /** `bad_data` where the expression or a parameter cannot be understood. */
+  /** `bad_data` if the expression or a parameter is invalid. */
   readonly errorType?: string;
   readonly warnings?: readonly string[];
   readonly infos?: readonly string[];
 }
 
-/** Hears of the annotations of an answer, once for each kind that it has. */
+/** Called with the annotations of a response, once per kind present. */
 export type NoteAnnotations = (kind: "warnings" | "infos", texts: readonly string[]) => void;
 
 export class HubClient {
@@ -33,7 +33,7 @@ export class HubClient {
     this.#base = base;
   }
 
-  /** GETs one of the hub's own answers and checks its shape. */
+  /** GETs a JSON route of the hub and validates the response. */
   async get<Schema extends v.GenericSchema>(
     path: string,
     schema: Schema,
@@ -52,7 +52,7 @@ export class HubClient {
     );
   }
 
-  /** POSTs a form to a path of the Prometheus API and gives its `data`; what it warns of goes to `note`. */
+  /** POSTs a form to a path of the Prometheus API and returns its `data`; annotations are passed to `note`. */
   async ask(
     path: string,
     form: Readonly<Record<string, string>>,
@@ -78,7 +78,7 @@ export class HubClient {
     return answer.data;
   }
 
-  /** A request to any other path, with JSON both ways; what the hub refuses comes back with its status. */
+  /** Sends a request with JSON bodies to any other path; an error response is returned with its status. */
   async call(
     method: "GET" | "POST" | "DELETE",
     path: string,
@@ -94,7 +94,7 @@ export class HubClient {
     return { status, body: body.length === 0 ? undefined : readJson(url, body) };
   }
 
-  /** Sends bytes as they are; the answer is JSON. */
+  /** Uploads bytes; the response is JSON. */
   async upload(
     path: string,
     bytes: Uint8Array,
@@ -108,7 +108,7 @@ export class HubClient {
     return { status, body: body.length === 0 ? undefined : readJson(url, body) };
   }
 
-  /** What lies at a path, as bytes; `json` is posted where given. */
+  /** Downloads a path as bytes; POSTs `json` if given. */
   async download(
     path: string,
     json?: unknown,
@@ -163,7 +163,7 @@ function unreachable(url: URL, thrown: unknown): GpulseError {
   );
 }
 
-/** The hub's own words where it has some, and how this side would show a token. */
+/** The hub's error message if there is one, with a hint how to pass a token. */
 function refused(status: number, body: Buffer): GpulseError {
   const said = /"error":"((?:[^"\\]|\\.)*)"/.exec(body.toString("utf8"))?.[1] ?? `status ${status}`;
   return new GpulseError(

@@ -27,7 +27,7 @@ async function gpulse(...args: string[]): Promise<{ code: number; out: string; e
   return { code: parsed === 0 ? exitCode() : parsed, out, err };
 }
 
-/** Every command and every command of a group, as the words that name it. */
+/** All commands and subcommands, as lists of names. */
 function everyCommand(parent: Command = buildProgram(io).program): string[][] {
   return parent.commands.flatMap((command) => [
     [command.name()],
@@ -99,7 +99,7 @@ test("every command and every group has examples", async () => {
   }
 });
 
-/** Commands whose output is no data, and why. */
+/** Commands without structured output, and why. */
 const withoutJson: Readonly<Record<string, string>> = {
   "jobs report": "writes a page or a text; jobs show --json has the data",
   "jobs export": "it prints JSON lines",
@@ -113,7 +113,7 @@ test("every command that prints data has --json", () => {
   expect(without).toEqual(Object.keys(withoutJson));
 });
 
-/** Options that do nothing unless given; every other option with a value names its default. */
+/** Options without effect unless given; every other option with a value has a documented default. */
 const withoutDefault = new Set(
   [
     ["alertmanager", "alertmanager-config", "allow-outbound", "client-cert", "client-key", "co2"],

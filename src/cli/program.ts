@@ -38,7 +38,7 @@ import { declareTop } from "./top/command.ts";
 import { declareUp } from "./up/command.ts";
 import { declareUser } from "./user/command.ts";
 
-/** Wraps a command's run so that its exit code ends up in one place. */
+/** Wraps a command's run and records its exit code. */
 export type Finish = (run: () => Promise<number | void>) => Promise<void>;
 
 export interface Program {
@@ -90,10 +90,10 @@ const declarations: Readonly<Record<string, Declare>> = {
   completion: declareCompletion,
 };
 
-/** These print what all commands have. */
+/** Commands whose output describes all commands. */
 const describingAll = new Set(["completion"]);
 
-/** @param command declares this one alone where it is a command's name: all of them take 20 ms and 2 MB at every start */
+/** @param command declares only this one if it is a command's name: declaring all takes 20 ms and 2 MB at every start */
 export function buildProgram(io: CommandIo, command = ""): Program {
   let code = 0;
   const finish: Finish = async (run) => {

@@ -1,4 +1,4 @@
-/** Text in columns, two spaces apart. */
+/** Aligns text in columns, two spaces apart. */
 export function alignColumns(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows)
@@ -14,5 +14,5 @@ export function alignColumns(rows: readonly (readonly string[])[]): string {
     .join("");
 }
 
-/** Names come from other machines: no control characters reach the terminal. */
+/** Removes control characters: names come from other machines and must not control the terminal. */
 export const plainText = (text: string): string => text.replace(/\p{Cc}+/gu, " ");

@@ -9,7 +9,7 @@ const folder = mkdtempSync(path.join(tmpdir(), "gpulse-address-"));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 test("a hub whose disk has no room for the address file warns and runs", () => {
-  // A folder in the place of the temporary file: opening it for writing fails.
+  // A folder in place of the temporary file: opening it for writing fails.
   mkdirSync(path.join(folder, "address.tmp"), { recursive: true });
   const warnings: string[] = [];
   const log = { ...silentLog, warn: (message: string) => void warnings.push(message) };

@@ -7,7 +7,7 @@ import { replaceFile } from "../base/state/atomic.ts";
 
 const fileIn = (dataDir: string): string => path.join(dataDir, "address");
 
-/** The file is a convenience: a disk that does not take it is a warning, and the hub runs without it. */
+/** The file is a convenience: on a disk error the hub logs a warning and continues without it. */
 export function publishAddress(dataDir: string, url: string, log: Log): { close(): void } {
   const file = fileIn(dataDir);
   const attempt = (work: () => void): void => {
@@ -24,7 +24,7 @@ export function publishAddress(dataDir: string, url: string, log: Log): { close(
   return { close: () => attempt(() => rmSync(file, { force: true })) };
 }
 
-/** Of no meaning unless a process holds the lock: a killed hub leaves its file behind. */
+/** Valid only while a process holds the lock: a killed hub leaves its file behind. */
 export function readAddress(dataDir: string): string | undefined {
   try {
     return readFileSync(fileIn(dataDir), "utf8").trim() || undefined;

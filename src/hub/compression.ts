@@ -1,12 +1,12 @@
-/** Compresses responses with gzip for clients that accept it. The work is done outside the event loop. */
+/** Compresses responses with gzip for clients that accept it. Compression runs outside the event loop. */
 import { Readable } from "node:stream";
 import { constants, createGzip, gzip } from "node:zlib";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { acceptsGzip } from "../formats/prometheus/negotiate.ts";
 
-/** A response of one network packet is not faster for being smaller. */
+/** Smaller responses fit into one network packet and gain nothing. */
 const leastBytes = 1_400;
-/** JSON of a fleet shrinks to 11 % at this level, to 12 % at the fastest in 0.6 of its time. */
+/** Fleet JSON shrinks to 11 % at this level; the fastest level reaches 12 % in 0.6 of the time. */
 const level = 4;
 
 export function addCompression(app: FastifyInstance): void {
@@ -17,10 +17,10 @@ export function addCompression(app: FastifyInstance): void {
       return done(null, payload);
     if (payload instanceof Readable) {
       markCompressed(reply);
-      // A reader of a stream sees each part as it is made, as without compression.
+      // Flushes each part, so that stream clients receive it as soon as without compression.
       const packed = createGzip({ level, flush: constants.Z_SYNC_FLUSH });
       payload.once("error", (error) => {
-        // The error is sent instead, as plain JSON.
+        // The error response is plain JSON.
         if (!reply.raw.headersSent) reply.removeHeader("content-encoding");
         packed.destroy(error);
       });
@@ -37,7 +37,7 @@ export function addCompression(app: FastifyInstance): void {
   });
 }
 
-/** Only a whole response: a range of bytes is one of the file as it is. */
+/** Only complete responses: a byte range refers to the uncompressed file. */
 const isCompressible = (reply: FastifyReply): boolean =>
   reply.statusCode === 200 &&
   !reply.hasHeader("content-encoding") &&

@@ -1,4 +1,4 @@
-/** A push answered directly and the same one answered by Fastify, over real sockets: nobody can tell them apart. */
+/** Compares a push handled directly with the same one handled by Fastify, over real sockets: the responses are identical. */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { type OutgoingHttpHeaders, request } from "node:http";
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub.close());
 
-/** Fastify takes the first path with a query, and the direct route without. */
+/** Fastify handles the path with a query, the direct route the one without. */
 const paths = { direct: "/api/push/v1", fastify: "/api/push/v1?" } as const;
 
 const hello = (agent: string): Uint8Array =>
@@ -50,7 +50,7 @@ function greeting(agent: string): Buffer {
   return writer.finish();
 }
 
-/** A frame of a layout that the hub has never seen. */
+/** A frame with a layout unknown to the hub. */
 function unknownLayout(agent: string): Buffer {
   const writer = new RequestWriter();
   writer.record(recordKind.hello, hello(agent));
@@ -153,7 +153,7 @@ async function openHub() {
 
   const counts = (): number[] =>
     ingestOutcomes.map((outcome) => storage.api.received.count("push", outcome));
-  /** What the client sees and what the hub counts of it. */
+  /** The client's response and the hub's counters. */
   const send = (way: string, body: Buffer, changes: OutgoingHttpHeaders) => {
     const authorization = `Bearer ${push}`;
     const headers = { "content-type": contentType, authorization, ...changes };

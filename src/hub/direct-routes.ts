@@ -1,7 +1,7 @@
 /**
- * Routes that answer before Fastify sees the request, for requests that come by the thousand and are all alike. A route here
- * answers only an accepted request with 200. Whatever else comes of it goes on to the Fastify route of the same path, which
- * refuses, logs and counts as for any other: the same guard, credentials and limits hold on both.
+ * Routes handled before Fastify, for frequent, uniform requests. A direct route only sends 200 for an accepted request.
+ * Everything else goes on to the Fastify route of the same path, which refuses, logs and counts it: the same guard, credentials
+ * and limits apply on both.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
@@ -13,12 +13,12 @@ import { clientOf } from "./limits/client.ts";
 
 declare module "fastify" {
   interface FastifyInstance {
-    /** Absent on a server that has none. */
+    /** Absent on a server without direct routes. */
     direct?: DirectRoutes;
   }
 }
 
-/** Resolves with the JSON of a 200 response, or with undefined where Fastify is to answer. Must not throw. */
+/** Resolves with the JSON of a 200 response, or with undefined to leave the request to Fastify. Must not throw. */
 export type DirectHandler = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -33,7 +33,7 @@ interface DirectRoute {
 export interface DirectOptions {
   readonly guard: Guard;
   readonly headers: () => Readonly<Record<string, string>>;
-  /** The address of a client is in a header that Fastify reads. */
+  /** Behind a proxy the client's address is in a header, which Fastify parses. */
   readonly behindProxy: boolean;
 }
 
@@ -47,13 +47,13 @@ export class DirectRoutes {
     this.#options = options;
   }
 
-  /** @param auth absent where nobody is asked for credentials */
+  /** @param auth absent on a hub without access control */
   serveOn(app: FastifyInstance, auth: QuickAuth | undefined): void {
     this.#auth = auth;
     app.addHook("preClose", async () => void (this.#isClosing = true));
   }
 
-  /** A POST with exactly this path and content type. */
+  /** Handles POST requests with exactly this path and content type. */
   post(path: string, contentType: string, handle: DirectHandler): void {
     this.#routes.set(path, { contentType, handle });
   }
@@ -71,7 +71,7 @@ export class DirectRoutes {
     };
   }
 
-  /** Undefined where the request is in any way unusual, or has to be refused. */
+  /** Returns undefined if the request is unusual in any way, or must be refused. */
   #clientOf(request: IncomingMessage, { contentType }: DirectRoute): ClientKey | undefined {
     const { method, headers, url = "" } = request;
     const { guard, behindProxy } = this.#options;

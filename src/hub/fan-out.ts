@@ -1,6 +1,6 @@
 /**
- * The one place where writes fan out: to storage first, then everything storage accepted to the sinks. A sink has it in
- * its spool in the same turn in which the sender is acknowledged, so a kill loses nothing.
+ * Fans out writes: to storage first, then everything that storage accepted to the sinks. A sink adds the data to its spool in
+ * the same turn of the event loop in which the sender is acknowledged, so a kill loses nothing.
  */
 import type { SampleBatch } from "../formats/samples/batch.ts";
 import { FrameSamples, LayoutMetadata } from "../formats/samples/from-frame.ts";
@@ -86,7 +86,7 @@ class FanOutWriter implements SampleWriter {
     this.#send(this.#frames.end(source, timeMs).batch);
   }
 
-  /** Relays the frame to sinks that accept frames; returns the others, which get samples. */
+  /** Relays the frame to sinks that accept frames; returns the others, which receive samples. */
   #relay(delivery: Delivery, extra: LabelSet): readonly Sink[] {
     return this.#sinks.filter((sink) => {
       sink.relay?.(delivery, extra);
@@ -99,9 +99,9 @@ class FanOutWriter implements SampleWriter {
   }
 }
 
-/** A frame with its devices and freshness can be relayed whole. */
+/** A frame with its devices and freshness can be relayed as a whole. */
 const isDelivery = (origin: FrameOrigin): origin is Delivery =>
   "freshForMs" in origin && "devices" in origin;
 
-/** Duplicates count: the sender may repeat a write whose first copy missed the spool because of a kill. */
+/** Duplicates count as accepted: the sender may repeat a write whose first attempt was stored but not spooled because of a kill. */
 const isAccepted = ({ stored, duplicates }: AppendResult): boolean => stored + duplicates > 0;

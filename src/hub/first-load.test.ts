@@ -1,4 +1,4 @@
-/** The data in the HTML of a page: what it holds, who gets it, and what leaves it out. */
+/** Tests of the data inlined in a page's HTML: its content, who gets it, and when it is left out. */
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Collects the data that a page's first view needs, for the HTML. Whatever is slow, too large or refused is left out: the page fetches it. */
+/** Collects the data of a page's first view, to inline it in the HTML. Slow, large or refused parts are left out: the page fetches them. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { formatError } from "../base/error.ts";
 import { parseDurationMs } from "../config/duration.ts";
@@ -14,26 +14,26 @@ import { reserveFor } from "./api/reserve.ts";
 import { clientOf } from "./limits/client.ts";
 import type { PageName } from "./page-names.ts";
 
-/** Beyond this the HTML would arrive later than the live stream delivers the same: about 300 GPUs with their history. */
+/** A larger payload would arrive in the HTML later than over the live stream: about 300 GPUs with their history. */
 const maxFleetBytes = 2 * 1024 * 1024;
 const maxGpuBytes = 512 * 1024;
-/** The page opens without the charts' data rather than late. */
+/** Longest wait in the query queue: the page opens without the charts' data rather than late. */
 const patienceMs = 100;
 const timeoutMs = 400;
 const defaultRangeMs = 3_600_000;
-/** The page draws a longer range from means, which this data does not have. */
+/** The page draws longer ranges from means, which this data does not include. */
 const maxRangeMs = 3 * 3_600_000;
-/** Charts stand side by side: nearly every screen has this width for one, and so the same step. */
+/** On nearly every screen a chart has about this width, and therefore the same step. */
 const chartWidthPx = 450;
 
 export interface FirstLoadOptions {
   readonly feed: LiveFeed;
   readonly api?: ApiContext | undefined;
-  /** Counts a query of this client; false when its rate limit is exceeded. */
+  /** Counts a query of this client; false if its rate limit is exceeded. */
   readonly mayQuery: (request: FastifyRequest) => boolean;
 }
 
-/** JSON of a `FirstLoad` in parts, safe inside a script element; undefined where there is nothing to inline. */
+/** Returns the parts of a `FirstLoad` as JSON, safe inside a script element; undefined if there is nothing to inline. */
 export async function firstLoadJson(
   page: PageName,
   request: FastifyRequest,
@@ -55,7 +55,7 @@ export async function firstLoadJson(
   ];
 }
 
-/** `</script>` in a label must not end the element. A `<` occurs only inside strings of JSON. */
+/** Escapes `<`, so that `</script>` in a label does not end the element. In JSON, `<` only occurs inside strings. */
 const escapeJson = (json: string): string => json.replaceAll("<", String.raw`\u003c`);
 
 async function gpuJson(
@@ -72,7 +72,7 @@ async function gpuJson(
       ? devices[0]
       : (devices.find((one) => gpuId(one) === wanted) ??
         devices.find(({ uuid }) => uuid === wanted));
-  // A remote engine is asked by the page itself, beside its code being loaded.
+  // With a remote engine the page queries the data itself, while its code loads.
   if (device === undefined || rangeMs === undefined || api?.store === undefined) return undefined;
   if (!mayQuery(request)) return undefined;
   const nowMs = api.nowMs();
@@ -98,7 +98,7 @@ async function gpuJson(
   }
 }
 
-/** Undefined for a range between two instants, and for one that the page does not draw from samples. */
+/** Returns undefined for an absolute time range, and for one that the page does not draw from samples. */
 function rangeOf(asked: URLSearchParams): number | undefined {
   if (asked.has("from") || asked.has("to")) return undefined;
   const ms = parseDurationMs(asked.get("range") ?? "") ?? defaultRangeMs;

@@ -1,8 +1,8 @@
-/** What every answer carries and every request must pass: headers that lock the page in, and the check against DNS rebinding. */
+/** Security headers for every response, and checks on every request against DNS rebinding and cross-site writes. */
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { FastifyInstance } from "fastify";
 
-/** No outside host, no inline script, no frame around it: the page needs none of them. */
+/** The page needs no external host, no inline script and no embedding in a frame. */
 export const guardHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": [
     "default-src 'none'",
@@ -26,7 +26,7 @@ export const guardHeaders: Readonly<Record<string, string>> = {
 export interface GuardOptions {
   /** The address the hub listens on. */
   readonly host: string;
-  /** The one under which people reach it, where the operator said so: what a proxy in front is asked for. */
+  /** The public URL, if the operator configured one: what clients request from a reverse proxy. */
   readonly publicUrl?: string | undefined;
 }
 
@@ -39,7 +39,7 @@ export type Guard = (
   request: Pick<IncomingMessage, "method" | "headers" | "rawHeaders">,
 ) => GuardRefusal | undefined;
 
-/** Decides by method and headers alone whether a request is refused. */
+/** Accepts or refuses a request by its method and headers alone. */
 export function createGuard({ host: bindHost, publicUrl }: GuardOptions): Guard {
   const loopbackOnly = isLoopback(bindHost);
   let lastLoopback: string | undefined;
@@ -50,7 +50,7 @@ export function createGuard({ host: bindHost, publicUrl }: GuardOptions): Guard 
     return true;
   };
   return ({ method = "", headers, rawHeaders }) => {
-    // A proxy in front may have gone by the other one.
+    // A reverse proxy may have used the other Host header.
     if (countHosts(rawHeaders) > 1)
       return { status: 400, error: "A request names one host, and not two." };
     if (loopbackOnly && !isLoopbackName(headers.host))
@@ -74,7 +74,7 @@ export function addGuards(
   guard: Guard,
   moreHeaders: () => Readonly<Record<string, string>> = () => ({}),
 ): void {
-  // Without a promise: it runs for every request.
+  // Callback style instead of a promise, because it runs for every request.
   app.addHook("onRequest", (request, reply, done) => {
     reply.headers(guardHeaders);
     reply.headers(moreHeaders());
@@ -84,7 +84,7 @@ export function addGuards(
   });
 }
 
-/** Whether a request has one Host header, and a loopback name in it where the hub listens on loopback only. */
+/** True if a request has one Host header at most, and a loopback name in it if the hub listens on loopback only. */
 export const isAllowedHost = (
   { rawHeaders, headers }: Pick<IncomingMessage, "rawHeaders" | "headers">,
   bindHost: string,
@@ -100,18 +100,18 @@ function countHosts(rawHeaders: readonly string[]): number {
   return count;
 }
 
-/** They only ask. */
+/** Methods that change nothing. */
 export const safeMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
-/** A browser reports where a request comes from; one that another site caused must not write or delete. Programs report nothing. */
+/** True for requests caused by another site, which must not write or delete. Browsers send these headers, other programs do not. */
 export function isForeign(headers: IncomingHttpHeaders, publicUrl?: string): boolean {
   if (headers["sec-fetch-site"] === "cross-site") return true;
   return headers.origin !== undefined && !isOwnOrigin(headers, publicUrl);
 }
 
 /**
- * Whether the page a request comes from is ours: by the name that was asked for, or, where a proxy in front asks for another,
- * by the address the operator gave. What a proxy says it was asked for is not looked at: anybody can say it.
+ * True if the request comes from the hub's own page: its origin matches the Host header, or, behind a proxy that changes the
+ * host, the configured public URL. Forwarded headers are ignored: any client can forge them.
  */
 export function isOwnOrigin({ origin, host }: IncomingHttpHeaders, publicUrl?: string): boolean {
   if (origin === undefined || !URL.canParse(origin)) return false;
@@ -119,13 +119,13 @@ export function isOwnOrigin({ origin, host }: IncomingHttpHeaders, publicUrl?: s
   return from === host || (publicUrl !== undefined && page === new URL(publicUrl).origin);
 }
 
-/** The name in a Host header, without its port; empty where there is none. */
+/** The host name in a Host header, without its port; empty if missing. */
 export function hostOf(header: string | undefined): string {
   const match = /^(\[[^\]]*\]|[^:]*)(?::\d{1,5})?$/.exec(header ?? "");
   return (match?.[1] ?? "").toLowerCase();
 }
 
-/** Another site's name that resolves to 127.0.0.1 is not loopback by name: that is the attack. */
+/** Checks the name, not the address it resolves to: a foreign name that resolves to 127.0.0.1 is DNS rebinding. */
 export function isLoopback(host: string): boolean {
   return (
     host === "localhost" || host === "[::1]" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host)

@@ -302,7 +302,7 @@ test("an address this machine does not have is one sentence that names --host", 
   });
 });
 
-/** Reads events off a live stream one by one. */
+/** Reads events from a live stream one by one. */
 async function openStream(hub: Hub, query = "") {
   const response = await fetch(`${hub.url}api/live${query}`);
   expect(response.headers.get("content-type")).toContain("text/event-stream");

@@ -1,4 +1,4 @@
-/** The hub: one HTTP server with the page, the live frames and the machine-readable answers. Composition only. */
+/** The hub: one HTTP server with the page, the live stream and the APIs. Composition only. */
 import type { RequestListener, Server } from "node:http";
 import { fastify, type FastifyInstance } from "fastify";
 import { formatError, systemCode } from "../base/error.ts";
@@ -44,7 +44,7 @@ export interface Hub {
   close(): Promise<void>;
 }
 
-/** @param listener the open port; one of its own where absent */
+/** @param listener the open listener; opens its own if absent */
 export async function createHub(options: HubOptions, listener?: HubListener): Promise<Hub> {
   const opened =
     listener ??
@@ -74,7 +74,7 @@ export async function createHub(options: HubOptions, listener?: HubListener): Pr
   }
 }
 
-/** The application without its port: tests send requests into it. */
+/** The Fastify application without its listener, for tests that inject requests. */
 export async function buildHub(
   options: HubOptions,
   createServer: (handler: RequestListener) => Server = (handler) =>
@@ -90,11 +90,12 @@ export async function buildHub(
     forceCloseConnections: true,
     serverFactory: (handler) => createServer(direct.before(handler)),
     routerOptions: { maxParamLength: 200 },
-    // No route has a schema: Ajv and its kind are not loaded.
+    // No route has a schema, so Ajv and fast-json-stringify are not loaded.
     schemaController: {
       compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas },
     },
-    // The client's address for rate limits and the audit log: the last one the proxy appended, and only from a peer near by.
+    // The client's address for rate limits and the audit log: the last X-Forwarded-For entry, if the peer has a private
+    // address.
     ...(behindProxy && {
       trustProxy: (address: string, hop: number) => hop === 0 && isNearby(address),
     }),
@@ -130,7 +131,7 @@ export async function buildHub(
   serveAccessPageStyle(app);
   app.setNotFoundHandler(async (request, reply) => {
     const path = pathOf(request.url);
-    // A browser that opens a page says so; its scripts and all programs get JSON.
+    // Browsers that open a page send `Accept: text/html`; scripts and programs get JSON.
     if (request.method === "GET" && request.headers.accept?.includes("text/html") === true)
       return sendNotFoundPage(reply, path);
     return reply.code(404).send({
@@ -213,7 +214,7 @@ const isAbort = (thrown: unknown): boolean =>
   thrown instanceof Error && thrown.name === "AbortError";
 
 function statusOf(thrown: unknown): number {
-  // The client has gone in the middle of its body: nobody hears the answer, and nothing failed here.
+  // The client disconnected while sending its body: not a failure of the hub.
   if (systemCode(thrown) === "ECONNRESET" || isAbort(thrown)) return 400;
   return thrown instanceof Error && "statusCode" in thrown && typeof thrown.statusCode === "number"
     ? thrown.statusCode

@@ -1,6 +1,6 @@
 /**
- * The hub's HTTP server, opened before the rest of the hub is loaded. Until the application takes over, it answers the health
- * checks itself and holds every other request: none is refused because the hub has just started.
+ * The hub's HTTP server, opened before the rest of the hub is loaded. Until the application takes over, it answers health
+ * checks itself and queues all other requests, so that none is refused during the start.
  */
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -16,29 +16,29 @@ export interface ReadyState {
 }
 
 export interface ListenerOptions {
-  /** The address to listen on; on loopback only loopback names are answered. */
+  /** The listen address; on loopback, only requests to loopback names are accepted. */
   readonly host: string;
   readonly port: number;
   /** TLS, and headers of a web configuration file; absent: plain HTTP. */
   readonly listener?: WebListener;
-  /** Connections that one address beyond this machine may hold; Infinity behind a proxy. */
+  /** Maximum connections per address of other machines; Infinity behind a proxy. */
   readonly connectionsPerAddress?: number;
   readonly log: Log;
   readonly nowMs: () => number;
 }
 
 export interface HubListener {
-  /** The URL a person on this machine opens. */
+  /** The URL to open on this machine. */
   readonly url: string;
   readonly server: Server;
-  /** Gives all requests to the application, held ones first. */
+  /** Passes all requests to the application, queued ones first. */
   serve(handler: RequestListener): void;
   close(): Promise<void>;
 }
 
 /**
  * @param dropped called for each refused connection
- * @param ready the answer of `/-/ready` before the application serves; undefined: the request waits for it
+ * @param ready the response of `/-/ready` before the application serves; undefined: the request is queued
  * @throws GpulseError PORT_IN_USE or PORT_DENIED
  */
 export async function openListener(
@@ -73,7 +73,7 @@ export async function openListener(
   await listen(server, host, port);
   const { port: opened, address: bound } = server.address() as AddressInfo;
   const servers = [server];
-  // A name for two addresses, of which listen() takes one.
+  // `localhost` resolves to two addresses, and listen() uses one.
   if (host === "localhost") {
     const { lookup } = await import("node:dns/promises");
     for (const { address } of await lookup(host, { all: true }).catch(() => [])) {
@@ -105,14 +105,14 @@ export async function openListener(
   };
 }
 
-/** Plain, or with TLS where the listener has it; with the same limits either way. */
+/** Creates a server with or without TLS, with the same limits. */
 export function createHubServer(
   listener: WebListener | undefined,
   handler: RequestListener,
 ): Server {
   const limits = {
     headersTimeout: 10_000,
-    // How often the times above and below are checked; Node's default is half a minute.
+    // How often Node checks these timeouts; its default is 30 s.
     connectionsCheckingInterval: 5_000,
     keepAliveTimeout: 30_000,
     maxHeaderSize: 16 * 1024,

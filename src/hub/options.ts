@@ -1,4 +1,4 @@
-/** What composes a hub. */
+/** The parts and settings a hub is composed of. */
 import type { AuditLog } from "../access/audit.ts";
 import type { Log } from "../base/log.ts";
 import type { WebListener } from "../net/http/web-listener.ts";
@@ -21,23 +21,23 @@ import type { SnapshotStore } from "./snapshots/store.ts";
 import type { LatestFrames } from "../sinks/latest/latest.ts";
 
 export interface MetricsPage {
-  /** In parts where it may be large: they are made as they are sent. */
+  /** A large body is an iterable of parts, generated while it is sent. */
   readonly body: string | Iterable<string | Buffer>;
   readonly contentType: string;
 }
 
 export interface HubOptions {
   readonly latest: LatestFrames;
-  /** The address to listen on; on loopback only loopback names are answered. */
+  /** The listen address; on loopback, only requests to loopback names are accepted. */
   readonly host: string;
   readonly port: number;
-  /** Under which address people reach it, where the operator said so. */
+  /** The public URL, if the operator configured one. */
   readonly publicUrl?: string;
-  /** The name of this machine as the page shows it. */
+  /** The name of this machine, as shown on the page. */
   readonly hostName: string;
-  /** Where the built browser app is. */
+  /** Folder of the built browser app. */
   readonly webDir: string;
-  /** The built documentation site; served only if it is there. */
+  /** Folder of the built documentation site; served only if it exists. */
   readonly docsDir?: string;
   readonly log: Log;
   readonly nowMs: () => number;
@@ -45,48 +45,48 @@ export interface HubOptions {
   readonly metricsPage: (accept: string | undefined, nowMs: number) => MetricsPage;
   readonly stats: () => unknown;
   readonly ready: () => { readonly ready: boolean; readonly problems: readonly string[] };
-  /** The Prometheus API over the hub's store; absent on a hub that keeps nothing. */
+  /** The Prometheus API over the hub's store; absent on a hub without storage. */
   readonly api?: ApiContext;
-  /** What happened; absent on a hub that keeps nothing. */
+  /** The timeline of events; absent on a hub without storage. */
   readonly timeline?: Timeline;
-  /** Takes a log file into the history; absent on a hub that keeps nothing. */
+  /** Imports log files into the history; absent on a hub without storage. */
   readonly importUpload?: ImportUpload;
-  /** The verdicts on all GPUs; absent where nothing is judged. */
+  /** Health verdicts on all GPUs; absent if health is not evaluated. */
   readonly health?: HubHealth;
-  /** The job ledger; absent where none is kept. */
+  /** The job ledger; absent if disabled. */
   readonly jobs?: HubJobs;
   /** Jobs that hold idle GPUs; absent without a policy. */
   readonly heldIdle?: HeldIdle;
-  /** What the energy of jobs costs and emits. */
+  /** Energy price and emissions per kWh, for jobs. */
   readonly jobTariffs?: JobTariffs;
-  /** Snapshots of this machine; absent on a hub that keeps nothing. */
+  /** Snapshots of this machine; absent on a hub without storage. */
   readonly snapshots?: SnapshotStore;
-  /** Boards that people arranged; absent on a hub that keeps nothing. */
+  /** The users' boards; absent on a hub without storage. */
   readonly boards?: BoardStore;
-  /** Rules made on the page; absent where nothing is evaluated. */
+  /** Rules created on the page; absent if no rules are evaluated. */
   readonly ownRules?: OwnRules;
-  /** Origins whose pages may embed boards in a frame; none where absent. */
+  /** Origins whose pages may embed boards in a frame; none if absent. */
   readonly embedOrigins?: readonly string[];
-  /** Benchmark runs; absent on a hub that keeps nothing. */
+  /** Benchmark runs; absent on a hub without storage. */
   readonly runs?: RunStore;
-  /** Pipes and replays that run with the hub; absent where none can be started. */
+  /** Pipes and replays run by the hub; absent if not supported. */
   readonly pipes?: Pipes;
-  /** Analyses of the lake; absent on a hub that keeps none. */
+  /** Analyses of the lake; absent without a lake. */
   readonly analytics?: AnalysisQueue;
-  /** Who may do what; absent where nobody is asked. */
+  /** Access control; absent on a hub without authentication. */
   readonly access?: HubAccess;
-  /** Where it is noted who changed what; absent where nothing is kept. */
+  /** The audit log; absent on a hub without storage. */
   readonly audit?: AuditLog;
   /** TLS, and headers of a web configuration file; absent: plain HTTP. */
   readonly listener?: WebListener;
-  /** Reads every configuration file again; throws with what is wrong, and what was in use stays in use. */
+  /** Reads every configuration file again; throws if one is invalid, and the previous configuration stays in use. */
   readonly reload?: () => Promise<void>;
-  /** How often one client may ask, where the operator said it. */
+  /** Rate limits per client that the operator configured. */
   readonly rates?: Partial<RateLimits>;
-  /** Connections that one address beyond this machine may hold; Infinity behind a proxy. */
+  /** Maximum connections per address of other machines; Infinity behind a proxy. */
   readonly connectionsPerAddress?: number;
-  /** Pages that may watch at once; more get a 503. */
+  /** Maximum number of concurrent live streams; further ones get a 503. */
   readonly maxPages?: number;
-  /** Hears of pages and connections that are rejected; absent where nobody counts them. */
+  /** Counts rejected pages and connections; absent if they are not counted. */
   readonly shedding?: OverloadMonitor;
 }

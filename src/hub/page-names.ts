@@ -1,6 +1,6 @@
-/** The pages of the browser app, each at one path of its name. Read by the app too: constants only. */
+/** The pages of the browser app, each served at a path of its name. Also imported by the app: constants only. */
 
-/** One level deep, so that relative addresses mean the same on every page, also under a path of a reverse proxy. */
+/** All paths are one level deep, so that relative URLs resolve the same on every page, also under a path of a reverse proxy. */
 export const pageNames = [
   "fleet",
   "gpu",

@@ -1,4 +1,4 @@
-/** Serves the browser app, with the data of its first view in the HTML, and the documentation site. Never lists a folder. */
+/** Serves the browser app, with the data of its first view in the HTML, and the documentation site. Never lists a directory. */
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -10,12 +10,12 @@ import { guardHeaders } from "./guard.ts";
 import { type PageName, pageNames } from "./page-names.ts";
 import { noStore } from "./reply.ts";
 
-/** The builds put a hash of the content into the names of these files, so a name never changes its content. */
+/** The builds put a content hash into these file names, so their content never changes. */
 const HASHED = `${path.sep}assets${path.sep}`;
 
 export interface PageOptions extends FirstLoadOptions {
   readonly webDir: string;
-  /** Origins whose pages may show a board in a frame. */
+  /** Origins whose pages may embed a board in a frame. */
   readonly embedOrigins: readonly string[];
 }
 
@@ -39,15 +39,15 @@ export async function servePage(app: FastifyInstance, options: PageOptions): Pro
           ? []
           : [`<script type="application/json" id="${FIRST_LOAD_ID}">`, ...data, "</script>\n"];
       const parts = [head, ...block, tail].map((part) => Buffer.from(part));
-      // An operator's own policy stays as it is.
+      // A policy set by the operator stays unchanged.
       if (reply.getHeader(policyHeader) === guardHeaders[policyHeader]) {
         reply.header(policyHeader, ownPolicy);
-        // It has no list of origins, and browsers that know frame-ancestors ignore it.
+        // X-Frame-Options has no list of origins, and browsers that support frame-ancestors ignore it.
         if (embeddable) reply.removeHeader("x-frame-options");
       }
       return noStore(reply).type("text/html; charset=utf-8").send(Buffer.concat(parts));
     };
-    // The app reads the rest of the address itself.
+    // The app itself interprets the query string.
     for (const url of name === "fleet" ? ["/", "/index.html", "/fleet"] : [`/${name}`])
       app.get(url, show);
   }
@@ -72,7 +72,7 @@ const policyHeader = "content-security-policy";
 const withAncestors = (policy: string, origins: readonly string[]): string =>
   policy.replace("frame-ancestors 'none'", `frame-ancestors 'self' ${origins.join(" ")}`);
 
-/** index.html with the script that sets the theme inlined, and the scripts of one page's own part preloaded. */
+/** index.html with the theme script inlined and the scripts of this page preloaded. */
 function readTemplate(webDir: string, name: PageName): PageTemplate {
   const theme = path.join(webDir, "theme.js");
   const script = existsSync(theme) ? readFileSync(theme, "utf8") : "";
@@ -103,7 +103,7 @@ function readTemplate(webDir: string, name: PageName): PageTemplate {
   return { head: page.slice(0, at), tail: page.slice(at), policy };
 }
 
-/** The files a chunk needs before it can run, its own included. */
+/** The files a chunk depends on, including its own. */
 function filesOf(
   chunks: Readonly<Record<string, ViteChunk>>,
   key: string,
@@ -120,7 +120,7 @@ function filesOf(
 export const hasDocs = (docsDir: string | undefined): docsDir is string =>
   docsDir !== undefined && existsSync(path.join(docsDir, "index.html"));
 
-/** The documentation site under /docs/, with its own 404 page; its links are absolute, so it works only at the root of a host. */
+/** Serves the documentation site under /docs/, with its own 404 page; its links are absolute, so it only works at the root of a host. */
 export async function serveDocs(app: FastifyInstance, docsDir: string | undefined): Promise<void> {
   if (!hasDocs(docsDir)) {
     for (const url of ["/docs", "/docs/*"])
@@ -148,7 +148,7 @@ function staticFiles(root: string): FastifyStaticOptions {
     root: path.resolve(root),
     cacheControl: false,
     dotfiles: "deny",
-    // The build puts `.br` and `.gz` files beside the app's.
+    // The app's build creates `.br` and `.gz` files beside its files.
     preCompressed: true,
     setHeaders: (reply, file) => {
       reply.header(

@@ -1,4 +1,4 @@
-/** Responses that every route sends alike. */
+/** Responses shared by all routes. */
 import type { FastifyReply } from "fastify";
 import { GpulseError } from "../base/error.ts";
 
@@ -8,7 +8,7 @@ export const noStore = (reply: FastifyReply): FastifyReply =>
 export const sendError = (reply: FastifyReply, status: number, error: string): FastifyReply =>
   noStore(reply.code(status)).send({ error });
 
-/** Answers with the sentence of a GpulseError; rethrows anything else. */
+/** Sends the message of a GpulseError; rethrows anything else. */
 export function sendThrownError(
   reply: FastifyReply,
   status: number,

@@ -1,4 +1,4 @@
-/** The hub's answers beside the page: live frames, metrics, inventory, health. All of them only read. */
+/** The hub's read-only routes besides the page: live stream, metrics, inventory, health. */
 import type { FastifyInstance } from "fastify";
 import { formatError } from "../base/error.ts";
 import { acceptsGzip } from "../formats/prometheus/negotiate.ts";
@@ -13,7 +13,7 @@ const RETRY_AFTER_SECONDS = 5;
 
 interface LiveQuery {
   readonly Querystring: {
-    /** The fleet that a page has from its HTML, and the time of its frame: it is not sent again. */
+    /** Version of the fleet in the page's HTML, and the time of its frame: if current, it is not sent again. */
     readonly fleet?: string;
     readonly since?: string;
     /** `1`: the client can apply `changes` events. */
@@ -22,7 +22,7 @@ interface LiveQuery {
 }
 
 export function addRoutes(app: FastifyInstance, feed: LiveFeed, options: HubOptions): void {
-  // A HEAD request would open a stream nobody reads.
+  // A HEAD request would open a stream without a reader.
   app.get<LiveQuery>("/api/live", { exposeHeadRoute: false }, async (request, reply) => {
     const client = clientOf(request);
     if (!feed.streams.makeRoom(client)) {
@@ -38,7 +38,7 @@ export function addRoutes(app: FastifyInstance, feed: LiveFeed, options: HubOpti
     const described = isCurrent ? undefined : feed.describeEvent();
     const fleet = await described?.event.bytesLater(isGzip);
     reply.hijack();
-    // Its reader left while the fleet was compressed.
+    // The client disconnected while the fleet was compressed.
     if (reply.raw.destroyed) return reply;
     reply.raw.writeHead(200, {
       ...guardHeaders,

@@ -6,7 +6,7 @@ import type { Store } from "../storage/embedded/store.ts";
 import type { ApiContext } from "./api/context.ts";
 import { receiverOutcomes, receiverNames } from "./receive/receiver-counts.ts";
 
-/** Without an embedded store, its metrics are absent. */
+/** Without an embedded store, its metrics are missing. */
 export function collectHub(
   put: PutMetric,
   store: Store | undefined,

@@ -1,4 +1,4 @@
-/** Opens the hub's storage, the embedded store or an engine elsewhere, and the sink that writes local frames to it. */
+/** Opens the hub's storage, the embedded store or an external engine, and the sink that writes local frames to it. */
 import { availableParallelism } from "node:os";
 import path from "node:path";
 import { pause } from "../base/retry.ts";
@@ -30,18 +30,18 @@ import { ReceiverCounts } from "./receive/receiver-counts.ts";
 export interface StorageOptions {
   readonly dir: string;
   readonly retentionMs: number;
-  /** No rollups where absent or 0. */
+  /** No rollups if absent or 0. */
   readonly rollupRetentionMs?: number | undefined;
   readonly retentionRules?: readonly RetentionRule[];
   readonly retentionBytes?: number | undefined;
   readonly durability?: "process" | "power";
   /** How the process's memory is divided; absent: the defaults of each part. */
   readonly budgets?: MemoryBudgets;
-  /** Threads for large queries; none where absent. */
+  /** Number of threads for large queries; none if absent. */
   readonly queryWorkers?: number;
-  /** PromQL uses start times of samples; not where absent. */
+  /** True if PromQL uses start times of samples; false if absent. */
   readonly usesStartTimes?: boolean;
-  /** Exemplars held; none where absent. */
+  /** Maximum number of exemplars; none if absent. */
   readonly maxExemplars?: number;
   readonly log: Log;
   readonly nowMs: () => number;
@@ -51,13 +51,13 @@ export interface StorageOptions {
 export interface Storage {
   readonly history: History;
   readonly api: ApiContext;
-  /** What the hub says about itself. */
+  /** Self-metrics of storage. */
   readonly selfMetrics: CollectMetrics;
-  /** What is in the way of keeping samples now. */
+  /** Problems that currently prevent samples from being stored. */
   readonly problems: () => readonly string[];
-  /** The time that deletions are judged by: it follows no jump of the wall clock. */
+  /** A clock that follows no jump of the wall clock, for deletions. */
   readonly trustedNowMs: () => number;
-  /** The history accepts no sample before this. */
+  /** The history accepts no samples older than this. */
   readonly oldestSampleMs: () => number;
   close(): Promise<void>;
 }
@@ -67,27 +67,30 @@ export interface EmbeddedStorage extends Storage {
 }
 
 const defaultStoreBytes = 256 * 2 ** 20;
-/** Whether to collect is asked when queries have given this part of what they share back. */
+/** Queries check for a garbage collection after releasing this fraction of their budget. */
 const collectShare = 0.25;
-/** Resident memory, as a part of the limit, from which a full collection pays: it takes 10 ms, and more with large results. */
+/**
+ * Resident memory, as a fraction of the limit, above which a full collection is worthwhile: it takes 10 ms, and more with large
+ * results.
+ */
 const worthCollectingShare = 0.6;
-/** How often resident memory is compared with the limit, and how rarely it is collected for that. */
+/** How often resident memory is compared with the limit, and the minimum interval between collections. */
 const memoryWatchMs = 250;
 const collectAtMostEveryMs = 3_000;
-/** Memory that is in use frees little; then it is tried more rarely. */
+/** A collection that frees less than this fraction makes the next ones less frequent. */
 const leastFreedShare = 0.05;
 const longestCollectMs = 30_000;
-/** Of the limit: grown by this much, memory is collected before its time. */
+/** Growth, as a fraction of the limit, that triggers a collection before the interval ends. */
 const regrownShare = 0.05;
 const mostQueryWorkers = 4;
 const firstWaitMs = 500;
 const longestWaitMs = 10_000;
 
-/** One core is left for ingest and everything small; more than four large queries at once are rare. */
+/** One core is left for ingestion and other small work; more than four concurrent large queries are rare. */
 export const defaultQueryWorkers = (): number =>
   Math.min(mostQueryWorkers, availableParallelism() - 1);
 
-/** While the hub was not running nothing was stored: charts show a gap there. */
+/** Marks the downtime of the hub, so that charts show a gap there. */
 export function endInterrupted({ store }: EmbeddedStorage, log: Log): void {
   try {
     store.endInterrupted(Date.now());
@@ -157,7 +160,7 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
 }
 
 /**
- * Collects the garbage of ingestion while resident memory is close to the limit: V8 knows its heap, not the limit. After a
+ * Collects the garbage of ingestion when resident memory is close to the limit: V8 sees its heap, but not the limit. After a
  * collection that freed little, it waits until memory has grown again: fast ingestion fills the rest of the limit in seconds.
  */
 function watchMemory({ limit }: MemoryBudgets): () => void {
@@ -181,7 +184,7 @@ const limitsOf = ({ series, seriesPerClient }: MemoryBudgets): StoreLimits => ({
   maxSeriesPerClient: seriesPerClient,
 });
 
-/** Garbage of large queries is collected before the next ones need its memory: V8 does not see all of it. */
+/** Collects the garbage of large queries before the next ones need its memory: V8 does not see all of it. */
 function queryMemoryOf(budgets: MemoryBudgets): QueryMemory {
   const { queriesBytes: totalBytes, queriesPerClientBytes, queryBytes } = budgets;
   let released = 0;
@@ -198,13 +201,13 @@ function queryMemoryOf(budgets: MemoryBudgets): QueryMemory {
   );
 }
 
-/** In memory, and in the data folder for the next start. */
+/** Exemplars are in memory, and in the data folder for the next start. */
 function openExemplars(dir: string, max: number, log: Log): ExemplarStore {
   if (max === 0) return new ExemplarStore(0);
   return new ExemplarStore(max, new ExemplarSegments(path.join(dir, "exemplars"), max, log));
 }
 
-/** The history in an engine elsewhere; the data folder holds only small state then. */
+/** Opens a history in an external engine; the data folder then holds state files only. */
 export async function openRemoteStorage(
   address: StoreAddress,
   { dir, log, nowMs, version, maxExemplars = 0 }: Omit<StorageOptions, "retentionMs">,
@@ -259,7 +262,7 @@ function explain(thrown: unknown): never {
   throw thrown;
 }
 
-/** Writes local frames to the history, and ends their series when the hub stops: nothing reads the GPUs after it. */
+/** Writes local frames to the history, and ends their series when the hub stops: nothing reads the GPUs after that. */
 export class HistorySink implements Sink {
   readonly name = "store";
   readonly #writer: SampleWriter;
@@ -272,7 +275,7 @@ export class HistorySink implements Sink {
     this.#identity = identity;
   }
 
-  /** Waits for an engine elsewhere that is unavailable; meanwhile frames wait in the sink's queue, in order. */
+  /** Retries while an external engine is unavailable; frames wait in order in the sink's queue. */
   async write(delivery: Delivery): Promise<void> {
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
       try {
@@ -293,7 +296,7 @@ export class HistorySink implements Sink {
     this.#closing.abort();
     for (const [source, lastMs] of this.#lastFrameMs)
       await this.#writer.endSource(source, lastMs + 1).catch((thrown: unknown) => {
-        // An engine that is unavailable, or a full disk: the gap is then shown from the next start.
+        // The engine is unavailable or the disk is full: the gap is then shown from the next start.
         if (!(thrown instanceof StoreError)) throw thrown;
       });
   }

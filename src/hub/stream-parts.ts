@@ -1,11 +1,14 @@
-/** A text that is made in parts: one part goes out whole, many go one by one, with turns for others in between. */
+/**
+ * Streams a text that is generated in parts: a single part is sent at once, several are sent one by one, yielding to other
+ * requests in between.
+ */
 import { Readable } from "node:stream";
 import { setImmediate as afterOthers } from "node:timers/promises";
 
-/** Made ahead of the reader: on a busy hub its turns are far apart. */
+/** Generated ahead of the client, since turns are far apart on a busy hub. */
 const aheadBytes = 8 * 2 ** 20;
 
-/** A turn is as long as the wait for it was, and no shorter than this: where others take seconds, it would never be done. */
+/** A turn is as long as the wait for it, and at least this long: on a busy loop the response would otherwise never finish. */
 const leastMs = 20;
 
 export function streamParts<Part extends string | Buffer>(
@@ -24,7 +27,7 @@ async function* follow<Part extends string | Buffer>(
   begun: readonly Part[],
   rest: Iterator<Part>,
 ): AsyncGenerator<Part, void> {
-  // A reader that has gone leaves at a yield: the producer of the parts learns of it.
+  // If the client disconnects, the generator ends at a yield, and `finally` closes the source of the parts.
   try {
     for (const part of begun) if (part.length > 0) yield part;
     for (;;) {

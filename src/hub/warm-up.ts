@@ -1,7 +1,7 @@
 /**
- * Compiles the query path before the first user needs it. V8 compiles a function after it has run many times, so the first
- * queries of a fresh hub would take several times as long as later ones. While the hub is idle, parser, evaluator and encoder run
- * over a small store in memory: no sample, counter or limit of the hub is touched.
+ * Compiles the query path before the first user needs it. V8 optimizes a function after many runs, so the first queries of a
+ * new hub would take several times as long as later ones. While the hub is idle, parser, evaluator and encoder run over a small
+ * store in memory: no sample, counter or limit of the hub is affected.
  */
 import querystring from "node:querystring";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -18,24 +18,24 @@ import { noHistograms } from "../storage/embedded/wal/records.ts";
 import { acceptForms } from "./api/params.ts";
 import { addQueries } from "./api/queries.ts";
 
-/** Each query runs so often: after that its time no longer falls. */
+/** Runs per query: its time does not fall any further after that. */
 const rounds = 25;
-/** A hub that is used at once, or ends at once, is left alone. */
+/** Delay, so that a hub in use or stopping right after its start is not slowed down. */
 const startAfterMs = 1_000;
 /** Idle time after each step, as a multiple of the step: a request that arrives meanwhile waits for one step at most. */
 const idleShare = 2;
-/** A loop busier than this by other work has users already: the warm-up waits. */
+/** Above this utilisation by other work the hub has users already: the warm-up waits. */
 const busyShare = 0.5;
 const busyWaitMs = 500;
-/** The most time it works altogether, without its pauses. */
+/** Maximum working time, without the pauses. */
 const longestWorkMs = 1_000;
-/** It ends after this time on a hub that is always busy: that one is warm by its own work. */
+/** Gives up after this time: a hub that is always busy is warm by its own work. */
 const giveUpMs = 120_000;
 
 const gpus = 32;
 const samples = 120;
 const stepMs = 5_000;
-/** Any instant: the store has nothing else. */
+/** An arbitrary time: the store contains nothing else. */
 const endMs = 1_700_000_000_000;
 
 const instantQueries = [
@@ -65,7 +65,7 @@ export interface WarmUp {
 export function startWarmUp(log: Log): WarmUp {
   const closing = new AbortController();
   const running = warmUp(closing.signal, log)
-    // Start and warm-up leave some 10 MiB of garbage that the collector would see no reason to free.
+    // Start and warm-up leave about 10 MiB of garbage that V8 would not collect by itself.
     .then(collectGarbage)
     .catch((thrown: unknown) => {
       if (!closing.signal.aborted) throw thrown;
@@ -114,7 +114,7 @@ export const practiceRequests = [
   ),
 ];
 
-/** The query routes over the practice store. */
+/** The query routes over the small store. */
 export function practiceApp(log: Log): FastifyInstance {
   const engine = createEngine();
   const store = practiceStore();
@@ -132,7 +132,7 @@ export function practiceApp(log: Log): FastifyInstance {
   return app;
 }
 
-/** Waits until the loop has time to spare. */
+/** Waits until the event loop is idle enough. */
 async function whileBusy(signal: AbortSignal, lastMs: number): Promise<void> {
   const before = performance.eventLoopUtilization();
   await sleep(1, undefined, { signal, ref: false });

@@ -15,7 +15,7 @@ function config(name: string, text: string): string {
   return file;
 }
 
-/** One sentence on standard error, nothing on standard output, no stack trace, exit code 2. */
+/** Expects one sentence on standard error, nothing on standard output, no stack trace, and exit code 2. */
 async function refused(args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await runGpulse(args);
   expect(stdout).toBe("");

@@ -18,7 +18,7 @@ interface Frame {
   }[];
 }
 
-/** What `amd:` reads of a tree, identity left out: that is what a capture replaces. */
+/** Reads a tree with `amd:`, leaving out identity, which a capture masks. */
 async function readings(sysfs: string): Promise<Record<string, number | string>> {
   const { stdout, stderr } = await runGpulse([
     "pipe",
@@ -35,7 +35,7 @@ async function readings(sysfs: string): Promise<Record<string, number | string>>
   for (const line of stdout.trim().split("\n")) {
     const frame = JSON.parse(line) as Frame;
     for (const { name, labels, value, absent } of frame.readings) {
-      // Integrated, identity, or judged over a stretch of time.
+      // Integrated over time, identity, or derived from a period.
       if (/energy|_info$|^gpu_bound$/.test(name)) continue;
       const { uuid: _uuid, host: _host, ...own } = labels;
       found[`${name}${JSON.stringify(own)}`] = value ?? absent ?? "nothing";

@@ -1,4 +1,4 @@
-// The completion scripts in the shells themselves: bash calls the function, fish asks `complete -C`, zsh runs on a terminal.
+// Tests the completion scripts in real shells: bash calls the function, fish runs `complete -C`, zsh runs on a terminal.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ beforeAll(async () => {
   writeFileSync(path.join(folder, "some-file.yaml"), "");
 }, 300_000);
 
-/** The command line up to the cursor, and what is offered there. */
+/** The command line up to the cursor, and the expected completions. */
 const cases = [
   ["gpulse al", ["alerts"]],
   ["gpulse silence ", ["add", "expire", "list"]],
@@ -69,7 +69,7 @@ test("fish shows the help of an option beside it", (context) => {
   expect(run(fish, ["--no-config", "-c", call])[0]).toMatch(/^--for\t.*default: 1h/);
 });
 
-/** zsh completes only on a terminal: zpty gives it one, and a widget prints what Tab put on the line. */
+/** zsh completes only on a terminal: zpty provides one, and a widget prints the line after Tab. */
 test("zsh completes the same", (context) => {
   const zsh = toolOrSkip(context, "zsh");
   const lines = cases.map(([line]) => line);

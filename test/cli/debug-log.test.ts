@@ -1,5 +1,5 @@
-// What the log says of a running program: at debug level each read, write, batch, scrape and push; at the default level
-// only what changes, such as a GPU that is lost.
+// Tests the log of a running program: at debug level each read, write, batch, scrape and push; at the default level only
+// changes, such as a lost GPU.
 
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

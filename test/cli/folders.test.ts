@@ -1,4 +1,4 @@
-// Folders that cannot be used: every command ends by itself and says what to do.
+// Tests unusable folders: every command exits by itself with instructions.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync } from "node:fs";

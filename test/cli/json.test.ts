@@ -1,4 +1,5 @@
-// `--json` prints one document on standard output and nothing else there, of every command that writes files or moves data.
+// Tests that `--json` prints one document on standard output and nothing else, for every command that writes files or moves
+// data.
 
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +13,7 @@ const at = (name: string): string => path.join(folder, name);
 
 beforeAll(ensureBuild, 300_000);
 
-/** Each goes on with what those before it made. */
+/** Each command uses the results of the earlier ones. */
 const commands = [
   [
     [

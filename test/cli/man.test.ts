@@ -1,4 +1,4 @@
-// The man pages that the build writes and the package installs.
+// Tests of the man pages that the build writes and the package installs.
 
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";

@@ -25,7 +25,7 @@ test("a disk that fails at the start and again while closing is reported in one 
     const body = `interrupted value=1 ${hourAgoMs}`;
     const sent = await fetch(`${first.url}/api/v2/write?precision=ms`, { method: "POST", body });
     await first.kill();
-    // An interruption of an hour: the next start ends the series, and so has something to put on the disk.
+    // Simulates a downtime of one hour: the next start ends the series, and therefore writes to the disk.
     for (const name of readdirSync(path.join(dataDir, "wal")))
       utimesSync(path.join(dataDir, "wal", name), hourAgoMs / 1_000, hourAgoMs / 1_000);
     rmSync(path.join(dataDir, "access"), { recursive: true });

@@ -70,7 +70,7 @@ test("up keeps its history over a restart; query asks it; backup brings it back 
     expect(made.code).toBe(0);
     const access = { env: { GPULSE_TOKEN: /gpulse_admin_[\w-]+/.exec(made.stdout)?.[0] ?? "" } };
     const copy = path.join(folder, "copy");
-    // Neither the default port nor --url: the folder says where its hub listens.
+    // Neither the default port nor --url: the folder's address file leads to its hub.
     const create = ["backup", "create", copy, "--data", data];
     const done = await runProcess(process.execPath, [program, ...create], access);
     expect(done).toMatchObject({ code: 0 });
@@ -105,7 +105,7 @@ test("a backup of a folder that another process holds names it, and leaves no pa
     process.kill(hub.pid, "SIGKILL");
     await hub.waitForExit();
   }
-  // The lock and the address of a killed hub are nobody's: the folder itself is opened.
+  // The lock and address of a killed hub are stale: the folder itself is opened.
   writeFileSync(path.join(data, "address"), "http://127.0.0.1:1/\n");
   const done = await runGpulse(["backup", "create", copy, "--data", data]);
   expect([done.code, done.stderr]).toEqual([0, ""]);

@@ -52,7 +52,7 @@ const parquetFiles = (): number =>
         .length
     : 0;
 
-/** Processes that carry a pipe of the hub with this data folder. */
+/** Processes running a pipe of the hub with this data folder. */
 const childrenOf = (folderOfHub: string): number[] =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -122,7 +122,7 @@ test(
       { name: "again", state: "done" },
     ]);
 
-    // Where processes can be seen: one whose hub was killed ends by itself.
+    // Linux only, where processes can be listed: a pipe whose hub was killed ends by itself.
     if (process.platform !== "linux") return;
     const [pid] = childrenOf(data);
     expect(pid).toBeDefined();

@@ -1,4 +1,4 @@
-// Who may use `POST /mcp`: anyone on the machine of a hub that only it can reach, and elsewhere a token that may read.
+// Tests who may use `POST /mcp`: any local client of a loopback hub, and otherwise a token with read scope.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { hubProgram } from "../../engines/hub.ts";
@@ -35,7 +35,7 @@ test("a hub that the network can reach refuses MCP without a token, and says how
   expect(text).not.toContain("tools");
 });
 
-/** From the first token on, the hub asks for one everywhere. */
+/** After the first token is created, the hub requires one everywhere. */
 async function addTokens(): Promise<void> {
   for (const scope of ["read", "push"]) {
     const args = ["token", "add", `of-${scope}`, "--scope", scope, "--data", hub.dataDir];
@@ -56,7 +56,7 @@ test("a token that was never issued, and one that may only push, are refused", a
 });
 
 test("a token that may read lists and calls the tools", async () => {
-  // A running hub follows its token file within a moment.
+  // A running hub reloads its token file within a moment.
   await expect.poll(async () => (await post(tokens.get("read"))).status).toBe(200);
   const client = await connectHttp(hub.url, "2026", tokens.get("read"));
   try {

@@ -1,5 +1,5 @@
-// Three investigations as an agent would make them, by tool calls alone, over two simulated hours in which a fan and a memory
-// failed and two GPUs had no work: each finds the cause within eight calls and 20,000 tokens of answers.
+// Three investigations as an AI agent would do them, with tool calls only, over two simulated hours in which a fan and a memory
+// failed and two GPUs were idle: each finds the cause within eight calls and 20,000 tokens of responses.
 
 import type { Client } from "@modelcontextprotocol/client";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -54,7 +54,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Counts what an investigation costs. */
+/** Counts the calls and tokens of an investigation. */
 function openInvestigation() {
   let [calls, tokens] = [0, 0];
   return {
@@ -113,7 +113,7 @@ test("which GPUs waste energy: two without work, and the watts they draw", async
 test("is this node fit: no, its memory returned wrong data", async () => {
   const { ask, check } = openInvestigation();
   const health = await ask("gpu_health");
-  // The stream has ended: nothing is judged by readings that are over.
+  // The stream has ended: old readings yield no verdict.
   expect(health).toContain("8 unknown");
   const [[host] = []] = rowsOf(health);
   await ask("list_alerts", { host: unquote(host) });

@@ -1,4 +1,4 @@
-// MCP clients of the SDK against a built hub with simulated GPUs, and what the tests of its tools share.
+// MCP clients of the SDK against a built hub with simulated GPUs, and helpers for the tests of its tools.
 
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
@@ -14,7 +14,7 @@ import { startProcess } from "../../engines/process.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
 
-/** How a client speaks: the protocol of 2025 with its handshake, or that of 2026-07-28 without sessions. */
+/** Protocol versions of a client: that of 2025 with its handshake, or that of 2026-07-28 without sessions. */
 export const eras = {
   "2025": { mode: "legacy" },
   "2026": { mode: { pin: "2026-07-28" } },
@@ -61,7 +61,7 @@ export async function startMcpHub(command: "up" | "hub", args: readonly string[]
 
 const sockets = new http.Agent({ keepAlive: true, maxSockets: 64 });
 
-/** Takes turns on 64 connections, and comes back when asked to retry later. */
+/** Shares 64 connections, and retries when the hub asks for it. */
 const fetchPatiently = async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
   const headers = Object.fromEntries(new Headers(init.headers));
   const { method = "GET", body } = init;
@@ -81,7 +81,7 @@ const fetchPatiently = async (url: string | URL, init: RequestInit = {}): Promis
   });
 };
 
-/** A request waits for its turn on the client's own connections, a thousand at once on a busy machine for minutes. */
+/** A request may queue for minutes for one of the client's connections, a thousand at once on a busy machine. */
 const patience = { timeout: 300_000 };
 
 export async function connectHttp(url: string, era: Era = "2026", token?: string): Promise<Client> {
@@ -123,20 +123,20 @@ export async function callTool(
   return { text: first.text, isError: isError === true };
 }
 
-/** The rows of an answer's table, as cells. */
+/** The rows of a response's table, as cells. */
 export function tableOf(text: string): string[][] {
   const [, table = ""] = text.split("\n\n");
   return table.split("\n").map((line) => line.split(" | "));
 }
 
 /**
- * No fewer tokens than models count: up to four letters or three digits make one, and so does every other character and every
- * run of blanks. Words usually take fewer.
+ * An upper bound of a model's token count: up to four letters or three digits are one token, and so is every other character
+ * and every run of blanks. Words usually take fewer.
  */
 export const countTokens = (text: string): number =>
   text.match(/\p{L}{1,4}|\p{N}{1,3}|\s+|[^\p{L}\p{N}\s]/gu)?.length ?? 0;
 
-/** The id of a job, once there is one: owners are read every few seconds, and the ledger books them then. */
+/** Waits for the first job and returns its id: owners are read every few seconds, and then booked in the ledger. */
 export async function firstJob(url: string): Promise<string> {
   return waitUntil({ what: "a job", timeoutMs: 60_000 }, async () => {
     const reply = await fetch(`${url}/api/jobs`);
@@ -145,7 +145,7 @@ export async function firstJob(url: string): Promise<string> {
   });
 }
 
-/** Waits for a query to return something. */
+/** Waits until a query returns a result. */
 export async function waitForSeries(url: string, promql: string): Promise<void> {
   await waitUntil({ what: promql, timeoutMs: 60_000 }, async () => {
     const reply = await fetch(`${url}/api/v1/query?query=${encodeURIComponent(promql)}`);

@@ -1,4 +1,4 @@
-// A thousand MCP sessions at once, and clients that stall: the hub goes on for everybody else.
+// Tests a thousand concurrent MCP sessions, and clients that stall: the hub keeps serving others.
 
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -11,7 +11,7 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => hub.stop());
 
-// Three thousand requests: minutes on a machine that does other work.
+// Three thousand requests take minutes on a busy machine.
 const manySessions = { timeout: 600_000 };
 
 test(
@@ -40,7 +40,7 @@ test(
   },
 );
 
-/** A request that is begun; the caller decides how it goes on. */
+/** Starts a request; the caller continues it. */
 async function open(text: string): Promise<Socket> {
   const { hostname, port } = new URL(hub.url);
   const socket = connect(Number(port), hostname);

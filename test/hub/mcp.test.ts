@@ -1,4 +1,4 @@
-// The SDK's own client lists and calls every tool of a built hub, over HTTP and over stdio, in both protocols that are in use.
+// The SDK's own client lists and calls every tool of a built hub, over HTTP and stdio, with both protocol versions in use.
 
 import type { Client } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -22,7 +22,7 @@ let hub: McpHub;
 beforeAll(async () => {
   hub = await startMcpHub("up", ["--source=sim:40"]);
   await waitForSeries(hub.url, "gpu_owner_info");
-  // Answers about a few seconds ago need them.
+  // Needed by queries with an offset of a few seconds.
   await waitForSeries(hub.url, "gpu_power_watts offset 8s");
   await firstJob(hub.url);
 }, 300_000);
@@ -30,7 +30,7 @@ afterAll(() => hub.stop());
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** What each tool is called with; ids come from the hub. */
+/** The input of each tool; ids come from the hub. */
 async function inputsOf(client: Client): Promise<Readonly<Record<string, Input>>> {
   const [, gpu = [], other = []] = tableOf((await callTool(client, "find")).text);
   const [, job = []] = tableOf((await callTool(client, "find", { kind: "job" })).text);

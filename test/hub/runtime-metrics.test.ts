@@ -1,4 +1,4 @@
-// Every long-running program reports how its runtime is doing, and the hub stores it for its own rules.
+// Tests that every long-running program exposes runtime metrics, and that the hub stores its own for its rules.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

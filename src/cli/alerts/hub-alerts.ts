@@ -1,4 +1,4 @@
-/** What the hub answers about alerts, checked as it comes in. */
+/** Requests the hub's alert APIs and validates their responses. */
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
 import { GpulseError } from "../../base/error.ts";
@@ -91,7 +91,7 @@ const silences = v.array(
 );
 export type HubSilence = v.InferOutput<typeof silences>[number];
 
-/** Undefined where the hub hands its alerts to Alertmanagers elsewhere. */
+/** Returns undefined if the hub routes its alerts through external Alertmanagers. */
 export async function fetchGroups(
   client: HubClient,
   filters: readonly string[],
@@ -156,7 +156,7 @@ function parseResponse<Schema extends v.GenericSchema>(
   );
 }
 
-/** The hub's own words, in whichever of its shapes they came. */
+/** Extracts the hub's error message from any of its response formats. */
 function failed(status: number, body: unknown): GpulseError {
   const parts: readonly unknown[] =
     typeof body === "object" && body !== null ? Object.values(body) : [body];

@@ -1,11 +1,11 @@
-/** Alerts, deliveries and tests as a person reads them. */
+/** Formats alerts, deliveries and tests for the terminal. */
 import { formatDuration } from "../../config/duration.ts";
 import { alignColumns } from "../table.ts";
 import type { HubAlert, HubDelivery, HubGroup, HubTestResult, HubRuleAlert } from "./hub-alerts.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
-/** `12m`, `3h5m`: as much as a person wants to know. */
+/** `12m`, `3h5m`: a rounded duration. */
 export function since(time: string, nowMs: number): string {
   const seconds = Math.max(0, Math.floor((nowMs - Date.parse(time)) / 1_000));
   const coarse =
@@ -32,7 +32,7 @@ const about = ({ annotations }: { readonly annotations: Labels }): string =>
     .split("\n", 1)[0]
     ?.slice(0, 120) ?? "";
 
-/** One word for the state, and whose doing it is. */
+/** The alert's state in one word, with the silence or inhibition that causes it. */
 export function stateOf({
   status: { state, silencedBy, inhibitedBy },
 }: HubAlert): readonly [word: string, by: string] {
@@ -60,7 +60,7 @@ export function formatGroups(groups: readonly HubGroup[], nowMs: number): string
     .join("\n");
 }
 
-/** What rules have found themselves: with a value, and without groups. */
+/** Formats rule alerts: with a value, and without groups. */
 export function formatRuleAlerts(alerts: readonly HubRuleAlert[], nowMs: number): string {
   return alignColumns(
     alerts.map((alert) => [

@@ -15,7 +15,7 @@ import type { Finish } from "../program.ts";
 const names = ["daily", "hourly", "spikes", "correlation", "energy", "idle", "efficiency"];
 export const outputFormats = ["table", "json", "csv", "parquet", "html"] as const;
 
-/** Checked when the command runs, with a suggestion. */
+/** Validated when the command runs, with a suggestion. */
 function analysesArgument(): Argument {
   const argument = new Argument("[analyses...]", `${names.join(", ")} or all (default: all)`);
   argument.argChoices = [...names, "all"];

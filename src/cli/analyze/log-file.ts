@@ -1,4 +1,4 @@
-/** A GPU-Z log in place of a lake: written through a pipe into a temporary lake. */
+/** Analyzes a GPU-Z log instead of a lake: converts it with a pipe into a temporary lake. */
 import { statSync } from "node:fs";
 import path from "node:path";
 import type { AnalysisSettings } from "../../lake/analyses/parameters.ts";
@@ -16,7 +16,7 @@ export interface LogLakeOptions {
   readonly progress: Progress;
 }
 
-/** Undefined if the input is not a file, and so a lake. */
+/** Returns undefined if the input is not a file, and therefore a lake. */
 export async function buildLogLake(
   input: string,
   dir: string,
@@ -31,7 +31,7 @@ export async function buildLogLake(
     );
   const lake = path.join(dir, "lake");
   options.progress.show({ name: "reading the log" });
-  // The days of the answers begin where the log's own clock says so.
+  // Days are computed in the time zone of the log's clock.
   const query = new URLSearchParams({ timezone: options.settings.zone.name });
   const { gpuName, vendor } = options.flags;
   if (gpuName !== undefined) query.set("gpu-name", gpuName);

@@ -1,4 +1,4 @@
-/** Where answers go: printed, or saved as files in a folder, on S3 or on HDFS. Nothing is saved by halves. */
+/** Output of results: printed, or saved as files in a folder, on S3 or on HDFS. Files are never saved partially. */
 import path from "node:path";
 import type { AnalysisResult } from "../../lake/analyses/analysis.ts";
 import { type AnalysisReportFacts, htmlOf } from "../../lake/analyses/report/html.ts";
@@ -47,7 +47,7 @@ export function formatOf({ format, output, json }: AnalyzeFlags): OutputFormat {
   return found;
 }
 
-/** Addresses that only Spark can write to. */
+/** URLs that only Spark can write to. */
 export const isSparkOutput = (output: string | undefined): boolean =>
   output !== undefined && /^(hdfs|s3a|abfss?|gs|viewfs):\/\//i.test(output);
 
@@ -83,7 +83,7 @@ export async function saveResults(
   io: CommandIo,
 ): Promise<void> {
   if (isSparkOutput(output)) {
-    // Spark wrote them itself, where they were computed.
+    // Spark has written them already.
     await printResults(results, "table", facts, io);
     io.stderr.write(`Saved to ${output}\n`);
     return;
@@ -117,7 +117,7 @@ export async function saveResults(
   io.stderr.write(`Saved to ${output}\n`);
 }
 
-/** The folder and the last part of an address; what stands behind a question mark belongs to the folder. */
+/** Splits a URL into its folder and last part; the query string belongs to the folder. */
 function split(output: string): { folder: string; name: string } {
   const [place = "", query] = output.split(/\?(.*)/s);
   const scheme = /^[a-z][a-z0-9+.-]+:\/\//i.test(place);
@@ -139,7 +139,7 @@ async function textOf(
   return results.map(tableText).join("\n");
 }
 
-/** Tables one after the other, each under a line with its name. */
+/** Concatenates the tables, each after a line with its name. */
 const csvTogether = (results: readonly AnalysisResult[]): string =>
   results.map((one) => `# ${one.name}\n${csvOf(one)}`).join("\n");
 

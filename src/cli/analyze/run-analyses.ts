@@ -1,4 +1,4 @@
-/** Lets the chosen engine answer: DuckDB over files of this machine, or Spark where the lake is. */
+/** Runs the analyses on the selected engine: DuckDB over files of this machine, or Spark where the lake is. */
 import { homedir } from "node:os";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -20,7 +20,7 @@ export interface RunAnalysesOptions {
   readonly settings: AnalysisSettings;
   readonly engine: "duckdb" | "spark";
   readonly lake: string;
-  /** For what does not fit into memory; the caller removes it. */
+  /** Temporary folder for data that does not fit into memory; the caller removes it. */
   readonly dir: string;
   readonly flags: AnalyzeFlags;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -37,7 +37,7 @@ const units: Readonly<Record<string, number>> = {
   t: 2 ** 40,
 };
 
-/** One run of the engine for each table. Jobs are left out of many analyses where the lake has none. */
+/** Runs the engine once per table. If the lake has no jobs table, job analyses are skipped unless requested alone. */
 export async function runAnalyses(options: RunAnalysesOptions): Promise<readonly AnalysisResult[]> {
   const run = options.engine === "spark" ? onSpark : onDuckdb;
   const ofJobs = options.chosen.filter(({ table }) => table === "jobs");
@@ -126,7 +126,7 @@ async function onSpark(
   );
 }
 
-/** Undefined for an address that only Spark can read. */
+/** Returns undefined for a URL that only Spark can read. */
 async function listed(
   { lake, env, settings, signal }: RunAnalysesOptions,
   table: LakeTable,
@@ -141,7 +141,7 @@ async function listed(
   }
 }
 
-/** Where nobody can say what days there are: since there were GPUs to watch. */
+/** Widest possible range, if the days in the lake are unknown. */
 const widest = ({ sinceMs, untilMs }: AnalysisSettings): LakeSpan => ({
   firstMs: Math.max(sinceMs, Date.UTC(2010, 0, 1)),
   lastMs: Math.min(untilMs, maxTimeMs, Date.UTC(new Date().getUTCFullYear() + 1, 0, 1)),
@@ -162,7 +162,7 @@ function wholeOf(flag: string, text: string): number {
   return Number(text);
 }
 
-/** A URL as Spark writes it: S3 through s3a, with the endpoint as a setting; secrets stay in variables. */
+/** A lake URL in Spark's form: S3 as s3a, with the endpoint as a setting; secrets stay in environment variables. */
 interface SparkLocation {
   readonly url: string;
   readonly conf: readonly string[];

@@ -1,4 +1,4 @@
-/** Runs `gpulse analyze`: finds the lake, lets an engine answer, and prints or saves what it says. */
+/** Runs `gpulse analyze`: finds the lake, runs the analyses on an engine, and prints or saves the results. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";

@@ -1,4 +1,4 @@
-/** `gpulse ask`: questions in plain words, matched to tools by a small grammar. No model is involved. */
+/** `gpulse ask`: questions in plain language, matched to tools by a small grammar. No language model is involved. */
 import type { Command } from "commander";
 import { addClientFlags, hubUrlOption } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";

@@ -1,4 +1,4 @@
-/** The questions `gpulse ask` understands: each pattern names a tool and its arguments. Pure; order decides between two that match. */
+/** The grammar of `gpulse ask`: each pattern maps to a tool and its arguments. Pure; the first match wins. */
 import { promqlString } from "../../view/tools/quote.ts";
 
 export interface MatchedQuestion {
@@ -7,7 +7,7 @@ export interface MatchedQuestion {
 }
 
 interface Question {
-  /** What people may type, for the list of what can be asked. */
+  /** An example question, for the list of supported questions. */
   readonly example: string;
   readonly pattern: RegExp;
   readonly match: (found: Readonly<Record<string, string | undefined>>) => MatchedQuestion;
@@ -20,7 +20,7 @@ const onHost = String.raw`(?: (?:on|of|in|at) (?:host |node |machine )?(?<host>\
 
 const days: Readonly<Record<string, number>> = { minute: 0, hour: 0, day: 1, week: 7, month: 30 };
 
-/** A duration back from now; undefined where the question names none. */
+/** A duration back from now; undefined if the question names none. */
 export function periodOf(words: string | undefined): string | undefined {
   if (words === undefined) return undefined;
   if (/^\d/.test(words)) return words;
@@ -32,7 +32,7 @@ export function periodOf(words: string | undefined): string | undefined {
   return unit === "hour" ? `${count}h` : `${Number(count) * (days[unit] ?? 1)}d`;
 }
 
-/** A subject without its kind: an UUID or HOST:INDEX is a GPU, digits are a job, anything else is a host. */
+/** A subject without its kind: a UUID or HOST:INDEX is a GPU, digits are a job, anything else is a host. */
 function subjectInput(kind: string | undefined, name: string): Readonly<Record<string, string>> {
   if (kind === "gpu") return { gpu: name };
   if (kind === "job") return { job: name };
@@ -349,7 +349,7 @@ const questions: readonly Question[] = [
   },
 ];
 
-/** What a word asks to be sorted by. */
+/** The metric that a word sorts by. */
 const readings: Readonly<Record<string, string>> = {
   hot: "temperature",
   temperature: "temperature",
@@ -377,7 +377,7 @@ const from = (words: string | undefined): Readonly<Record<string, string>> => {
 
 export const examples: readonly string[] = questions.map(({ example }) => example);
 
-/** Undefined where no pattern fits the whole question. Names keep their spelling; all other words are matched in any case. */
+/** Returns undefined if no pattern matches the whole question. Names keep their case; all other words match in any case. */
 export function matchQuestion(question: string): MatchedQuestion | undefined {
   const words = question
     .trim()
@@ -402,7 +402,7 @@ export function matchQuestion(question: string): MatchedQuestion | undefined {
   return undefined;
 }
 
-/** Groups that hold names. */
+/** Capture groups that hold names. */
 const keepsCase = new Set([
   "subject",
   "subject2",

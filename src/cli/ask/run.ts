@@ -1,4 +1,4 @@
-/** Runs `gpulse ask`: matches the question to a tool, runs it on a hub, and shows what was run. */
+/** Runs `gpulse ask`: matches the question to a tool, runs it on a hub, and shows the query that was run. */
 import { GpulseError } from "../../base/error.ts";
 import {
   type Cell,
@@ -38,7 +38,7 @@ export async function runAsk(question: string, flags: AskFlags, io: CommandIo): 
   return 0;
 }
 
-/** Without the quotes; what a terminal could act on stays escaped. */
+/** Renders a cell without quotes; control characters stay escaped. */
 const showCell = (cell: Cell): string =>
   cell !== undefined && "name" in cell ? renderCell(cell).slice(1, -1) : renderCell(cell);
 
@@ -67,7 +67,7 @@ function answerText(matched: MatchedQuestion, answer: ToolAnswer, url: string): 
   ].join("");
 }
 
-/** The command that prints these numbers again, quoted for a shell. */
+/** The command that prints the same result again, quoted for a shell. */
 const commandOf = (one: Rerun, url: string): string =>
   "route" in one
     ? `curl -s ${quoteForShell(pageLink(url, one.route.replace(/^\//, "")))}`

@@ -1,4 +1,4 @@
-/** Runs `gpulse audit`, and notes for other commands what they changed in the data folder. Changes nothing else. */
+/** Runs `gpulse audit`, and records changes that other commands made in the data folder. */
 import { userInfo } from "node:os";
 import { type AuditEntry, AuditLog } from "../../access/audit.ts";
 import { type CommandIo, commandLog } from "../command/io.ts";
@@ -14,7 +14,7 @@ export interface AuditFlags extends FlagValues {
 }
 
 const usualCount = 100;
-/** More than all files hold. */
+/** More than all files can contain. */
 const mostEntries = 1_000_000;
 
 export async function showAudit(flags: AuditFlags, io: CommandIo): Promise<number> {
@@ -39,7 +39,7 @@ export async function showAudit(flags: AuditFlags, io: CommandIo): Promise<numbe
   return 0;
 }
 
-/** Notes that a command changed something; never throws, as the change is made. */
+/** Records a change made by a command; never throws, as the change is already made. */
 export function recordChange(
   dataDir: string,
   io: CommandIo,
@@ -55,7 +55,7 @@ export function recordChange(
   });
 }
 
-/** The account that runs the command; a container may have a number alone. */
+/** The account that runs the command; in a container it may only have a numeric id. */
 function whoRuns(): string {
   try {
     return userInfo().username;
@@ -74,7 +74,7 @@ const row = ({ time, who, by, address, what, target, outcome, status, why }: Aud
   [outcome, status, why].filter((part) => part !== undefined).join(" "),
 ];
 
-/** Names come from outside: none may move the cursor. */
+/** Removes control characters: names come from outside and must not control the terminal. */
 const plain = (text: string): string => text.replace(/\p{Cc}+/gu, " ");
 
 function readSince(given: string | undefined, nowMs: number): number {

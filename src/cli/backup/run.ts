@@ -43,7 +43,7 @@ export async function createBackup(
       `${folder} is not empty. Choose a folder that does not exist yet.`,
     );
   const progress = new Progress(io.stderr, Date.now, flags.json === true);
-  // Complete or not there: the folder gets its name once everything is in it.
+  // Copies to a temporary name and renames at the end: the backup is complete or missing.
   const aside = `${path.resolve(folder)}.partial-${process.pid}`;
   try {
     const owner = lockOwner(dataDir);
@@ -80,14 +80,14 @@ export async function createBackup(
 
 interface RunningHub {
   readonly dataDir: string;
-  /** The process that holds the folder's lock, in words. */
+  /** Description of the process that holds the folder's lock. */
   readonly owner: string;
   readonly url: string;
   readonly access: ClientAccess;
   readonly copied: CopyProgress;
 }
 
-/** The hub makes the snapshot in its own folder, consistent while it continues to write; it is moved out of there. */
+/** The hub creates a consistent snapshot in its own folder while it continues to write; the snapshot is then moved out. */
 async function copyFromHub(
   folder: string,
   { dataDir, owner, url, access, copied }: RunningHub,
@@ -151,7 +151,7 @@ export async function restoreBackup(
 const printJson = (io: CommandIo, document: object): void =>
   void io.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
 
-/** For a folder that is copied: what to call with each of its files. */
+/** For a folder being copied: returns the callback for each of its files. */
 type CopyProgress = (folder: string) => (file: string) => void;
 
 function copyProgress(progress: Progress, name: string): CopyProgress {
@@ -175,11 +175,11 @@ function folderSize(folder: string): { readonly files: number; readonly bytes: n
   return { files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };
 }
 
-/** Left out: pending notifications (they would be sent again, days later), sessions, spools and the lake. */
+/** Not included: pending notifications (they would be sent again, days later), sessions, spools and the lake. */
 const smallStateFiles = [
   "access/audit.jsonl",
   "access/audit-unprivileged.jsonl",
-  // Each mark before its file, which may grow meanwhile: a mark ahead of its file would read as damage.
+  // Each mark is copied before its file, which may grow meanwhile: a mark ahead of its file would be treated as damage.
   "access/shares.state.mark",
   "access/shares.state",
   "access/tokens.state.mark",
@@ -197,10 +197,10 @@ const smallStateFiles = [
   "boards/boards.log",
 ] as const;
 
-/** In a snapshot of the store everything of this kind is in one folder, which the store itself does not know. */
+/** In a snapshot, all state files are in this folder, which the store itself ignores. */
 const smallStateFolder = "state";
 
-/** Returns what was there to copy. */
+/** Returns the files that were copied. */
 function copySmallState(from: string, to: string): string[] {
   const found = smallStateFiles.filter((one) => existsSync(path.join(from, one)));
   for (const one of found) {

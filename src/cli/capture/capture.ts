@@ -1,4 +1,7 @@
-/** Writes a masked capture of this machine: its GPU files, its vendors' tools and what we read of them. It can become a fixture. */
+/**
+ * Writes a masked capture of this machine: its GPU files, the output of vendor tools and the values gpulse reads. It can become
+ * a test fixture.
+ */
 import { writeFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import { sourceContext } from "../../agent/run.ts";
@@ -14,7 +17,7 @@ import { type CommandOutput, runForCapture } from "./commands.ts";
 import { Mask } from "./mask.ts";
 import { FileRecorder } from "./recorder.ts";
 
-/** Sources as they were examined: what a source without GPUs looked at is useful too. */
+/** Results of all sources: the files that a source without GPUs examined are useful too. */
 export async function writeCapture(
   file: string,
   settings: Settings,
@@ -82,7 +85,7 @@ function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    // A container may run as a user that has no entry; then there is no name to hide.
+    // In a container the user may have no passwd entry; then there is no name to mask.
     return "";
   }
 }

@@ -1,4 +1,4 @@
-/** Runs a vendor's own tools for a capture: each with a deadline and a bound, one after the other, never through a shell. */
+/** Runs vendor tools for a capture: each with a timeout and an output limit, sequentially, never through a shell. */
 import { execFile } from "node:child_process";
 import { systemCode } from "../../base/error.ts";
 
@@ -12,7 +12,7 @@ export interface CommandOutput {
 const deadlineMs = 15_000;
 const maxOutputBytes = 8 * 1024 * 1024;
 
-/** Undefined where the program is not on this machine. */
+/** Returns undefined if the program is not installed. */
 export function runForCapture([command, ...args]: readonly [string, ...string[]]): Promise<
   CommandOutput | undefined
 > {

@@ -1,9 +1,9 @@
 /**
- * Removes from a capture what identifies a machine or person: serial numbers, UUIDs, host and user names, addresses.
- * The same secret gets the same stand-in everywhere, so that what belonged together still does.
+ * Masks identifiers of machines and persons in a capture: serial numbers, UUIDs, host and user names, addresses. The same
+ * secret gets the same placeholder everywhere, so that references stay consistent.
  */
 
-/** A file whose whole content is an identifier. */
+/** Files whose whole content is an identifier. */
 const identityFiles =
   /\/(unique_id|serial_number|serial|product_serial|board_serial|product_uuid|address)$/;
 
@@ -21,12 +21,12 @@ export class Mask {
   readonly #standIns = new Map<string, string>();
   readonly #counts = new Map<string, number>();
   readonly #words: readonly string[];
-  /** Identifiers found in files of their own: they may stand inside other text too, such as a uuid made from one. */
+  /** Identifiers found in such files: they may also occur inside other text, such as a uuid derived from one. */
   readonly #learned = new Set<string>();
 
-  /** Words are names to take out wherever they stand: the host's, the user's. */
+  /** @param words names to mask everywhere: the host's, the user's */
   constructor(words: readonly string[]) {
-    // Longer ones first: one may be part of another. Very short ones would tear ordinary text apart.
+    // Longest first, since one may be part of another. Very short ones are skipped: they would garble ordinary text.
     this.#words = words
       .filter((word) => word.length > 2)
       .sort((left, right) => right.length - left.length);
@@ -63,7 +63,7 @@ export class Mask {
   }
 }
 
-/** In the shape of what it stands for, so that a parser reads the capture as it read the machine. */
+/** A placeholder in the format of the original, so that parsers accept the capture like the machine's own files. */
 function standIn(kind: string, number: number, secret: string): string {
   const digits = String(number).padStart(12, "0");
   if (kind === "uuid")

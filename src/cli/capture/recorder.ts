@@ -1,13 +1,13 @@
-/** Records the files that are read, so that a machine's /sys can be examined elsewhere. Never records a process's own files. */
+/** Records the files read by the sources, so that a machine's /sys can be examined elsewhere. Never records other processes' files. */
 import { systemCode } from "../../base/error.ts";
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 
 export interface RecordedFile {
   readonly path: string;
-  /** Text where it is plain text, else base64. */
+  /** Plain text, or base64 for any other content. */
   readonly text?: string;
   readonly base64?: string;
-  /** The system's refusal: a file that may not be read belongs to the picture. */
+  /** The system error: unreadable files are part of the capture. */
   readonly error?: string;
 }
 
@@ -27,7 +27,7 @@ export class FileRecorder {
   readonly #files = new Map<string, RecordedFile>();
   readonly #links = new Map<string, RecordedLink>();
   readonly #inner: FileAccess;
-  /** Who runs what on this machine is nobody's business elsewhere. */
+  /** Information about processes on this machine is private. */
   readonly #isPrivate: (path: string) => boolean;
 
   constructor(inner: FileAccess, procfs: string) {
@@ -71,7 +71,7 @@ export class FileRecorder {
     };
   }
 
-  /** The first answer is kept: one instant of the machine, not a film. */
+  /** Keeps the first content of each file: a snapshot, not a history. */
   #keep(path: string, file: RecordedFile): void {
     if (this.#isPrivate(path) || this.#files.has(path) || this.#files.size >= maxFiles) return;
     this.#files.set(path, file);

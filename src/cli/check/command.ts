@@ -1,4 +1,4 @@
-/** `gpulse check`: measures a free NVIDIA GPU under real load and tests that its results are right. */
+/** `gpulse check`: measures a free NVIDIA GPU under real load and verifies the results of its computations. */
 import type { Command } from "commander";
 import { addFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";

@@ -56,7 +56,7 @@ function formatGpu({
   return `${head}${table}${flips}${work}${load}verdict: ${verdict}\n${lines.join("")}`;
 }
 
-/** What the rate loads computed in all; `gpulse stress` reads the line it makes. */
+/** Total floating-point operations of the rate loads; `gpulse stress` reads the resulting line. */
 const flopOf = (measurement: CheckResult["measurement"]): number =>
   measurement?.test === "tensor" || measurement?.test === "fp32"
     ? measurement.flopsPerSecond * measurement.seconds
@@ -79,7 +79,7 @@ function formatValue(value: number | undefined, unit: string | undefined): strin
   return unit === "bytes" ? formatBytes(value) : formatCount(value);
 }
 
-/** Every number with a unit: in the field's name, or in `unit` beside it. */
+/** Every number has a unit: in the field's name, or in `unit` beside it. */
 export function checkJson(checks: readonly GpuCheck[]): string {
   const gpus = checks.map(({ gpu, ...check }) => ({
     uuid: gpu.uuid,

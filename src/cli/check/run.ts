@@ -1,4 +1,4 @@
-/** Runs `gpulse check`: one GPU after another, a table or JSON, results to sinks, and the exit code of the worst. */
+/** Runs `gpulse check`: one GPU after another, prints a table or JSON, sends results to sinks, and exits with the worst result's code. */
 import { sourceContext } from "../../agent/run.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
 import type { Device } from "../../model/device.ts";
@@ -109,7 +109,7 @@ export function parseCheckOptions(flags: CheckFlags): CheckPlan {
   };
 }
 
-/** NVIDIA's GPUs and those of other vendors, and why there are none of NVIDIA's. */
+/** Returns NVIDIA GPUs, those of other vendors, and why there are none of NVIDIA. */
 async function findGpus(
   { nvmlLibrary }: CheckFlags,
   context: SourceContext,

@@ -14,10 +14,10 @@ import { guardOutbound } from "../command/outbound.ts";
 import type { Settings } from "../command/settings.ts";
 import { sinkContext } from "../command/sink-context.ts";
 
-/** How long a sink may take to have everything where it goes. */
+/** Timeout for a sink to deliver everything. */
 const flushMs = 10_000;
 
-/** Returns one sentence per sink that did not get them. */
+/** Returns one sentence per sink that failed. */
 export async function sendResults(
   checks: readonly GpuCheck[],
   to: readonly string[],
@@ -56,7 +56,7 @@ export async function sendResults(
 
 type MetricValue = readonly [MetricEntry, number, Readonly<Record<string, string>>?];
 
-/** `gpu_info` goes along, so that a receiver that does not know the GPU can name it. */
+/** Includes `gpu_info`, so that a receiver can name a GPU it has not seen before. */
 export function checkFrame(check: GpuCheck, host: string, timeMs: number): Frame {
   const values = metricValues(check);
   const layout = new LayoutBuilder();

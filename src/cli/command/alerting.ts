@@ -17,19 +17,19 @@ export interface AlertingFlags {
 }
 
 export interface AlertingSettings {
-  /** Files and patterns of files with rules, as flags name them; a file's own are read with it, again and again. */
+  /** Rule files and patterns from flags; those of the config file are read from it at each reload. */
   readonly ruleFiles: readonly string[];
-  /** Whether the rules that come with gpulse are evaluated too. */
+  /** True if the rules that come with gpulse are evaluated too. */
   readonly defaultRules: boolean;
-  /** Whether frames are watched for what departs from the usual. */
+  /** True if anomaly detection is enabled. */
   readonly anomalies: boolean;
-  /** Undefined: what a prometheus.yml says, or 15 s. */
+  /** Undefined: the value of a prometheus.yml, or 15 s. */
   readonly evaluationIntervalMs: number | undefined;
-  /** The alertmanager.yml that says how alerts are routed here. */
+  /** The alertmanager.yml for routing in this hub. */
   readonly routingFile: string | undefined;
-  /** Alertmanagers that route instead. */
+  /** External Alertmanagers to route instead. */
   readonly alertmanagers: readonly string[];
-  /** Under which address people reach this hub; undefined: where it listens. */
+  /** The hub's public URL; undefined: its listen address. */
   readonly externalUrl: string | undefined;
 }
 
@@ -64,7 +64,7 @@ function webUrl() {
   );
 }
 
-/** Beside the other keys that mean what they mean in a prometheus.yml. */
+/** A top-level key, like the others that have the same meaning in a prometheus.yml. */
 export const ruleFilesKey = optionalKey(
   v.array(text("a file or pattern"), "a list of files"),
   "Prometheus rule files that the hub evaluates; a `*` may stand in the last part. As in prometheus.yml.",
@@ -130,7 +130,7 @@ export function alertingSettings(
   };
 }
 
-/** A path of a file that names others starts at that file. */
+/** Resolves a relative path against the folder of the file that contains it. */
 export function resolveBesideFile(file: string | undefined, name: string): string {
   return isAbsolute(name) || file === undefined ? name : join(dirname(file), name);
 }

@@ -1,11 +1,11 @@
-/** Options whose value is one of a few words: the words stand in `--help`, in completions and in man pages. */
+/** Options with a fixed set of values, which `--help`, completions and man pages list. */
 import { Option } from "commander";
 
 /** `a, b or c`. */
 export const listWords = (words: readonly string[]): string =>
   words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 
-/** The words are only listed here. The code that uses the value checks it, since a variable or a file may set it too. */
+/** Only lists the words. The code that uses the value validates it, since it may also come from a variable or a file. */
 export function choice(
   flags: string,
   help: string,

@@ -1,4 +1,4 @@
-/** The flags of every command that talks to a hub: its URL, a token and a CA; the token and CA may also come from variables. */
+/** Flags of every command that connects to a hub: its URL, a token and a CA; token and CA may also come from environment variables. */
 import type { Env } from "../../config/secrets.ts";
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
@@ -13,7 +13,7 @@ export interface ClientFlags {
 
 export interface ClientAccess {
   readonly token?: Secret;
-  /** PEM of the CA that signed the hub's certificate, where the system does not know it. */
+  /** PEM file of the CA that signed the hub's certificate, if the system does not trust it. */
   readonly ca?: string;
 }
 
@@ -29,7 +29,7 @@ export function addClientFlags(command: Command): Command {
     );
 }
 
-/** A flag is seen by everybody who lists processes: the variable and `file:` are not. */
+/** Flags are visible in process listings: the variable and `file:` are not. */
 export function clientAccess(flags: ClientFlags, env: Env): ClientAccess {
   const given = flags.token ?? env["GPULSE_TOKEN"] ?? "";
   const token = given.startsWith("file:") ? read("--token", given.slice("file:".length)) : given;

@@ -1,9 +1,9 @@
 /**
- * How every executable ends on what nobody caught: by its stack alone. Node would print all that hangs on the error, and that
- * may be a request with its credentials.
+ * Handles uncaught errors in every executable by printing only the stack. Node would print all properties of the error, which
+ * may include a request with its credentials.
  */
 
-/** A command that has to restore the terminal first, as top does, adds a listener and exits by itself. */
+/** A command that has to restore the terminal first, such as top, adds its own listener and exits by itself. */
 export function printCrashesBriefly(): void {
   for (const event of ["uncaughtException", "unhandledRejection"] as const)
     process.on(event, (thrown: unknown) => {

@@ -1,8 +1,8 @@
-/** How a command ends: 0 well, 1 it failed or the answer is no, 2 it was asked for something it cannot do. */
+/** Exit codes of commands: 0 success, 1 failure or a negative result, 2 incorrect usage. */
 import { errorCodes } from "../../base/codes.ts";
 import { GpulseError, systemCode } from "../../base/error.ts";
 
-/** Runs the action; what it throws becomes one sentence and an exit code. Anything unforeseen keeps its stack: it is a bug. */
+/** Runs the action; an expected error becomes one sentence and an exit code. An unexpected error keeps its stack: it is a bug. */
 export async function runToExit(
   action: () => Promise<number | void>,
   write: (text: string) => void,
@@ -22,7 +22,7 @@ export async function runToExit(
   }
 }
 
-/** Relative paths, and some libraries while they load, need the current folder; without it they fail far from the cause. */
+/** Relative paths, and some libraries while loading, need the current folder; without it they fail with misleading errors. */
 function checkCurrentFolder(): void {
   try {
     process.cwd();

@@ -1,4 +1,4 @@
-/** Prometheus's feature flags that mean something here: `--enable-feature=NAME,NAME`, in its spelling. */
+/** Prometheus feature flags that gpulse supports: `--enable-feature=NAME,NAME`, with the same names. */
 import * as v from "valibot";
 
 export const features = [
@@ -13,7 +13,7 @@ export type Feature = (typeof features)[number];
 const takes = `names with commas between them, of ${features.join(", ")}`;
 const isFeature = (name: string): name is Feature => features.some((known) => known === name);
 
-/** A list in the file, or names with commas between them. */
+/** A list in the file, or comma-separated names. */
 export const featureList = () =>
   v.pipe(
     v.union([v.string(takes), v.array(v.string(takes), takes)], takes),

@@ -1,4 +1,4 @@
-/** The flags that mean the same in every command. */
+/** Flags with the same meaning in every command. */
 import { type Command, Option } from "commander";
 import { compatNames } from "../../formats/compat/tables.ts";
 import { listWords, withWords } from "./choice.ts";
@@ -70,7 +70,7 @@ const shared = {
 
 export type SharedFlag = keyof typeof shared;
 
-/** `logLevel` names the default of a command that logs less than usual. */
+/** `logLevel` sets the default for a command that logs less than usual. */
 export function addFlags(
   command: Command,
   names: readonly SharedFlag[],

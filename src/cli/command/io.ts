@@ -1,4 +1,4 @@
-/** What a command has of the outside world, handed in so that tests can own it. */
+/** The process environment of a command, passed in so that tests can replace it. */
 import type { Env } from "../../config/secrets.ts";
 import { createLog, type Log, type LogLevel } from "../../base/log.ts";
 
@@ -9,11 +9,11 @@ export interface CommandIo {
   readonly version: string;
   /** Resolves when the process is asked to stop. */
   stopped(): Promise<string>;
-  /** Called when a program without a terminal gets SIGHUP and shall reload its files; on a terminal SIGHUP means stop. */
+  /** Registers a callback for SIGHUP, which reloads files in a process without a terminal; on a terminal SIGHUP stops it. */
   onReload?(reload: () => void): void;
 }
 
-/** Colours only on a terminal, and not where NO_COLOR asks for none. */
+/** Colours are used only on a terminal, unless NO_COLOR is set. */
 export function usesColour(stream: { readonly isTTY?: boolean }, env: Env): boolean {
   return stream.isTTY === true && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb";
 }

@@ -10,21 +10,21 @@ import { addSettingFlags, type FlagsOf, keysOf, readSetting } from "./setting.ts
 export type JobsFlags = FlagsOf<typeof jobsSettingTable>;
 
 export interface JobsSettings {
-  /** 0: no ledger is kept. */
+  /** 0 disables the ledger. */
   readonly retentionMs: number;
-  /** How Slurm's controller is read: `off` (not at all), `commands`, or the address of slurmrestd. */
+  /** How to read Slurm's controller: `off`, `commands`, or the URL of slurmrestd. */
   readonly slurm: string;
   readonly slurmUser: string | undefined;
   readonly slurmTokenFile: string | undefined;
   readonly slurmIntervalMs: number;
-  /** Of a kilowatt-hour; undefined where none is set. */
+  /** Price per kilowatt-hour; undefined if not configured. */
   readonly price: Tariff | undefined;
   readonly currency: string | undefined;
   /** Grams per kilowatt-hour. */
   readonly co2: Tariff | undefined;
-  /** Closed records name users by a pseudonym. */
+  /** True if closed records contain pseudonyms instead of user names. */
   readonly pseudonyms: boolean;
-  /** The policy file of held-idle GPUs; undefined: nobody is notified. */
+  /** The policy file for idle held GPUs; undefined: no notifications. */
   readonly heldIdleFile: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The flag, variable and key of an agent that forwards the kernel's lines about GPUs. */
+/** The flag, variable and key that make an agent forward kernel log lines about GPUs. */
 import type { Env } from "../../config/secrets.ts";
 import type { Command } from "commander";
 import * as v from "valibot";
@@ -38,7 +38,7 @@ export const kernelLogKey = v.optional(
   ),
 );
 
-/** Secrets of the file are in place already; those of a flag or variable are named in it. */
+/** Secrets of the file are resolved already; a flag or variable contains references to them. */
 export function kernelLogSettings(
   { kernelLog }: KernelLogFlags,
   file: KernelLogInput | undefined,

@@ -8,7 +8,7 @@ import type { ConfigFile } from "./schema.ts";
 import { addSettingFlags, type FlagsOf, keysOf, readSetting } from "./setting.ts";
 
 export interface LakeFlags extends Omit<FlagsOf<typeof lakeSettingTable>, "lake"> {
-  /** False where --no-lake was given. */
+  /** False if --no-lake was given. */
   readonly lake?: string | false;
 }
 
@@ -70,7 +70,7 @@ export function lakeSettings(flags: LakeFlags, file: ConfigFile["hub"]): LakeSet
   };
 }
 
-/** Where the lake is; undefined where there is none. */
+/** Location of the lake; undefined if disabled. */
 export function resolveLakeLocation(
   { place }: LakeSettings,
   dataDir: string,

@@ -51,7 +51,7 @@ const names = [
   ["connections_per_address", "connectionsPerAddress"],
 ] as const;
 
-/** Only the limits that the file sets. */
+/** Only the limits set in the file. */
 export function limitSettings(hub: ConfigFile["hub"]): LimitSettings {
   const limits: { -readonly [Name in keyof LimitSettings]: LimitSettings[Name] } = {};
   for (const [key, name] of names) {

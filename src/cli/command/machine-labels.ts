@@ -48,7 +48,7 @@ export const machineLabelsKey = optionalKey(
   "Labels of this machine on `gpu_info` and `host_info`, such as `rack: b7`: see [rooms and racks](../guides/fleet.md#group-machines-by-room-and-rack).",
 );
 
-/** A flag wins over the file's label of the same name. */
+/** A flag overrides the file's label of the same name. */
 export function machineLabelSettings(
   flags: readonly string[] | undefined,
   file: MachineLabels | undefined,

@@ -12,7 +12,7 @@ export interface NodeTaintSettings {
   readonly mode: "off" | "dry-run" | "on";
   readonly budget: ActionBudget;
   readonly returnAfterMs: number;
-  /** The cluster this runs in where absent. */
+  /** The cluster that the hub runs in, if absent. */
   readonly kubeconfig: string | undefined;
 }
 

@@ -5,7 +5,7 @@ import { text } from "../../config/fields.ts";
 import { Secret } from "../../net/http/secret.ts";
 import { optionalKey } from "./setting.ts";
 
-/** Plain HTTP only to this machine: what comes back says who may do everything. */
+/** Plain HTTP only for a provider on this machine: its responses decide who is an administrator. */
 const providerUrl = () =>
   v.pipe(
     v.string("the https URL of the provider"),

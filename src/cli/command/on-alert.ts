@@ -5,14 +5,14 @@ import { Secret } from "../../net/http/secret.ts";
 import { optionalKey } from "./setting.ts";
 
 export interface AlertActionSettings {
-  /** Which alerts; read by the hub, which refuses to start with one it does not understand. */
+  /** Matchers that select alerts; the hub refuses to start with an invalid one. */
   readonly match: readonly string[];
   readonly status: "firing" | "resolved" | "both";
-  /** A program and its arguments; never a shell's line. */
+  /** A program and its arguments, run without a shell. */
   readonly command: readonly string[] | undefined;
   readonly forward: { readonly url: string; readonly token: Secret | undefined } | undefined;
   readonly timeoutMs: number;
-  /** How many of its commands run at once; further ones wait. */
+  /** Maximum number of concurrent commands; further ones queue. */
   readonly concurrency: number;
 }
 

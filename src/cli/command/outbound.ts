@@ -1,4 +1,4 @@
-/** The flags and keys of the addresses that may be contacted, and the guard that enforces them. */
+/** The flags and keys that restrict outbound addresses, and the guard that enforces them. */
 import type { Command } from "commander";
 import * as v from "valibot";
 import { flag } from "../../config/fields.ts";
@@ -11,12 +11,12 @@ import { collect, optionalKey } from "./setting.ts";
 
 export interface OutboundFlags {
   readonly allowOutbound?: readonly string[];
-  /** False where `--no-private-outbound` was given. */
+  /** False if `--no-private-outbound` was given. */
   readonly privateOutbound?: boolean;
 }
 
 export interface OutboundSettings extends OutboundRule {
-  /** As written, to pass them to a child process. */
+  /** The address ranges as text, to pass to a child process. */
   readonly allowed: readonly string[];
 }
 
@@ -79,7 +79,7 @@ function readRange(text: string): AddressRange {
 const logRefusalEveryMs = 60_000;
 const maxLoggedAddresses = 1_000;
 
-/** Applies the rule to this process until the returned function is called. A refused address is logged once a minute. */
+/** Applies the rule to this process until the returned function is called. Refusals are logged once a minute per address. */
 export function guardOutbound(rule: OutboundRule, log: Log, nowMs: () => number): () => void {
   const loggedMs = new Map<string, number>();
   return guardSockets(rule, ({ address, message }, name, port) => {

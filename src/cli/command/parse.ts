@@ -1,4 +1,4 @@
-/** Runs a commander program: usage mistakes become one sentence and exit code 2, like every other mistake. */
+/** Runs a commander program: usage errors become one sentence and exit code 2, like all other mistakes. */
 import { Command, CommanderError } from "commander";
 import { buildCommit } from "../../base/build-info.ts";
 import { didYouMean } from "../../config/closest.ts";
@@ -14,7 +14,7 @@ export function createProgram(version: string): Command {
     .configureHelp({
       showGlobalOptions: false,
       sortSubcommands: false,
-      // Values and defaults stand in the descriptions, in words.
+      // The descriptions contain the values and defaults.
       optionDescription: ({ description }) => description,
       argumentDescription: ({ description, defaultValue }) =>
         defaultValue === undefined ? description : `${description} (default: ${defaultValue})`,
@@ -25,10 +25,10 @@ export function createProgram(version: string): Command {
 /** The exit code of the run; 0 for --help and --version. */
 export async function parseToExit(program: Command, argv: readonly string[]): Promise<number> {
   const [first] = argv;
-  // Commander prints the help of a parent, without an error, where `help` is followed by an unknown or a nested name.
+  // Commander prints the help of a parent, without an error, if `help` is followed by an unknown or a nested name.
   const asked = helpTopic(program, argv);
   if (asked !== undefined) return showHelp(program, asked);
-  // A default command would take the word for an argument of its own.
+  // Otherwise a default command would treat the word as its own argument.
   if (first !== undefined && !first.startsWith("-") && childOf(program, first) === undefined)
     return unknownCommand(program, first);
   try {
@@ -40,7 +40,7 @@ export async function parseToExit(program: Command, argv: readonly string[]): Pr
   }
 }
 
-/** The command named after `help`: of `help user enable` and of `user help enable`. */
+/** The topic of a help request: of `help user enable` and of `user help enable`. */
 function helpTopic(program: Command, argv: readonly string[]): readonly string[] | undefined {
   const at = argv.indexOf("help");
   const before = argv.slice(0, Math.max(at, 0));
@@ -75,7 +75,7 @@ function childOf(parent: Command, name: string): Command | undefined {
   return parent.commands.find((command) => command.name() === name);
 }
 
-/** `error: unknown option '--prot'\n(Did you mean --port?)` in our own words' form. */
+/** Rewrites `error: unknown option '--prot'\n(Did you mean --port?)` in gpulse's message format. */
 function sentence(text: string): string {
   const [first = "", second = ""] = text.trim().split("\n");
   const what = first.replace(/^error: /, "").replace(/\.$/, "");

@@ -11,7 +11,7 @@ export interface PodInfoSettings {
   readonly labels: readonly string[];
 }
 
-/** A prefix that is a DNS name, and a name; Kubernetes allows no more. */
+/** An optional DNS name as prefix, and a name: the label keys that Kubernetes allows. */
 const labelKeyForm =
   /^(?:[a-z0-9][a-z0-9.-]{0,252}\/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 const labelsText = "at most 20 label keys, separated by commas";

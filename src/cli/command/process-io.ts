@@ -1,4 +1,4 @@
-/** The real process as a command's outside world. */
+/** The real process environment of a command. */
 import type { CommandIo } from "./io.ts";
 
 declare const __GPULSE_VERSION__: string | undefined;
@@ -21,7 +21,7 @@ export function processIo(): CommandIo {
           process.on(signal, () => {
             if (signal === "SIGHUP" && !atTerminal && reloads.length > 0)
               return reloads.forEach((reload) => reload());
-            // The second time the person means it: what still hangs is not waited for.
+            // A second signal exits at once, without waiting for pending work.
             if (seen) process.exit(130);
             seen = true;
             resolve(signal);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Progress } from "./progress.ts";
 import { countOf, formatBytes } from "./quantity.ts";
 
-/** A standard error that remembers what was written, and a clock that the test moves. */
+/** Captures standard error, with a clock controlled by the test. */
 function screen(terminal: { isTTY?: boolean; columns?: number } = {}) {
   const written: string[] = [];
   const clock = { ms: 0 };

@@ -6,17 +6,17 @@ import type { CommandIo } from "./io.ts";
 const barWidth = 24;
 const drawEveryMs = 200;
 const lineEveryMs = 10_000;
-/** Before this an estimate of the time left would only jump. */
+/** An earlier estimate of the remaining time would be unstable. */
 const estimateAfterMs = 1_000;
 
 export interface ProgressStep {
-  /** What is being done, such as the name of a file. */
+  /** The current step, such as the name of a file. */
   readonly name: string;
-  /** From 0 to 1; absent where the length is not known. */
+  /** From 0 to 1; absent if the total is unknown. */
   readonly fraction?: number | undefined;
-  /** What is done so far, for the rate. */
+  /** Units done so far, for the rate. */
   readonly count?: number;
-  /** The noun of one, such as `sample`; a `byte` is shown as MB. */
+  /** The singular noun of the unit, such as `sample`; a `byte` is shown as MB. */
   readonly unit?: string;
   readonly notes?: readonly string[];
 }
@@ -31,7 +31,7 @@ export class Progress {
   #lastMs: number;
   #isDrawn = false;
 
-  /** With `--json` standard error stays empty unless a person watches it. */
+  /** With `--json`, progress is only shown on a terminal. */
   constructor(stderr: CommandIo["stderr"], nowMs: () => number, json = false) {
     this.#stderr = stderr;
     this.#nowMs = nowMs;
@@ -61,7 +61,7 @@ export class Progress {
     this.#isDrawn = true;
   }
 
-  /** Shows the step again and again; returns the function that stops it. */
+  /** Shows the step periodically; returns the function that stops it. */
   watch(step: () => ProgressStep): () => void {
     const timer = setInterval(() => this.show(step()), drawEveryMs);
     timer.unref();
@@ -96,7 +96,7 @@ export class Progress {
       .join("  ");
   }
 
-  /** Makes room for other output. */
+  /** Clears the progress line for other output. */
   clear(): void {
     if (this.#isDrawn) this.#stderr.write("\r\u001b[K");
     this.#isDrawn = false;

@@ -1,4 +1,4 @@
-/** `--prometheus URL` with its token and CA: the engine whose GPU exporters are shown. */
+/** `--prometheus URL` with its token and CA: the external engine whose GPU exporters are shown. */
 import { resolve } from "node:path";
 import { Option } from "commander";
 import { GpulseError } from "../../base/error.ts";
@@ -31,7 +31,7 @@ export const prometheusFlags = {
     ),
 } as const;
 
-/** Flags and variables win over the file, one by one. */
+/** Each flag or variable overrides the file. */
 export function prometheusSettings(
   flags: PrometheusFlags,
   env: Readonly<Record<string, string | undefined>>,

@@ -36,7 +36,7 @@ export interface PushTarget {
 export interface PushSettings {
   readonly hubs: readonly PushTarget[];
   readonly job: string;
-  /** Absent: the host's name and the agent's port. */
+  /** Absent: the host name and the agent's port. */
   readonly instance?: string;
   readonly spoolDir: string;
   readonly spoolMaxBytes: number;
@@ -186,7 +186,7 @@ export function pushSettings(
 
 const systemFolder = "/var/lib/gpulse";
 
-/** A service has its folder under /var/lib, a person theirs at home. */
+/** A service uses its folder under /var/lib, a user one in the home folder. */
 function defaultSpool(data: string | undefined, env: Env): string {
   const named = data ?? nonEmpty(env["GPULSE_DATA"]) ?? nonEmpty(env["STATE_DIRECTORY"]);
   if (named !== undefined) return path.join(named, "spool");

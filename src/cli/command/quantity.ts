@@ -1,15 +1,15 @@
-/** Numbers in sentences: thousands separated, nouns in the right number, sizes with units. */
+/** Formats numbers in sentences: thousands separators, plural nouns, sizes with units. */
 
 /** `1,234`. */
 export const formatCount = (count: number): string => count.toLocaleString("en-US");
 
-/** `1 GPU`, `2 GPUs`, `1,234 samples`; a noun with another plural than -s names it. */
+/** `1 GPU`, `2 GPUs`, `1,234 samples`; pass `plural` for a noun with an irregular plural. */
 export const countOf = (count: number, noun: string, plural = `${noun}s`): string =>
   `${formatCount(count)} ${count === 1 ? noun : plural}`;
 
 const units = ["bytes", "kB", "MB", "GB", "TB"];
 
-/** `999 bytes`, `1.5 MB`: decimal, as disks are sold. */
+/** `999 bytes`, `1.5 MB`, in decimal units. */
 export function formatBytes(bytes: number): string {
   const power = Math.min(
     units.length - 1,

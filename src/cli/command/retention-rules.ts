@@ -1,4 +1,4 @@
-/** Rules that retain some series for less long, as they are written: `{__name__=~"gpulse_.*"}: 7d`. The hub parses their selectors. */
+/** Retention rules that shorten the retention of some series: `{__name__=~"gpulse_.*"}: 7d`. The hub parses their selectors. */
 import * as v from "valibot";
 import { parseDurationMs } from "../../config/duration.ts";
 
@@ -13,7 +13,7 @@ const mostRules = 64;
 const mostCharacters = 1_000;
 const takes = `a selector and a duration of at least 1h, such as {__name__=~"gpulse_.*"}: 7d, or with a second one for rollups, such as {job="batch"}: 7d 90d`;
 
-/** One duration is for raw samples and rollups. */
+/** A single duration applies to raw samples and rollups. */
 function parseRule(text: string): RetentionRuleSettings | undefined {
   const [, match, raw = "", rollups = raw] =
     /^\s*(\S.*?)\s*:\s*(\w+)(?:\s+(\w+))?\s*$/s.exec(text) ?? [];

@@ -1,4 +1,4 @@
-/** The schema of gpulse.yaml. docs/reference/config.md is made from it; defaults are in settings.ts, one place for all origins. */
+/** The schema of gpulse.yaml. docs/reference/config.md is generated from it; the defaults of all origins are in settings.ts. */
 import * as v from "valibot";
 import { closest } from "../../config/closest.ts";
 import { flag, text } from "../../config/fields.ts";
@@ -23,7 +23,7 @@ import { toKey } from "./to.ts";
 import { accessKeys, webKeys } from "./web.ts";
 import { storeSchema } from "../../storage/remote/schema.ts";
 
-/** `sim:8`, or `sim: { gpus: 8 }`; read by the source's own schema. */
+/** `sim:8`, or `sim: { gpus: 8 }`; parsed by the source's own schema. */
 export function sourceSpec() {
   return v.pipe(
     v.union([v.string(), v.record(v.string(), v.unknown())], "a source such as sim:8"),
@@ -40,7 +40,7 @@ export function sourceSpec() {
   );
 }
 
-/** The exporter whose names are given as well. */
+/** The exporter whose metric names are exposed as well. */
 export function compatName() {
   return v.picklist(compatNames, ({ input }) => {
     const near = closest(String(input), compatNames);

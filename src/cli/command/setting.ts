@@ -1,4 +1,4 @@
-/** A setting is declared once: the flag, the environment variable, the key of gpulse.yaml and its help are derived from the declaration. */
+/** A setting is declared once: its flag, environment variable, key of gpulse.yaml and help are derived from the declaration. */
 import type { Env } from "../../config/secrets.ts";
 import { type Command, Option } from "commander";
 import * as v from "valibot";
@@ -7,25 +7,25 @@ import { GpulseError } from "../../base/error.ts";
 import { choice } from "./choice.ts";
 
 export interface Setting<Schema extends v.GenericSchema = v.GenericSchema> {
-  /** The same for the flag, the variable and the key. */
+  /** Validates the flag, the variable and the key. */
   readonly schema: Schema;
-  /** The key's line in docs/reference/config.md. */
+  /** The key's description in docs/reference/config.md. */
   readonly description: string;
-  /** As commander takes it, and its line in --help without the values and the default. */
+  /** The flag in commander's syntax, and its description in --help without values and default. */
   readonly flag?: readonly [flags: string, help: string];
   readonly variable?: string;
-  /** The values, where there are only a few. */
+  /** The possible values, if there are only a few. */
   readonly words?: readonly string[];
-  /** The default as a user would write it: checked like any other value, and shown in --help. */
+  /** The default in the user's syntax: validated like any other value, and shown in --help. */
   readonly fallback?: string;
-  /** What --help says of a default that is computed, or of none. */
+  /** Description of a computed or missing default in --help. */
   readonly fallbackText?: string;
 }
 
-/** By key of gpulse.yaml. */
+/** Settings by key of gpulse.yaml. */
 export type SettingTable = Readonly<Record<string, Setting>>;
 
-/** A key of gpulse.yaml that may be left out. */
+/** An optional key of gpulse.yaml. */
 export const optionalKey = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.optional(v.pipe(schema, v.description(description)));
 
@@ -44,7 +44,7 @@ type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Key;
 
-/** The flags of a table as commander hands them over: text, unchecked. */
+/** The flags of a table as commander returns them: unvalidated text. */
 export type FlagsOf<Table> = {
   readonly [Key in keyof Table as CamelCase<Key & string>]?: string;
 };
@@ -58,7 +58,7 @@ export function addSettingFlags(command: Command, table: SettingTable): Command 
   return command;
 }
 
-/** The flag of a setting; a command that has another default names it. */
+/** The commander option of a setting; `fallback` overrides its default. */
 export function settingOption(setting: Setting, fallback?: string): Option {
   const [flags, help] = setting.flag ?? ["", ""];
   const { words } = setting;
@@ -67,13 +67,13 @@ export function settingOption(setting: Setting, fallback?: string): Option {
   return new Option(flags, shown === undefined ? help : `${help} (default: ${shown})`);
 }
 
-/** For flags that may be given several times. */
+/** Collects the values of a repeatable flag. */
 export const collect = (
   value: string,
   before: readonly string[] | undefined,
 ): readonly string[] => [...(before ?? []), value];
 
-/** Checks the text of a flag or a variable; `origin` is its name. */
+/** Validates the text of a flag or a variable; `origin` is its name. */
 export function parseSetting<Schema extends v.GenericSchema>(
   schema: Schema,
   origin: string,
@@ -87,7 +87,7 @@ export function parseSetting<Schema extends v.GenericSchema>(
   );
 }
 
-/** Checks the URL of a source or sink. The URL is not repeated: it may hold a secret, and the reason alone says enough. */
+/** Validates the URL of a source or sink. The error does not repeat the URL, which may contain a secret. */
 export function parseSpec<Schema extends v.GenericSchema>(
   schema: Schema,
   flag: string,
@@ -99,12 +99,12 @@ export function parseSpec<Schema extends v.GenericSchema>(
   throw new GpulseError("USAGE", `${flag}: ${reason ?? "pass a URL such as sim:8 or stdout:"}`);
 }
 
-/** Undefined only where a setting has no default. */
+/** Undefined only if a setting has no default. */
 type SettingValue<Declared extends Setting> =
   | v.InferOutput<Declared["schema"]>
   | (Declared extends { readonly fallback: string } ? never : undefined);
 
-/** Reads a setting of a table: the flag wins over the variable, the variable over the file, the file over the default. */
+/** Reads a setting of a table: a flag overrides the variable, the variable the file, the file the default. */
 export function readSetting<Table extends SettingTable, Key extends keyof Table & string>(
   table: Table,
   key: Key,

@@ -1,4 +1,4 @@
-/** The settings a run ends up with: flags win over variables, variables over the file, the file over defaults. */
+/** The effective settings of a run: flags override variables, variables the file, the file the defaults. */
 import type { Env } from "../../config/secrets.ts";
 import type { Feature } from "./features.ts";
 import { existsSync } from "node:fs";
@@ -38,7 +38,7 @@ export interface Settings {
   /** How FLOP/s and the bound are derived. */
   readonly activity: Required<ActivityOptions>;
   readonly hostName: string;
-  /** Of this machine, such as room and rack: on `gpu_info` and `host_info`. */
+  /** Labels of this machine, such as room and rack, on `gpu_info` and `host_info`. */
   readonly machineLabels: MachineLabels;
   readonly logLevel: LogLevel;
   readonly sysfs: string;
@@ -46,37 +46,37 @@ export interface Settings {
   readonly kubeletSocket: string;
   readonly listen: { readonly host: string; readonly port: number };
   readonly metricsPath: string;
-  /** Where the hub keeps its history. */
+  /** Data folder of the hub. */
   readonly dataDir: string;
   readonly retentionMs: number;
-  /** 0: no rollups. */
+  /** 0 disables rollups. */
   readonly rollupRetentionMs: number;
   readonly retentionRules: readonly RetentionRuleSettings[];
-  /** Bytes of the history; unlimited where undefined. */
+  /** Maximum size of the history; undefined if unlimited. */
   readonly retentionBytes: number | undefined;
-  /** What an acknowledged sample survives. */
+  /** What acknowledged samples survive: a crash of the process, or a power failure. */
   readonly durability: "process" | "power";
-  /** Bytes of memory the hub may use; undefined: as the cgroup or the machine allows. */
+  /** Memory the hub may use; undefined: derived from the cgroup or the machine. */
   readonly memoryBytes: number | undefined;
-  /** Exemplars held for all series together. */
+  /** Maximum number of exemplars of all series together. */
   readonly maxExemplars: number;
-  /** Origins whose pages may show boards in a frame. */
+  /** Origins whose pages may embed boards in a frame. */
   readonly embedOrigins: readonly string[];
-  /** The page of a trace, with labels of an exemplar in braces. */
+  /** URL template for a trace, with labels of an exemplar in braces. */
   readonly traceUrl: string | undefined;
-  /** Threads for large queries; undefined: by the number of cores. */
+  /** Number of threads for large queries; undefined: by the number of cores. */
   readonly queryWorkers: number | undefined;
-  /** Threads that decode received requests; undefined: as many as the machine suggests. */
+  /** Number of threads that decode received requests; undefined: a default for the machine. */
   readonly ingestWorkers: number | undefined;
-  /** Prometheus's feature flags. */
+  /** Prometheus feature flags. */
   readonly features: readonly Feature[];
-  /** Of received native histograms; 0 for none. */
+  /** Bucket limit of received native histograms; 0 for no limit. */
   readonly bucketLimit: number;
-  /** The engine elsewhere that keeps the history instead. */
+  /** External engine that stores the history instead. */
   readonly store: StoreAddress | undefined;
-  /** The engine whose GPU exporters are shown; nothing is written to it. */
+  /** External engine whose GPU exporters are shown; never written to. */
   readonly prometheus: StoreAddress | undefined;
-  /** The Parquet files it keeps beside. */
+  /** Parquet files besides the history. */
   readonly lake: LakeSettings;
   readonly jobs: JobsSettings;
   readonly nodeTaints: NodeTaintSettings;
@@ -85,27 +85,27 @@ export interface Settings {
   readonly insecure: boolean;
   /** TLS and users of the server. */
   readonly web: WebListenOptions;
-  /** Where an agent pushes to; no hub where it does not. */
+  /** Hubs an agent pushes to; empty if it does not push. */
   readonly push: PushSettings;
-  /** Where else everything goes. */
+  /** Further sinks. */
   readonly to: readonly SinkSpec[];
-  /** Where an agent sends the kernel's lines about GPUs. */
+  /** Where an agent forwards kernel log lines about GPUs. */
   readonly kernelLog: KernelLogTarget | undefined;
   readonly access: AccessSettings;
-  /** How often one client may ask, where the file says it. */
+  /** Rate limits per client set in the file. */
   readonly limits: LimitSettings;
-  /** Which addresses may be contacted. */
+  /** Addresses that may be contacted. */
   readonly outbound: OutboundSettings;
   readonly alerting: AlertingSettings;
-  /** What is done when an alert comes in. */
+  /** Actions on incoming alerts. */
   readonly onAlert: readonly AlertActionSettings[];
   /** The prometheus.yml with the scrape configuration. */
   readonly prometheusConfig: string | undefined;
-  /** The gpulse.yaml that was read; it may hold a scrape configuration too. */
+  /** The gpulse.yaml in use, which may also contain a scrape configuration. */
   readonly configFile: string | undefined;
 }
 
-/** Flags as commander hands them over: text, unchecked. */
+/** Flags as commander returns them: unvalidated text. */
 export interface FlagValues
   extends
     FlagsOf<typeof generalSettings>,
@@ -234,7 +234,7 @@ function engineOf(
   return engine === undefined ? undefined : addressOf(engine);
 }
 
-/** A file that is named must be there; the usual one is read where it is. */
+/** A file that is named explicitly must exist; the default file is optional. */
 async function readConfig(path: string | undefined, env: Env): Promise<ConfigFile> {
   const file = configFileOf(path);
   return file === undefined ? {} : loadFile(file, configSchema, env);

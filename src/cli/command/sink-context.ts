@@ -1,4 +1,4 @@
-/** What a sink has of its surroundings in a command. */
+/** The context of a sink in a command. */
 import path from "node:path";
 import type { Log } from "../../base/log.ts";
 import { identityOf } from "../../model/identity.ts";
@@ -7,7 +7,7 @@ import type { SinkContext } from "../../pipeline/sink.ts";
 import type { CommandIo } from "./io.ts";
 import type { Settings } from "./settings.ts";
 
-/** An agent keeps no history, and its spools elsewhere. */
+/** An agent has no history, and passes its own spool folder. */
 export function sinkContext(
   settings: Settings,
   io: CommandIo,

@@ -1,4 +1,7 @@
-/** The settings that are one value each, by section of gpulse.yaml. Alerting, the lake and pushing declare theirs beside their code. */
+/**
+ * The settings with a single value each, by section of gpulse.yaml. Settings of alerting, the lake and pushing are declared
+ * beside their code.
+ */
 import * as v from "valibot";
 import { logLevels } from "../../base/log.ts";
 import { assumablePrecisions } from "../../model/gpu-rates.ts";
@@ -8,7 +11,7 @@ import { byteSize, durationMs, logLevel, port, text, wholeNumber } from "../../c
 
 const DAY_MS = 86_400_000;
 
-/** Paths that the agent serves itself, whatever the metrics path is. */
+/** Paths that the agent serves besides the metrics path. */
 export const agentPaths = [
   "/",
   "/stats",
@@ -23,7 +26,7 @@ export function metricsPath() {
   return v.pipe(
     v.string(takes),
     v.regex(/^\/[\w./~-]{0,200}$/, takes),
-    // A client resolves dot segments and a double slash before it sends the request, so such a path could never be reached.
+    // Clients resolve dot segments and double slashes before sending a request, so such a path is unreachable.
     v.check((path) => new URL(path, "http://agent").pathname === path, takes),
     v.check(
       (path) => !agentPaths.some((own) => own === path),
@@ -32,7 +35,7 @@ export function metricsPath() {
   );
 }
 
-/** A label of an exemplar in braces. */
+/** An exemplar label in braces. */
 const traceLabel = /\{[A-Za-z_][A-Za-z0-9_]*\}/;
 
 function traceUrl() {
@@ -44,7 +47,7 @@ function traceUrl() {
   );
 }
 
-/** A list in the file, or origins with commas between them. A path or a wildcard would allow more than its owner expects. */
+/** A list in the file, or comma-separated origins. Paths and wildcards are refused: they would allow more than intended. */
 function originList() {
   const takes = "origins such as https://wiki.example, with commas between them, at most 50";
   const isOrigin = (given: string): boolean =>
@@ -172,7 +175,7 @@ export const hubSettings = {
     description: "The data folder of the hub.",
   },
   retention: {
-    // An hour to a thousand years: long enough that nobody's history is too old.
+    // An hour to a thousand years, so that any existing history can be imported.
     schema: durationMs(3_600_000, 1_000 * 365 * DAY_MS),
     flag: ["--retention <duration>", "how long to retain the history"],
     fallback: "30d",
@@ -195,7 +198,7 @@ export const hubSettings = {
       "Series to retain for less long: a list of rules such as `'{__name__=~\"gpulse_.*\"}: 7d'`, a selector and a duration for raw samples and rollups, or two: `'{job=\"batch\"}: 7d 90d'` removes rollups after 90 days. Of several rules the shortest counts. See [retention by series](../guides/hub.md#retention-by-series).",
   },
   retention_size: {
-    // The log alone may use an eighth of it.
+    // The WAL alone may use an eighth of it.
     schema: byteSize("64MB"),
     flag: [
       "--retention-size <size>",

@@ -1,4 +1,4 @@
-/** The flag and key of further sinks, by their URLs. */
+/** The flag and key for further sinks, by their URLs. */
 import type { Command } from "commander";
 import * as v from "valibot";
 import { GpulseError } from "../../base/error.ts";
@@ -19,7 +19,7 @@ export function addToFlag(command: Command): Command {
   );
 }
 
-/** `stdout:`, or `stdout: { format: json }`; read by the sink's own schema. */
+/** `stdout:`, or `stdout: { format: json }`; parsed by the sink's own schema. */
 export function sinkSpec() {
   return v.pipe(
     v.union([v.string(), v.record(v.string(), v.unknown())], "a sink such as stdout:"),

@@ -18,21 +18,21 @@ export interface WebFlags {
   readonly tlsKey?: string;
   readonly tlsClientCa?: string;
   readonly webConfigFile?: string;
-  /** The same as its exporters spell it. */
+  /** The same flag in the spelling of Prometheus exporters. */
   readonly "web.config.file"?: string;
   readonly auth?: string;
   readonly behindProxy?: boolean;
 }
 
-/** Whom the hub asks for a token. */
+/** Which clients need to authenticate. */
 export interface AccessSettings {
-  /** Also those who only read on loopback. */
+  /** Also for reads on loopback. */
   readonly always: boolean;
-  /** A proxy in front does TLS. */
+  /** True if a reverse proxy in front terminates TLS. */
   readonly behindProxy: boolean;
-  /** The provider whose users may log in. */
+  /** The OpenID provider whose users may log in. */
   readonly oidc?: OidcSettings;
-  /** How long somebody stays logged in, where the file says it. */
+  /** Length of login sessions, if set in the file. */
   readonly sessionTimes?: SessionTimes;
 }
 
@@ -68,7 +68,7 @@ export function addAccessFlags(command: Command): Command {
 const authWhens = ["auto", "always"] as const;
 const authWhen = () => v.picklist(authWhens, "auto or always");
 
-/** Keys of `agent:` and `hub:` alike. */
+/** Keys of both `agent:` and `hub:`. */
 export const webKeys = {
   tls: optionalKey(
     v.strictObject({

@@ -1,4 +1,4 @@
-/** `gpulse compare`: recorded runs, or parts of a hub's history, side by side. */
+/** `gpulse compare`: compares recorded runs, or parts of a hub's history. */
 import type { Command } from "commander";
 import { addClientFlags, hubUrlOption } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";

@@ -144,7 +144,7 @@ test("RX 7800 XT against RX 7700 XT, saturated and at one rate: what is said fol
     const said = (key: string) => found.statements.find((one) => one.metric === key)?.text ?? "";
     const [power, work, perWatt] = [metric("power"), metric("throughput"), metric("perWatt")];
     const ratio = ([before = 0, after = 0]: readonly number[]) => after / before;
-    // The claim per watt is nothing but the two measured ones.
+    // The value per watt follows from the two measured ones.
     expect(1 + (perWatt.difference?.ratio ?? 0)).toBeCloseTo(
       ratio(work.means) / ratio(power.means),
       3,
@@ -193,7 +193,7 @@ test("names, labels, hosts, models and units that are HTML are shown in the repo
   expect(report).toContain(`content="default-src 'none'; style-src 'unsafe-inline'`);
   expect(report).not.toMatch(/<(script|img|iframe|object|a|base|form)\b/i);
   expect(report.match(/<\/?style>/g)).toEqual(["<style>", "</style>"]);
-  // Within tags, only what we write: an attribute of theirs would stand there.
+  // Tags contain only gpulse's own attributes: an injected one would be found here.
   for (const tag of report.match(/<[a-z][^>]*>/g) ?? []) expect(tag).not.toMatch(/\son\w+=/i);
   const { out: markdown } = await gpulse("compare", ...files, "--markdown");
   expect(markdown).toContain("&lt;script&gt;alert(1)");
@@ -222,7 +222,7 @@ test("a label that a spreadsheet would run is a text in the table", async () => 
   expect(out).not.toMatch(/(^|,)"?=/m);
 });
 
-/** A hub of one GPU, as far as comparing needs it. */
+/** A hub with one GPU and the routes that comparing needs. */
 async function startHub() {
   const [store, engine, app] = [new MemoryStore(), createEngine(), fastify()];
   const put = (name: string, at: number, value: number, more = {}) =>

@@ -1,4 +1,4 @@
-/** Which run files are compared, and whose repeats they are. */
+/** Selects the run files to compare, and groups repeats. */
 import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { GpulseError, formatError } from "../../base/error.ts";
@@ -31,13 +31,13 @@ export async function loadRunFiles(
   return found;
 }
 
-/** The file's own name, or all of its path where two have the same. */
+/** The file's base name, or its whole path if two have the same. */
 function shortNames(files: readonly string[]): readonly string[] {
   const short = files.map((file) => path.basename(file).replace(/\.gpulserun$/, ""));
   return new Set(short).size === short.length ? short : files;
 }
 
-/** `*` and `?` in the last part; a name without them is itself, there or not. */
+/** Expands `*` and `?` in the last path segment; other names are returned unchanged, whether they exist or not. */
 async function matching(pattern: string): Promise<readonly string[]> {
   const [folder, name] = [path.dirname(pattern), path.basename(pattern)];
   if (!/[*?]/.test(name)) return [pattern];

@@ -1,4 +1,4 @@
-/** Asks a hub to compare what it has watched. */
+/** Requests a comparison of the history from a hub. */
 import type { Comparison } from "../../runs/compare/compare.ts";
 import { clientAccess, defaultHubUrl } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";

@@ -1,4 +1,4 @@
-/** A comparison for the terminal: what to beware of, the words, and the table. */
+/** Formats a comparison for the terminal: warnings, summary, and table. */
 import type { Comparison } from "../../runs/compare/compare.ts";
 import { metricRows, repeatsText } from "../../runs/compare/report/rows.ts";
 import { verdictHeadings } from "../../runs/compare/words.ts";

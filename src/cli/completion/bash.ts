@@ -113,7 +113,7 @@ const pathOf = ({ path }: CommandNode): string => path.join(" ");
 const names = (commands: readonly CommandNode[]): string =>
   commands.map(({ path }) => path.at(-1)).join(" ");
 
-/** gpulse without a command is `gpulse up`: it takes its options as well. */
+/** gpulse without a command is `gpulse up`, so it accepts the same options. */
 export function optionList(tree: CommandNode, command: CommandNode): readonly OptionNode[] {
   if (command !== tree) return command.options;
   const up = tree.commands.find(({ path }) => path[0] === "up");
@@ -127,7 +127,7 @@ export function optionList(tree: CommandNode, command: CommandNode): readonly Op
 const optionsOf = (tree: CommandNode, command: CommandNode): string[] =>
   optionList(tree, command).flatMap(({ names: flags }) => flags);
 
-/** One arm of a case for all that take the same. */
+/** One `case` branch for all patterns that take the same values. */
 function armsByKind(entries: readonly (readonly [pattern: string, ValueKind])[]): string {
   const byBody = new Map<string, string[]>();
   for (const [pattern, takes] of entries) {

@@ -18,7 +18,7 @@ const scripts: Readonly<Record<Shell, (tree: CommandNode) => string>> = {
 export const completionScript = (shell: Shell, program: Command): string =>
   scripts[shell](withSchemes(commandTree(program)));
 
-/** `kafka://` where a host follows, `sim:` where not. */
+/** `kafka://` if a host follows, `sim:` otherwise. */
 const schemesOf = (components: readonly ComponentDefinition[]): string[] =>
   components.map(({ name, examples }) =>
     examples.some(({ url }) => url.startsWith(`${name}://`)) ? `${name}://` : `${name}:`,
@@ -27,7 +27,7 @@ const schemesOf = (components: readonly ComponentDefinition[]): string[] =>
 const sourceWords = ["auto", "none", ...schemesOf(sources)];
 const sinkWords = schemesOf(sinks);
 
-/** Which schemes a source or sink may have is known to the lists of sources and sinks, which no declaration loads. */
+/** Adds the schemes of sources and sinks, which the command declarations do not load. */
 function withSchemes(node: CommandNode): CommandNode {
   return {
     ...node,

@@ -1,7 +1,7 @@
-/** The commands as completions and man pages need them, read from commander's declarations. */
+/** The command tree for completions and man pages, read from commander's declarations. */
 import type { Argument, Command, Option } from "commander";
 
-/** What may stand in place of a value. */
+/** The values an option or argument accepts. */
 export type ValueKind =
   | { readonly kind: "file" | "folder" | "command" | "text" }
   | { readonly kind: "words"; readonly words: readonly string[] };
@@ -9,9 +9,9 @@ export type ValueKind =
 export interface OptionNode {
   /** `-f` and `--file`. */
   readonly names: readonly string[];
-  /** The name of the value, such as `duration`; absent: the option takes none. */
+  /** The name of the value, such as `duration`; absent if the option takes none. */
   readonly value?: string;
-  /** The value may be left out. */
+  /** True if the value is optional. */
   readonly isOptional: boolean;
   readonly isRepeatable: boolean;
   readonly help: string;
@@ -27,14 +27,14 @@ export interface ArgumentNode {
 }
 
 export interface CommandNode {
-  /** The words behind `gpulse`; none for gpulse itself. */
+  /** The command names after `gpulse`; empty for gpulse itself. */
   readonly path: readonly string[];
   readonly summary: string;
   readonly description: string;
   readonly options: readonly OptionNode[];
   readonly arguments: readonly ArgumentNode[];
   readonly commands: readonly CommandNode[];
-  /** What `--help` prints behind the options: examples, exit codes, variables. */
+  /** What `--help` prints after the options: examples, exit codes, variables. */
   readonly notes: string;
 }
 
@@ -81,7 +81,7 @@ export function commandTree(command: Command, path: readonly string[] = []): Com
   };
 }
 
-/** Prints the help aside, at a width at which nothing wraps. */
+/** Captures the help text, at a width without wrapping. */
 function notesOf(command: Command): string {
   let text = "";
   const output = command.configureOutput();
@@ -91,7 +91,7 @@ function notesOf(command: Command): string {
   return text.slice(command.helpInformation().length).trim();
 }
 
-/** The command and all below it. */
+/** The command and all its descendants. */
 export const everyCommand = (node: CommandNode): CommandNode[] => [
   node,
   ...node.commands.flatMap(everyCommand),

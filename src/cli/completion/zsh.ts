@@ -1,4 +1,4 @@
-/** The completion script for zsh: one function per command, made of _arguments specs. Pure. */
+/** The completion script for zsh: one function per command, built from _arguments specs. Pure. */
 import { optionList } from "./bash.ts";
 import {
   type ArgumentNode,
@@ -74,9 +74,9 @@ function optionSpec({ names, value, isOptional, isRepeatable, help, takes }: Opt
 
 function argumentSpec({ name, isRequired, isVariadic, takes }: ArgumentNode): string {
   const position = isVariadic ? "*" : "";
-  // "::" behind "*" hands the command line that begins there to the completion of that command.
+  // "::" after "*" delegates the rest of the command line to the completion of that command.
   const separator = takes.kind === "command" || !(isVariadic || isRequired) ? "::" : ":";
-  // A plain message would keep zsh from completing an option in this place.
+  // A plain message would prevent zsh from completing an option here.
   const action = takes.kind === "text" ? `_guard "^-*" ${name}` : actionOf(takes);
   return quote(`${position}${separator}${escapeColons(name)}:${action}`);
 }

@@ -1,4 +1,4 @@
-/** Checks an alertmanager.yml as the hub would read it: routes, receivers and templates. Sends nothing. */
+/** Validates an alertmanager.yml as the hub would read it: routes, receivers and templates. Sends nothing. */
 import type { Env } from "../../config/secrets.ts";
 import { readFile } from "node:fs/promises";
 import { parseRouting } from "../../alerting/route/config.ts";

@@ -1,4 +1,4 @@
-/** `gpulse config check`: every error in a configuration file at once. */
+/** `gpulse config check`: reports every error in a configuration file. */
 import type { Command } from "commander";
 import type { CommandIo } from "../command/io.ts";
 import type { ConfigFlags } from "./run.ts";

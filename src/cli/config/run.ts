@@ -1,4 +1,4 @@
-/** Runs `gpulse config check`, on our file, a prometheus.yml or an alertmanager.yml. Prints names and lines, never a secret's value. */
+/** Runs `gpulse config check` on a gpulse.yaml, prometheus.yml or alertmanager.yml. Prints names and lines, never a secret's value. */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { CommandIo } from "../command/io.ts";
@@ -42,7 +42,7 @@ export async function runConfigCheck(
   return valid ? 0 : 2;
 }
 
-/** By its name, or by a key that only one of them has: people call these files as they like. */
+/** Detects the kind of file by its name, or by a key that only one of them has. */
 async function whoseFile(file: string): Promise<"alertmanager" | "prometheus" | "ours"> {
   if (/alertmanager[^/]*\.ya?ml$/i.test(file)) return "alertmanager";
   if (/prometheus[^/]*\.ya?ml$/i.test(file)) return "prometheus";
@@ -50,7 +50,7 @@ async function whoseFile(file: string): Promise<"alertmanager" | "prometheus" | 
   if (/^(route|receivers|inhibit_rules):/m.test(text)) return "alertmanager";
   if (/^(alerting|remote_read|scrape_config_files|storage|tracing):/m.test(text))
     return "prometheus";
-  // Keys that both have: ours is called gpulse.yaml, or has a key of its own.
+  // All keys exist in both: it is a gpulse.yaml if the name says so, or if it has a key that Prometheus lacks.
   const keys = [...text.matchAll(/^([A-Za-z_]\w*):/gm)].map(([, key = ""]) => key);
   const isTheirs = keys.length > 0 && keys.every((key) => key in prometheusSchema.entries);
   return isTheirs && !/gpulse[^/]*\.ya?ml$/i.test(file) ? "prometheus" : "ours";
@@ -58,7 +58,7 @@ async function whoseFile(file: string): Promise<"alertmanager" | "prometheus" | 
 
 interface ConfigCheckResult {
   readonly problems: readonly FileProblem[];
-  /** What is understood and does nothing here. */
+  /** Valid settings without effect in gpulse. */
   readonly notes: readonly string[];
 }
 
@@ -79,7 +79,7 @@ async function checkOurs(file: string, io: CommandIo): Promise<ConfigCheckResult
   };
 }
 
-/** What the schema alone cannot see: selectors, and the retention that rules shorten. */
+/** Checks what the schema cannot: selectors, and the retention that rules shorten. */
 async function checkRetentionRules({ hub }: ConfigFile): Promise<FileProblem | undefined> {
   const { toRetentionRules } = await import("../../hub/compose/retention-rules.ts");
   try {
@@ -95,7 +95,7 @@ async function checkRetentionRules({ hub }: ConfigFile): Promise<FileProblem | u
   }
 }
 
-/** As promtool: the file itself, its targets, and the files of targets and rules that it names. */
+/** Checks the same as promtool: the file itself, its targets, and the target and rule files it refers to. */
 async function checkTheirs(file: string, io: CommandIo): Promise<ConfigCheckResult> {
   const checked = await checkPrometheusFile(file, io.env);
   if (!checked.ok) return { problems: checked.problems, notes: [] };

@@ -1,4 +1,4 @@
-/** `gpulse doctor`: the GPUs that can be read, and how to fix what cannot. */
+/** `gpulse doctor`: which GPUs can be read, and how to fix problems. */
 import type { Command } from "commander";
 import { addFlags } from "../command/flags.ts";
 import type { CommandIo } from "../command/io.ts";

@@ -1,6 +1,6 @@
 /**
- * `gpulse doctor URL`: what a metrics page or a Prometheus gives gpulse: which GPU exporter, how many GPUs, which features
- * work, and the exporter's setting for what is missing.
+ * `gpulse doctor URL`: what a metrics page or a Prometheus provides: which GPU exporter, how many GPUs, which features work,
+ * and the exporter settings for missing ones.
  */
 import { formatError, GpulseError } from "../../base/error.ts";
 import { ExporterFrames } from "../../formats/exporters/frames.ts";
@@ -24,7 +24,7 @@ const maxBytes = 256 * 2 ** 20;
 
 export interface ExporterFinding {
   readonly exporter: string;
-  /** What its pages say of themselves; empty where they do not. */
+  /** Versions reported on its pages; empty if none. */
   readonly versions: readonly string[];
   readonly gpus: number;
   readonly hosts: number;
@@ -34,9 +34,9 @@ export interface ExporterFinding {
 export interface FeatureFinding {
   readonly feature: string;
   readonly state: "works" | "partly" | "missing";
-  /** Our names of what is not there. */
+  /** Missing metrics, by gpulse's names. */
   readonly missing: readonly string[];
-  /** The exporter's settings that would give it. */
+  /** Exporter settings that would add them. */
   readonly fixes: readonly string[];
 }
 
@@ -103,7 +103,7 @@ async function readEndpoint(
   }
 }
 
-/** The page, or undefined where the URL is not one. */
+/** The metrics page, or undefined if the URL is not one. */
 async function fetchPage(url: string): Promise<HttpResponse | undefined> {
   const response = await request(url, { timeoutMs, maxBytes });
   const start = response.body.toString("utf8", 0, 64);
@@ -162,7 +162,7 @@ const buildInfos: readonly string[] = [
   ...exporterTables.map(({ name }) => name),
 ].flatMap((name) => buildInfoOf(name) ?? []);
 
-/** Versions by the name of the series that says them. */
+/** Versions by the name of the info series that contains them. */
 function versionsOf({ bytes, seriesCount, labelStarts, labelEnds }: SampleBatch) {
   const versions = new Map<string, Set<string>>();
   for (let at = 0; at < seriesCount; at++) {

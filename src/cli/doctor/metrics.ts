@@ -3,14 +3,14 @@ import { labelValue } from "../../model/labels.ts";
 import type { DeviceView, DeviceReading } from "../../sinks/latest/devices.ts";
 
 export interface MetricFinding {
-  /** With the labels that distinguish its series on one GPU: `gpu_temperature_celsius{sensor="edge"}`. */
+  /** Name with the labels that distinguish its series on one GPU: `gpu_temperature_celsius{sensor="edge"}`. */
   readonly metric: string;
   readonly unit: string;
-  /** GPUs that report it. */
+  /** Number of GPUs that report it. */
   readonly told: number;
   /** The value of the first GPU that reports it. */
   readonly example?: number;
-  /** GPUs that do not, by reason. */
+  /** Number of GPUs that do not, by reason. */
   readonly absent: Readonly<Record<string, number>>;
 }
 
@@ -43,7 +43,7 @@ export function metricFindings(views: readonly DeviceView[]): MetricFinding[] {
 
 const identity = new Set(["uuid", "gpu", "host"]);
 
-/** The content of info metrics is their labels, which would fill the screen: only their presence matters here. */
+/** Info metrics carry their content in labels, which would fill the screen: only their presence is shown. */
 function formatSeriesName({ metric, labels }: DeviceReading): string {
   if (metric.kind === "info" || labelValue(labels, "peer") !== undefined) return metric.name;
   const own = labels.filter(([name]) => !identity.has(name));

@@ -1,4 +1,4 @@
-/** Reads sources for a moment, as a run would. */
+/** Reads sources for a short time, like a regular run. */
 import { createCollector, openConfiguredSources } from "../../agent/run.ts";
 import type { CommandIo } from "../command/io.ts";
 import type { Settings } from "../command/settings.ts";
@@ -6,12 +6,12 @@ import type { Log } from "../../base/log.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 
-/** Long enough for a slow reading after the first fast ones. */
+/** Long enough for slow readings after the first fast ones. */
 const readForMs = 1_500;
-/** A tool that is run may take its time. */
+/** Longer limit for sources that run an external tool. */
 const readForMostMs = 35_000;
 
-/** The newest frames of every source and tier. */
+/** Returns the newest frames of every source and tier. */
 export async function readBriefly(
   settings: Settings,
   io: CommandIo,

@@ -25,19 +25,19 @@ export interface DoctorFlags extends FlagValues {
 export interface SourceFinding extends DoctorFinding {
   readonly source: string;
   readonly summary: string;
-  /** Whether `auto` would use it. */
+  /** True if `auto` would use it. */
   readonly auto: boolean;
 }
 
 export interface DoctorReport {
   readonly version: string;
   readonly node: string;
-  /** The GPUs that the sources read, with the source. */
+  /** The GPUs that the sources read, each with its source. */
   readonly gpus: readonly (Device & { readonly source: string })[];
   readonly sources: readonly SourceFinding[];
-  /** The values of the sources that were found, by metric. */
+  /** Values of the sources found, by metric. */
   readonly metrics: readonly MetricFinding[];
-  /** Whether `gpulse agent --kernel-log` would find something to read. */
+  /** Whether `gpulse agent --kernel-log` could read the kernel log. */
   readonly kernelLog: KernelLogAccess;
   readonly ports: readonly {
     readonly port: number;
@@ -121,7 +121,7 @@ export async function runDoctor(
     : Number(!works.some(({ auto }) => auto));
 }
 
-/** As the sources list them while they are read; as they were found where a reading fails. */
+/** GPUs as listed by the sources while reading; if reading fails, as detected. */
 function gpusOf(
   frames: readonly Delivery[],
   findings: readonly SourceFinding[],
@@ -135,7 +135,7 @@ function gpusOf(
   return [...byUuid.values()];
 }
 
-/** Opens and closes the port on loopback: the surest way to know. */
+/** Opens and closes the port on loopback, which is the most reliable test. */
 async function portState(port: number): Promise<string> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -1,4 +1,4 @@
-/** The report of `gpulse doctor` as text: GPUs, problems with fixes, metrics. Nothing is wider than the terminal. Pure. */
+/** Formats the report of `gpulse doctor`: GPUs, problems with fixes, metrics. Lines fit the terminal. Pure. */
 import type { Device } from "../../model/device.ts";
 import { countOf, formatBytes } from "../command/quantity.ts";
 import { alignColumns } from "../table.ts";
@@ -6,12 +6,12 @@ import type { MetricFinding } from "./metrics.ts";
 import type { DoctorReport, SourceFinding } from "./run.ts";
 
 export interface DoctorView {
-  /** Undefined where the output is no terminal: nothing is wrapped. */
+  /** Undefined if the output is not a terminal: lines are not wrapped. */
   readonly columns: number | undefined;
   readonly colour: boolean;
-  /** Also the sources that need an address, and those that are not picked automatically. */
+  /** True to include sources that need an address, and those that are not selected automatically. */
   readonly all: boolean;
-  /** Whether `--source` names the sources. */
+  /** True if `--source` names the sources. */
   readonly named: boolean;
 }
 
@@ -41,7 +41,7 @@ export function formatDoctor(report: DoctorReport, view: DoctorView): string {
   return `${[...lines, "", ...systemLines(report, view)].join("\n")}\n`;
 }
 
-/** Beyond this GPUs of one kind share a line. */
+/** Above this number, GPUs of the same kind share a line. */
 const mostLines = 8;
 
 function gpuLines({ gpus, sources }: DoctorReport, view: DoctorView): string[] {
@@ -89,7 +89,7 @@ const noGpuFix: Problem = {
   fix: "If this machine has a GPU, install its driver. In a container, pass the GPU through: --gpus all (NVIDIA) or --device /dev/dri (AMD, Intel).",
 };
 
-/** A source that is not there is a problem only if there is no GPU at all, or if it was named. */
+/** A missing source is only a problem if there is no GPU at all, or if it was named. */
 function problemsOf(report: DoctorReport, { named }: DoctorView): Problem[] {
   const sources = report.sources.flatMap(({ source, state, says, fix, auto }): Problem[] => {
     const isMissing = state === "not-found" && (named || (auto && report.gpus.length === 0));
@@ -150,7 +150,7 @@ function metricLines(metrics: readonly MetricFinding[], view: DoctorView): strin
   return fit([["METRIC", "VALUE", "GPUS", "STATUS"], ...rows], 0, view, shortenLabels);
 }
 
-/** `ok`; `denied` on every GPU; `2 asleep` on two of them. */
+/** `ok`; `denied` if all GPUs are denied; `2 asleep` if two of them are. */
 function statusOf(absent: MetricFinding["absent"], total: number): string {
   const reasons = Object.entries(absent);
   if (reasons.length === 0) return "ok";
@@ -159,10 +159,10 @@ function statusOf(absent: MetricFinding["absent"], total: number): string {
     .join(", ");
 }
 
-/** `gpu_clock_hertz{domain="sm"}` as `gpu_clock_hertz{sm}`. */
+/** Shortens `gpu_clock_hertz{domain="sm"}` to `gpu_clock_hertz{sm}`. */
 const shortenLabels = (metric: string): string => metric.replaceAll(/\w+="([^"]*)"/g, "$1");
 
-/** A number with its unit, as short as it stays exact enough to judge. */
+/** A number with its unit, rounded to four digits. */
 export function formatReading(value: number, unit: string): string {
   const rounded = (number: number): string => String(Number(number.toPrecision(4)));
   switch (unit) {
@@ -190,7 +190,7 @@ const symbols: Readonly<Record<string, string>> = {
   amperes: "A",
 };
 
-/** A table whose column `flexible` is shortened where the terminal is too narrow for it. */
+/** Aligns a table and shortens the column `flexible` if the terminal is too narrow. */
 function fit(
   rows: readonly (readonly string[])[],
   flexible: number,
@@ -227,7 +227,7 @@ const heading = (text: string, { colour }: DoctorView): string =>
 const paint = (text: string, start: string, { colour }: DoctorView): string =>
   colour ? `${start}${text}${off}` : text;
 
-/** Breaks at blanks; a word that is wider than the line, such as a path, stays whole. */
+/** Wraps at blanks; a word wider than the line, such as a path, stays whole. */
 function wrap(text: string, { columns }: DoctorView, first = "", next = ""): string[] {
   const lines: string[] = [];
   let line = first;
@@ -242,5 +242,5 @@ function wrap(text: string, { columns }: DoctorView, first = "", next = ""): str
   return [...lines, line];
 }
 
-/** Colours take no room. */
+/** The length without colour codes. */
 const visibleLength = (text: string): number => text.replaceAll(red, "").replaceAll(off, "").length;

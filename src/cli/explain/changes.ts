@@ -1,4 +1,4 @@
-/** The series that changed in a range, as a table for people. */
+/** Formats the series that changed in a range as a table. */
 import { formatChangeValue } from "../../view/changes/quantity.ts";
 import type { ChangeReport, SeriesChange } from "../../view/changes/report.ts";
 import { alignColumns, plainText } from "../table.ts";

@@ -1,4 +1,4 @@
-/** `gpulse explain`: why a GPU, a machine, a job or an alert is as it is. */
+/** `gpulse explain`: explains the state of a GPU, host, job or alert. */
 import type { Command } from "commander";
 import { addClientFlags, hubUrlOption } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";

@@ -1,4 +1,4 @@
-/** Runs `gpulse explain`: asks a hub and prints the causes for people, or as JSON. */
+/** Runs `gpulse explain`: requests the explanation from a hub and prints it as text or JSON. */
 import { GpulseError } from "../../base/error.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { parseTimeMs } from "../../config/time.ts";

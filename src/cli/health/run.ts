@@ -1,4 +1,4 @@
-/** Runs `gpulse health`: reads this machine for a moment, or asks a running gpulse, and ends with a code for schedulers. */
+/** Runs `gpulse health`: reads this machine for a moment, or queries a running gpulse, and exits with a code for schedulers. */
 import { HealthSource } from "../../agent/health/source.ts";
 import { createCollector, openConfiguredSources } from "../../agent/run.ts";
 import { GpulseError } from "../../base/error.ts";
@@ -72,7 +72,7 @@ function selectHost(report: HealthReport, host: string): HealthReport {
   return { ...report, hosts, state: worstState(hosts.map(({ worst }) => worst)) };
 }
 
-/** How long a source that is slow by nature, such as nvidia-smi, may take beyond the window. */
+/** How long a slow source, such as nvidia-smi, may take beyond the window. */
 const slowSourceMs = 35_000;
 
 async function judgeHere(flags: HealthFlags, io: CommandIo): Promise<HealthReport> {
@@ -95,7 +95,7 @@ async function judgeHere(flags: HealthFlags, io: CommandIo): Promise<HealthRepor
   if (isShown) io.stderr.write(`reading for ${window.value / 1_000} s …\r`);
   await collector.readFor(window.value, window.value + slowSourceMs);
   await health.readLog();
-  // The verdict's own source once more, so that EDAC is part of it.
+  // Reads the sources once more, so that EDAC counters are included.
   await collector.refresh(slowSourceMs);
   if (isShown) io.stderr.write("\u001b[2K\r");
   const report = collector.health() ?? createHealthReport([], Date.now(), io.version);

@@ -1,4 +1,4 @@
-/** The verdicts as a table for people: reasons with their numbers, and what could not be checked. */
+/** Formats the verdicts as a table: reasons with their values, and checks that were not possible. */
 import { actionWords } from "../../view/health/verdict.ts";
 import type { GpuHealthReport, HealthReport, HostHealthReport } from "../../view/health/report.ts";
 import { countOf } from "../command/quantity.ts";

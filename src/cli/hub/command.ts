@@ -1,4 +1,4 @@
-/** `gpulse hub`: the store, PromQL and the page, without reading this machine. */
+/** `gpulse hub`: the store, PromQL and the page, without reading GPUs of this machine. */
 import type { Command } from "commander";
 import { addFlags } from "../command/flags.ts";
 import { addAlertingFlags } from "../command/alerting.ts";

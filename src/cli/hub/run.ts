@@ -27,7 +27,7 @@ export async function runHub(flags: HubFlags, io: CommandIo): Promise<number> {
   return 0;
 }
 
-/** A store that is to hold nothing but what others send: default rules and anomalies would write series of their own. */
+/** For a store that must contain received samples only: default rules and anomaly detection would write series of their own. */
 function withoutOwnSeries(settings: Settings): Settings {
   return {
     ...settings,

@@ -1,6 +1,6 @@
 /**
- * Our own CSV, as `gpulse query --csv` prints it: a column a label, then `time` and `value`, a line a sample. Read as a
- * stream; a cell may hold line ends where it is quoted.
+ * Imports the CSV that `gpulse query --csv` prints: one column per label, then `time` and `value`, one row per sample. Read as
+ * a stream; quoted cells may contain line breaks.
  */
 import { statSync } from "node:fs";
 import { GpulseError } from "../../base/error.ts";
@@ -92,7 +92,7 @@ function header(
 
 type Sample = { labels: Record<string, string>; timeMs: number; value: number };
 
-/** The sample, or why there is none. */
+/** Parses a record into a sample, or the reason why it is skipped. */
 function readRecord(
   columns: readonly string[],
   cells: readonly string[],
@@ -120,12 +120,12 @@ function readValue(cell: string): number | undefined {
   return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(cell) ? Number(cell) : undefined;
 }
 
-/** A mark was put before what a spreadsheet would have run as a formula. */
+/** Removes the apostrophe that protects a cell from being run as a spreadsheet formula. */
 const armed = (cell: string): string => (/^'[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell);
 
 interface CsvRecord {
   readonly cells: readonly string[];
-  /** Where it begins. */
+  /** Line on which the record begins. */
   readonly line: number;
   readonly end: number;
 }
@@ -145,7 +145,7 @@ async function* records(
     }
     if (text === "") first = line.number;
     text += line.bytes.toString("utf8");
-    // An odd number of quotes: the record goes on behind the line end.
+    // An odd number of quotes: the record continues on the next line.
     if (text.split('"').length % 2 === 0) continue;
     const record = text.replace(/\r?\n$/, "").replace(/^\uFEFF/, "");
     text = "";

@@ -1,4 +1,4 @@
-/** Which of the formats a file is in, by its first lines; or what a person said. */
+/** Detects the format of a file by its first lines, unless the user specified it. */
 import { closeSync, openSync, readSync } from "node:fs";
 import { GpulseError, systemCode } from "../../base/error.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Metrics as text with timestamps, Prometheus's format or OpenMetrics: read in blocks of lines, each a page of its own, so
- * that a dump of any size fits. A line that cannot be read is left out; the others of its block are kept.
+ * Imports metrics as text with timestamps, in Prometheus's format or OpenMetrics: parsed in blocks of lines, so that a dump of
+ * any size fits into memory. An invalid line is skipped; the others of its block are imported.
  */
 import { openSync, readSync, closeSync, statSync } from "node:fs";
 import { ExpositionError, type TextFormat } from "../../formats/exposition/visit.ts";
@@ -35,8 +35,8 @@ export function openExpositionImport(options: ExpositionImport): ImportSource {
 }
 
 /**
- * OpenMetrics says at its end that it is whole; its times are seconds, Prometheus's are milliseconds. One that was cut off
- * has no such end, and is known by its name.
+ * OpenMetrics ends with an EOF marker; its times are in seconds, Prometheus's in milliseconds. A truncated file has no marker
+ * and is recognized by its name.
  */
 export function formatOfFile(file: string): TextFormat {
   if (/\.(om|openmetrics)$/i.test(file)) return "openmetrics";
@@ -97,7 +97,7 @@ function readBlock(
   } catch (thrown) {
     if (!(thrown instanceof ExpositionError)) throw thrown;
   }
-  // One of the lines cannot be read: each is asked for alone.
+  // A line of the block is invalid: each line is parsed separately.
   const builder = new BatchBuilder();
   for (const { bytes, number } of block) {
     try {

@@ -1,4 +1,4 @@
-/** A finished GPU-Z log for import: one frame per row, with a staleness marker where a sensor vanishes. */
+/** Imports a finished GPU-Z log: one frame per row, with a staleness marker when a sensor disappears. */
 import { statSync } from "node:fs";
 import { GpulseError } from "../../base/error.ts";
 import { gpuzDevice, type GpuzIdentity } from "../../formats/gpuz/device.ts";
@@ -32,9 +32,9 @@ const notes: Partial<Record<TimeNote, string>> = {
 export interface GpuzImport extends GpuzIdentity {
   readonly file: string;
   readonly zone: Zone;
-  /** Added to what the series say themselves. */
+  /** Labels added to series that do not have them. */
   readonly extra: LabelSet;
-  /** Set on every series, whatever it says. */
+  /** Labels set on every series, replacing existing ones. */
   readonly set: Readonly<Record<string, string>>;
   readonly skipped: SkippedSamples;
   readonly note: (sentence: string) => void;
@@ -98,6 +98,6 @@ async function* read(
     );
   if (parser.counts.cut > 0)
     note(`rows that are cut short were used as far as they are whole: ${parser.counts.cut}`);
-  // The rest ends beyond every position that was handed on, even where the last line was one.
+  // The final position is beyond all earlier ones, even if the last row ended a batch.
   if (waitingSamples > 0) yield { batch: takeBatch(), position: position + 1, fraction: 1 };
 }

@@ -203,7 +203,7 @@ test("an import that was broken off goes on behind what was acknowledged, and fo
   const lines = Array.from({ length: 12_000 }, (_, i) => `e ${i} ${1_700_000_000_000 + i}\n`);
   writeFileSync(file, lines.join(""));
   const resumeFile = at("resume.json");
-  // What a first run would have left after its first block of lines.
+  // The state a first run would have left after its first block of lines.
   const whole = await run([file], { resumeFile, json: true });
   const total = (JSON.parse(whole.out) as { files: { samples: number }[] }).files[0]?.samples;
   expect(total).toBe(12_000);

@@ -1,11 +1,14 @@
-/** A file's lines as bytes, with their number and where they end. Holds no more than one line, however large the file; a line that is too long is marked as such. */
+/**
+ * Reads a file's lines as bytes, with their number and end offset. Holds one line at a time, however large the file is; a line
+ * that is too long is marked.
+ */
 import { createReadStream } from "node:fs";
 
 export interface FileLine {
-  /** With its end, where it has one. */
+  /** Including its line break, if any. */
   readonly bytes: Buffer;
   readonly number: number;
-  /** Where in the file the next one begins. */
+  /** Offset of the next line. */
   readonly end: number;
   readonly tooLong: boolean;
 }

@@ -1,4 +1,4 @@
-/** The flags of `gpulse import`, checked: what is asked for, and the reading of each file. */
+/** The validated flags of `gpulse import`, and how to read each file. */
 import type { Env } from "../../config/secrets.ts";
 import { homedir } from "node:os";
 import path from "node:path";
@@ -79,13 +79,13 @@ export function openImportSource(what: string, options: ImportSourceOptions): Im
   return openExpositionImport({ file: what, format: kind, set, skipped });
 }
 
-/** What makes two runs the same import, beside the file and the target. */
+/** Identifies an import for resuming, besides the file and the target. */
 export const sameImport = (
   { format, label, since, until, match, gpuName, vendor, gpu, uuid, timezone }: ImportFlags,
   host: string,
 ): unknown => [format, label, since, until, match, gpuName, vendor, gpu, uuid, timezone, host];
 
-/** Beside the data folder, or with what this user's programs remember. */
+/** Default resume file: beside the data folder, or in the user's state folder. */
 export function resumeFileOf(flags: ImportFlags, settings: Settings, env: Env): string {
   if (flags.resumeFile !== undefined) return flags.resumeFile;
   if (flags.data !== undefined) return `${settings.dataDir.replace(/[/\\]+$/, "")}.import.json`;

@@ -1,4 +1,4 @@
-/** The raw samples of a Prometheus, or of what speaks its API, window by window of time: all series, every sample once, bit for bit. */
+/** Imports the raw samples of a Prometheus, or of an engine with its API, in time windows: all series, every sample once, bit for bit. */
 import { GpulseError } from "../../base/error.ts";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import { parseStoreAddress } from "../../storage/remote/address.ts";
@@ -19,7 +19,7 @@ const windowMs = 3_600_000;
 const everything: Matcher = { name: "__name__", op: "!=", value: "" };
 
 export interface PrometheusImport {
-  /** `http://host:9090`, with user and password where it wants them. */
+  /** `http://host:9090`, with user and password if required. */
   readonly url: string;
   readonly matchers: readonly Matcher[] | undefined;
   readonly fromMs: number;
@@ -47,7 +47,7 @@ async function* read(
       const series = await selectRaw(connection, engine, range);
       const fraction = (end - fromMs + 1) / Math.max(1, toMs - fromMs + 1);
       const batches = [...inBatches(series, set)];
-      // Only with its last batch is a window done; what went before it is sent again after a break.
+      // A window is complete with its last batch; after an interruption, earlier batches are sent again.
       for (const [at, batch] of batches.entries())
         yield { batch, position: at === batches.length - 1 ? end : start - 1, fraction };
       if (batches.length === 0)

@@ -1,4 +1,4 @@
-/** How far imports have come, in a small file of their own, so that one that was broken off goes on. Written after each piece the target has answered for. */
+/** Persists the progress of imports in a small file, so that an interrupted one can resume. Written after each acknowledged batch. */
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -24,7 +24,7 @@ export class ResumeFile {
     this.#imports = new Map(Object.entries(readState(file)));
   }
 
-  /** Everything up to here is imported; -1 where nothing is. */
+  /** Position up to which everything is imported; -1 if nothing is. */
   position(key: string): number {
     return this.#imports.get(key)?.position ?? -1;
   }
@@ -36,7 +36,7 @@ export class ResumeFile {
     this.#write();
   }
 
-  /** It is complete: the next import starts over, which does no harm. */
+  /** Marks the import as complete: another run starts from the beginning, which does no harm. */
   finish(key: string): void {
     if (!this.#imports.delete(key)) return;
     if (this.#imports.size === 0) rmSync(this.#file, { force: true });
@@ -63,7 +63,7 @@ function readState(file: string): v.InferOutput<typeof schema>["imports"] {
   }
 }
 
-/** The same file with the same options to the same place is the same import; a file with another beginning is another one. */
+/** The key of an import: the same file with the same options and target. A file with another beginning is another import. */
 export function importKey(what: string, target: string, options: unknown): string {
   const hash = createHash("sha256");
   hash.update(JSON.stringify([what.includes("://") ? what : resolve(what), target, options]));

@@ -1,4 +1,4 @@
-/** Runs `gpulse import`: file by file, piece by piece, each acknowledged before the next; skipped data is reported. */
+/** Runs `gpulse import`: file by file, batch by batch, each acknowledged before the next; skipped data is reported. */
 import { clientAccess, defaultHubUrl } from "../command/client.ts";
 import { type CommandIo, commandLog } from "../command/io.ts";
 import { Progress } from "../command/progress.ts";

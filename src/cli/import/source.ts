@@ -1,4 +1,4 @@
-/** What every kind of file to import comes to: batches with the place they end at, and a tally of what was left out. */
+/** The interface of all import formats: batches with their end position, and counts of skipped samples. */
 import { copySample, type SampleBatch, wordsOf } from "../../formats/samples/batch.ts";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import { readLabelBlock } from "../../formats/samples/labels.ts";
@@ -6,24 +6,24 @@ import { type LabelSet, labelSet } from "../../model/labels.ts";
 
 export interface ImportBatch {
   readonly batch: SampleBatch;
-  /** Grows from piece to piece: everything up to here is in this one and those before. */
+  /** Increases with each batch: everything up to here is in this batch or an earlier one. */
   readonly position: number;
-  /** How much of the whole that is, from 0 to 1. */
+  /** Progress from 0 to 1. */
   readonly fraction: number;
 }
 
 export interface ImportSource {
   readonly format: string;
-  /** Pieces whose position is not beyond `after` were imported before and are not given. */
+  /** Batches up to position `after` were imported before and are skipped. */
   pieces(after: number, signal: AbortSignal): AsyncGenerator<ImportBatch>;
 }
 
-/** Samples in one request: enough to be quick, few enough to show progress and to try again. */
+/** Samples per request: enough for throughput, few enough to show progress and to retry. */
 export const samplesPerImportBatch = 10_000;
 
 const maxListedLines = 5;
 
-/** What was not imported, by reason, with the first few lines it stood on. */
+/** Counts samples that were not imported, by reason, with the first few line numbers. */
 export class SkippedSamples {
   readonly #reasons = new Map<string, { count: number; lines: number[] }>();
 
@@ -61,7 +61,7 @@ export function setLabels(batch: SampleBatch, set: Readonly<Record<string, strin
   return builder.finish();
 }
 
-/** What a person sets on every series wins over what the file says. */
+/** Labels set by the user override those of the file. */
 export function overrideLabels(labels: LabelSet, set: Readonly<Record<string, string>>): LabelSet {
   return labelSet({ ...Object.fromEntries(labels), ...set });
 }

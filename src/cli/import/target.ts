@@ -1,4 +1,4 @@
-/** Where imported samples go: a running hub by remote-write, or a data folder that no hub has open. */
+/** The target of an import: a running hub by remote write, or a data folder that no hub has open. */
 import { pause } from "../../base/retry.ts";
 import type { ClientAccess } from "../command/client.ts";
 import { GpulseError } from "../../base/error.ts";
@@ -22,7 +22,7 @@ export interface ImportTarget {
 }
 
 const timeoutMs = 60_000;
-/** A hub that is busy or restarting is waited for this long. */
+/** How long to wait for a hub that is busy or restarting. */
 const patienceMs = 120_000;
 
 export class HubTarget implements ImportTarget {
@@ -95,7 +95,7 @@ export class HubTarget implements ImportTarget {
   }
 }
 
-/** `7 samples stored, 3 rejected: …` of a hub, in the words of older hubs too; any other response means that all were rejected. */
+/** Parses `7 samples stored, 3 rejected: …`, including the wording of older hubs; any other response means that all were rejected. */
 function partly(words: string, samples: number): ImportWriteResult {
   const found = /^(\d+) samples (?:stored|are kept), (\d+) (?:rejected|refused): (.*)$/s.exec(
     words,
@@ -130,7 +130,7 @@ export async function writeBatch(
   };
 }
 
-/** Nothing is written: what would be is counted. */
+/** Dry run: counts the samples without writing them. */
 export const dryTarget: ImportTarget = {
   place: "nowhere",
   write: async ({ sampleCount }) => ({ kept: sampleCount, refused: 0 }),

@@ -1,4 +1,4 @@
-/** A file sent to a running hub, read as `gpulse import` reads it and kept in that hub's own history. */
+/** Imports a file uploaded to a running hub, as `gpulse import` would, into that hub's history. */
 import type { Settings } from "../command/settings.ts";
 import type { SampleWriter } from "../../storage/history.ts";
 import type { ImportOutcome, ImportUpload } from "../../hub/receive/import.ts";

@@ -1,4 +1,4 @@
-/** The books of a stream, kept in memory, and books as a table. */
+/** Collects a stream's energy books in memory, and formats books as a table. */
 import { sourceContext } from "../../agent/run.ts";
 import { GpulseError } from "../../base/error.ts";
 import { createDerive } from "../../pipeline/transforms/derive.ts";
@@ -48,7 +48,7 @@ export async function streamBooks(url: string, io: CommandIo): Promise<GpuDayBoo
 
 const head = ["DAY", "GPUS", "METER", "JOBS", "IDLE", "UNATTRIBUTED", "ERROR", "STATUS"];
 
-/** A line per day, or per GPU and day; what does not close is always listed. */
+/** One line per day, or per GPU and day; books that do not balance are always listed. */
 export function bookTable(books: readonly GpuDayBook[], all: boolean): string {
   if (books.length === 0) return "No GPU reported in this period.\n";
   const days = [...new Set(books.map(({ day }) => day))].sort();

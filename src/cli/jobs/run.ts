@@ -1,4 +1,4 @@
-/** Runs `gpulse jobs`: asks a hub's ledger and prints it as a table, JSON or CSV. */
+/** Runs `gpulse jobs`: queries a hub's ledger and prints a table, JSON or CSV. */
 import { writeFileSync } from "node:fs";
 import * as v from "valibot";
 import { GpulseError } from "../../base/error.ts";

@@ -1,4 +1,4 @@
-/** `gpulse lake`: the commits of a lake, whether its files match them, and fewer, larger files. */
+/** `gpulse lake`: shows the commits of a lake, verifies its files, and compacts them. */
 import type { Command } from "commander";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";

@@ -1,10 +1,10 @@
 /**
- * The objects that an event names: S3's own notification, or the same by EventBridge.
+ * The objects of an event: S3's own notification, or the same by EventBridge.
  *
  *   {"Records":[{"eventSource":"aws:s3","eventName":"ObjectCreated:Put","s3":{"bucket":{"name":…},"object":{"key":…,"size":…,"eTag":…}}}]}
  *   {"source":"aws.s3","detail-type":"Object Created","detail":{"bucket":{"name":…},"object":{"key":…,"size":…,"etag":…}}}
  *
- * In the first a key is written as in a form: a space is a plus. In the second it is written as it is.
+ * In the first, the key is form-encoded: a space is a plus. In the second it is not encoded.
  */
 import * as v from "valibot";
 import { GpulseError } from "../../base/error.ts";
@@ -13,7 +13,7 @@ export interface UploadedObject {
   readonly bucket: string;
   readonly key: string;
   readonly bytes: number;
-  /** Another content, another tag; empty where the event has none. */
+  /** Changes with the content; empty if the event has none. */
   readonly eTag: string;
 }
 
@@ -36,10 +36,10 @@ const bridged = v.object({
   detail: v.object({ bucket, object: v.object({ key, size, etag: tag }) }),
 });
 
-/** S3 sends it when a notification is set up. */
+/** S3 sends this event when a notification is set up. */
 const trial = v.object({ Event: v.literal("s3:TestEvent") });
 
-/** Those that were made; an object that was removed is none. */
+/** Returns created objects only, no removed ones. */
 export function objectsOf(event: unknown): readonly UploadedObject[] {
   const parsed = v.safeParse(notification, event);
   if (parsed.success)

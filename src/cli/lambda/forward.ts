@@ -1,4 +1,7 @@
-/** Rows on to a hub, by remote-write and in one piece after the other. A hub that is away fails the upload: S3 sends it again. */
+/**
+ * Forwards rows to a hub by remote write, one batch after the other. If the hub is unavailable the upload fails, and S3 sends
+ * the event again.
+ */
 import { GpulseError } from "../../base/error.ts";
 import { encodeWriteRequest } from "../../formats/remote-write/encode.ts";
 import { type SampleBatch, joinBatches } from "../../formats/samples/batch.ts";

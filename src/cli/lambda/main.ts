@@ -1,4 +1,4 @@
-/** The Lambda function: an upload of a GPU-Z log to a bucket becomes Parquet, a summary and, where asked, samples of a hub. */
+/** The Lambda function: converts a GPU-Z log uploaded to a bucket into Parquet, a summary and, if configured, samples sent to a hub. */
 import { version } from "../command/process-io.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
 import { createLog } from "../../base/log.ts";
@@ -7,22 +7,25 @@ import { processObject } from "./process.ts";
 import { readSettings } from "./settings.ts";
 import type { LogSummary } from "./summary.ts";
 
-/** What Lambda says of the call. */
+/** The context that Lambda passes. */
 export interface CallContext {
   getRemainingTimeInMillis?(): number;
 }
 
 export interface LambdaResult {
   readonly processed: readonly LogSummary[];
-  /** Keys that are no logs, or our own results. */
+  /** Keys that are not logs, or the function's own results. */
   readonly skipped: readonly string[];
 }
 
-/** To say what is wrong before the function is ended. */
+/** Time reserved to report a timeout before Lambda ends the function. */
 const graceMs = 2_000;
 const longestMs = 15 * 60_000;
 
-/** Rejects where any object failed, once all were tried: Lambda sends the event again, and what is done is not done twice. */
+/**
+ * Rejects if any object failed, after trying all of them: Lambda then sends the event again, and completed objects are not
+ * processed twice.
+ */
 export async function handler(event: unknown, call: CallContext = {}): Promise<LambdaResult> {
   const log = createLog({
     level: "info",
@@ -66,14 +69,14 @@ export async function handler(event: unknown, call: CallContext = {}): Promise<L
 
 const isLog = (key: string): boolean => /\.(txt|log|csv)$/i.test(key);
 
-/** A result that started the function again would go round for ever. */
+/** The function's own results must not trigger it again, which would loop for ever. */
 function isOurs(bucket: string, key: string, output: string): boolean {
   const url = new URL(output);
   const prefix = decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, "");
   return url.hostname === bucket && prefix !== "" && key.startsWith(`${prefix}/`);
 }
 
-/** Only what we say ourselves: a library's error may hold a signed address. */
+/** Logs gpulse's own errors only: a library's error may contain a signed URL. */
 function logFailure(
   thrown: unknown,
   log: ReturnType<typeof createLog>,

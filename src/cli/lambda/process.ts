@@ -1,7 +1,7 @@
 /**
- * One uploaded GPU-Z log: read piece by piece, tagged, written as the lake's tables and summed up. The names of what it writes
- * come from the object's key and beginning, and rows that are there already are not written again: the same event twice changes
- * nothing, and a log that was uploaded again after it grew adds its new rows.
+ * Processes one uploaded GPU-Z log: reads it in pieces, adds tags, and writes the lake's tables and a summary. Output names are
+ * derived from the object's key and beginning, and existing rows are not written again: a repeated event changes nothing, and a
+ * grown log that is uploaded again adds its new rows.
  */
 import type { Env } from "../../config/secrets.ts";
 import { createHash } from "node:crypto";
@@ -32,9 +32,9 @@ export interface LambdaContext {
   readonly signal: AbortSignal;
 }
 
-/** Read at a time; the whole object is never in memory. */
+/** Read size; the whole object is never in memory. */
 const pieceBytes = 4 * 2 ** 20;
-/** Of rows that wait to become a file: a function has 128 MB at the least. */
+/** Memory for rows waiting to be written: a function has at least 128 MB. */
 const heldBytes = 24 * 2 ** 20;
 
 export async function processObject(
@@ -96,7 +96,7 @@ export async function processObject(
       ...(device !== undefined && { device }),
     });
     const text = Buffer.from(`${JSON.stringify(report, undefined, 2)}\n`);
-    // Last: where it is, everything else is.
+    // Written last: if it exists, everything else does.
     await output.write(`summaries/${name}.json`, text, signal);
     return report;
   } finally {
@@ -108,7 +108,7 @@ export async function processObject(
 
 const beginningBytes = 65_536;
 
-/** The header and the first row: another log under the same key has others, the same log after it grew has the same. */
+/** Identifies a log by its header and first row: another log under the same key differs there, a grown log does not. */
 async function readBeginning(
   files: FileStore,
   key: string,
@@ -131,7 +131,7 @@ async function* pieces(
     yield await files.read(key, { start, end: Math.min(bytes, start + pieceBytes) }, signal);
 }
 
-/** Pieces of a log to deliveries, with what went wrong on the way. */
+/** Converts pieces of a log to deliveries, and collects its errors. */
 class LogReader {
   device: Device | undefined;
   readonly #shown: string;
@@ -160,7 +160,7 @@ class LogReader {
     for (const row of this.#parser.end()) yield this.#delivery(row, clock);
   }
 
-  /** @throws GpulseError where it was no log. */
+  /** @throws GpulseError if the file was no GPU-Z log. */
   check(): void {
     if (this.#parser.counts.headers > 0) return;
     throw new GpulseError(

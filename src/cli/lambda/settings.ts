@@ -1,4 +1,4 @@
-/** The function's settings, from its environment. Secrets are named by variables and never printed. */
+/** The function's settings from its environment. Secrets are referenced by variables and never printed. */
 import type { Env } from "../../config/secrets.ts";
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
@@ -10,13 +10,13 @@ import { parseVendor, type Vendor, vendors } from "../../model/vendor.ts";
 import { type StreamRules, streamSchema } from "../../pipeline/tags/options.ts";
 
 export interface LambdaSettings {
-  /** Where the tables and summaries go: `s3://bucket/prefix`. */
+  /** Output URL of tables and summaries: `s3://bucket/prefix`. */
   readonly output: string;
-  /** What an output address has beside its place, for the bucket that is read. */
+  /** The query string of the output URL, also used for the input bucket. */
   readonly query: string;
   readonly maxBytes: number;
   readonly zone: Zone;
-  /** The machine the logs are of; the bucket's name where not given. */
+  /** Host name of the logs; the bucket's name if not configured. */
   readonly host: string | undefined;
   readonly gpuName: string | undefined;
   readonly vendor: Vendor | undefined;
@@ -53,7 +53,7 @@ export function readSettings(env: Env): LambdaSettings {
   };
 }
 
-/** JSON of the keys `thresholds` and `tags`, as a pipeline file has them. */
+/** Parses JSON with the keys `thresholds` and `tags`, as in a pipeline file. */
 function rulesOf(text: string | undefined): StreamRules {
   let given: unknown = {};
   try {

@@ -1,4 +1,4 @@
-/** What a log holds, in a few numbers: rows, span, least, mean and most of each column, and how often each tag was found. */
+/** Summarizes a log: rows, time span, minimum, mean and maximum of each column, and how often each tag occurred. */
 import { columnOf, seriesOf } from "../../model/columns.ts";
 import type { Device } from "../../model/device.ts";
 import type { Layout } from "../../model/layout.ts";
@@ -23,7 +23,7 @@ export interface LogSummary {
   readonly gpu: Pick<Device, "uuid" | "vendor" | "model"> | undefined;
   readonly host: string;
   readonly rows: number;
-  /** Lines that could not be read. */
+  /** Number of invalid lines. */
   readonly unusable: number;
   readonly start: string | undefined;
   readonly end: string | undefined;
@@ -95,7 +95,7 @@ export class LogSummaryBuilder {
     };
   }
 
-  /** The mean as it goes: a sum of a million bytes counts would lose their last digits. */
+  /** A running mean: the sum of a million byte counts would lose its last digits. */
   #add(column: string, value: number): void {
     const known = this.#columns.get(column);
     if (known === undefined) {

@@ -1,4 +1,4 @@
-/** `gpulse mcp`: the tools of a hub for an AI agent, over standard input and output. */
+/** `gpulse mcp`: a hub's tools for an AI agent, over standard input and output. */
 import type { Command } from "commander";
 import { addClientFlags, hubUrlOption } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";

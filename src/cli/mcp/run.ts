@@ -22,7 +22,7 @@ export function openHubReader(flags: McpFlags, io: CommandIo): HubReader {
   return { url, get: async (route) => client.call("GET", route) };
 }
 
-/** Ends when the client closes its end of the pipe, or the process is asked to stop. */
+/** Ends when the client closes the pipe, or the process is stopped. */
 export async function runMcp(flags: McpFlags, io: CommandIo): Promise<number> {
   const hub = openHubReader(flags, io);
   if (flags.json === true) {

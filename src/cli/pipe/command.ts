@@ -1,4 +1,4 @@
-/** `gpulse pipe`: any source to any sinks, or a whole pipeline from one file. */
+/** `gpulse pipe`: connects any source to any sinks, or runs a pipeline from a file. */
 import type { Command } from "commander";
 import { addFlags } from "../command/flags.ts";
 import { addOutboundFlags } from "../command/outbound.ts";

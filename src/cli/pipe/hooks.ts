@@ -1,13 +1,13 @@
-/** What a pipeline file wants of a stage that also runs alone: to see its pipe, and to keep the terminal to itself. */
+/** What a pipeline file changes in a stage that is also a command: access to its pipe, and no output to the terminal. */
 import type { StreamRules } from "../../pipeline/tags/options.ts";
 import type { Pipe } from "../../pipeline/stream/pipe.ts";
 
 export interface StageHooks {
   readonly onPipe?: (pipe: Pipe) => void;
-  /** A line of progress on stderr; true where absent. */
+  /** Shows a progress line on stderr; true if absent. */
   readonly progress?: boolean;
-  /** Stages have spools of their own: two may send to the same place. */
+  /** A spool folder per stage: two stages may send to the same sink. */
   readonly spoolFolder?: string;
-  /** Instead of what flags say. */
+  /** Replaces the rules from flags. */
   readonly rules?: StreamRules;
 }

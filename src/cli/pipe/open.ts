@@ -1,4 +1,4 @@
-/** Opens a pipe's sinks and sources. Sinks first: they keep the dead letters of the sources. */
+/** Opens a pipe's sinks and sources. Sinks first: they store the sources' dead letters. */
 import path from "node:path";
 import { sourceContext } from "../../agent/run.ts";
 import type { CommandIo } from "../command/io.ts";
@@ -25,7 +25,7 @@ export interface PipeWork {
   readonly rules: StreamRules;
   readonly tuning: PipeTuning;
   readonly settings: Settings;
-  /** Within the usual place, where sinks that send keep what waits. */
+  /** Subfolder of the spool folder for sinks with a queue on disk. */
   readonly spoolFolder?: string;
   readonly openSources: (context: SourceContext) => Promise<readonly NamedSource[]>;
 }
@@ -33,15 +33,16 @@ export interface PipeWork {
 export interface OpenPipe {
   readonly pipe: Pipe;
   readonly sinks: readonly Sink[];
-  /** Ends the guard over what this process contacts, when the pipe is through. */
+  /** Removes the outbound guard of this process when the pipe ends. */
   readonly unguard: () => void;
 }
 
 export async function openPipe(work: PipeWork, io: CommandIo, log: Log): Promise<OpenPipe> {
   const { settings, tuning } = work;
-  // A message lives until it is acknowledged: with 1 MiB of young generation a fifth of the time went into collections.
+  // A message stays in memory until it is acknowledged: with a young generation of 1 MiB, a fifth of the time went into garbage
+  // collection.
   growYoungGeneration();
-  // Before anything is opened: a mistake in a rule must not leave a locked spool behind.
+  // Before anything is opened: an invalid rule must not leave a locked spool behind.
   const { transforms, companions } = createProcessing(work.rules);
   const spoolDir = path.join(settings.dataDir, "spool", work.spoolFolder ?? "");
   const context = { ...sinkContext(settings, io, log, spoolDir), waits: true };
@@ -77,7 +78,7 @@ export async function openPipe(work: PipeWork, io: CommandIo, log: Log): Promise
   }
 }
 
-/** `auto` stands for what this machine has. */
+/** Opens the sources; `auto` is replaced by those of this machine. */
 export async function openNamed(specs: readonly SourceSpec[], context: SourceContext) {
   return openSources(await resolveAuto(specs, context), context);
 }

@@ -1,4 +1,4 @@
-/** The options of a pipe beside its sources and sinks: checkpoints, an end, tags. From flags, or from a stage of a pipeline file. */
+/** The options of a pipe besides its sources and sinks: checkpoints, an end, tags. From flags, or from a stage of a pipeline file. */
 import type { Env } from "../../config/secrets.ts";
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
@@ -9,7 +9,7 @@ import { type StreamRules, streamSchema } from "../../pipeline/tags/options.ts";
 
 const year = 31_536_000_000;
 
-/** As flags name them, without the dashes. */
+/** By flag name, without the dashes. */
 export const pipeTuning = {
   checkpoint: v.optional(durationMs(10, 3_600_000), "5s"),
   checkpointFrames: v.optional(wholeNumber(1, 10_000_000), 50_000),
@@ -47,7 +47,7 @@ export function parseTuning(flags: TuningFlags): PipeTuning {
   );
 }
 
-/** The file's rules, with single limits and tags of the command line in their place. */
+/** The rules of the file, overridden by thresholds and tags of the command line. */
 export async function loadStreamRules(flags: RuleFlags, env: Env): Promise<StreamRules> {
   const base: StreamRules =
     flags.processing === undefined

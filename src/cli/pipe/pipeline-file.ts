@@ -1,4 +1,4 @@
-/** A pipeline file: named stages, what each does, and which it waits for. Read and checked here; nothing is run. */
+/** Reads and validates a pipeline file: named stages, their commands, and their dependencies. Runs nothing. */
 import type { Env } from "../../config/secrets.ts";
 import * as v from "valibot";
 import { durationMs, flag, text, wholeNumber } from "../../config/fields.ts";
@@ -13,7 +13,7 @@ const urls = (what: string) =>
   );
 const plain = v.union([v.string(), v.number(), v.boolean()], "text, a number, true or false");
 
-/** Which keys go with which kind of stage. The key that names the kind comes first. */
+/** The keys allowed for each kind of stage. The first one determines the kind. */
 const keysOf = {
   upload: ["upload", "to"],
   replay: ["replay", "to", "speed", "loop", "start", "end", "now", "flags", "stream"],
@@ -90,7 +90,7 @@ export interface PipelineFile {
   readonly stages: readonly Stage[];
 }
 
-/** @throws GpulseError that names the file, the stage and what is wrong. */
+/** @throws GpulseError with the file, the stage and the error. */
 export async function loadPipeline(file: string, env: Env): Promise<PipelineFile> {
   const { name, stages: given } = await loadFile(file, pipelineSchema, env);
   const wrong = (sentence: string): GpulseError =>
@@ -100,7 +100,7 @@ export async function loadPipeline(file: string, env: Env): Promise<PipelineFile
   const stages = Object.entries(given).map(([stage, what], index): Stage => {
     const kind = kindOf(stage, what, wrong);
     checkKeys(stage, kind, what, wrong);
-    // An analysis reads what was stored before it; the others say for themselves what they wait for.
+    // By default an analysis depends on all earlier stages, and other stages on none.
     const after = what.after ?? (kind === "analyze" ? names.slice(0, index) : []);
     const unknown = after.find((other) => !names.includes(other));
     if (unknown !== undefined)

@@ -1,4 +1,4 @@
-/** Runs a pipeline file: each stage once the stages before it are done, independent stages in parallel; finished stages are skipped. */
+/** Runs a pipeline file: each stage once its dependencies are complete, independent stages in parallel; completed stages are skipped. */
 import { defined } from "../../base/defined.ts";
 import type { CommandIo } from "../command/io.ts";
 import { errorCodes } from "../../base/codes.ts";
@@ -48,7 +48,7 @@ class PipelineRun {
   readonly #state: PipelineState;
   readonly #shared: SharedFlags;
   readonly #io: CommandIo;
-  /** Named stages run whether they are done or not, and wait for nothing. */
+  /** Stages named on the command line run even if complete, without waiting for dependencies. */
   readonly #isAlone: boolean;
   readonly #board: StageTable;
   readonly #stop = new AbortController();
@@ -149,7 +149,7 @@ class PipelineRun {
     }
   }
 
-  /** One that fails stops the others, each with a last checkpoint: what is done stays done. */
+  /** A failure stops the other stages, each with a last checkpoint, so that their progress is retained. */
   #fail(row: StageRow, code: number, says: string): void {
     this.#board.change(row, "failed");
     this.#board.say(`gpulse: stage "${row.name}" failed: ${says}`);

@@ -1,4 +1,4 @@
-/** Which stages of a pipeline are done, in a small file beside it. A stage that was changed since is not done. */
+/** Persists which stages of a pipeline are complete, in a small file beside it. A changed stage is not complete. */
 import { createHash } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
 import * as v from "valibot";
@@ -69,7 +69,7 @@ export class PipelineState {
   }
 }
 
-/** Of what it does, not of what it waits for. */
+/** Hash of the stage's definition without its dependencies. */
 function fingerprint({ given: { after: _, ...what } }: Stage): string {
   return createHash("sha256").update(JSON.stringify(what)).digest("hex").slice(0, 16);
 }

@@ -1,11 +1,11 @@
-/** The progress of a pipe: what it has carried, what is still to be read, and what it could not use. */
+/** The progress of a pipe: frames transferred, records left to read, and dead letters. */
 import type { Pipe } from "../../pipeline/stream/pipe.ts";
 import type { ProgressStep } from "../command/progress.ts";
 import { countOf } from "../command/quantity.ts";
 
 type PipeCounts = Pick<Pipe, "frames" | "deadLetters" | "uncommitted" | "unread" | "lag">;
 
-/** One line: `50 %  1,234 frames  10/s  lag 1,234 records  2 dead letters  1m left`; a share only of data that ends. */
+/** Formats `50 %  1,234 frames  10/s  lag 1,234 records  2 dead letters  1m left`; the percentage only if the data ends. */
 export function pipeStep(pipe: PipeCounts, hasEnd: boolean): ProgressStep {
   const { frames, deadLetters, uncommitted } = pipe;
   const [unread, lag] = [pipe.unread(), lagRecords(pipe)];
@@ -26,7 +26,7 @@ export function pipeStep(pipe: PipeCounts, hasEnd: boolean): ProgressStep {
   };
 }
 
-/** Records that are not committed yet; undefined where no source counts them. */
+/** Number of uncommitted records; undefined if no source reports it. */
 export function lagRecords(pipe: Pick<Pipe, "lag">): number | undefined {
   const lags = pipe.lag();
   return lags.length === 0 ? undefined : lags.reduce((sum, [, { records }]) => sum + records, 0);

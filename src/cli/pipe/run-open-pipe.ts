@@ -1,4 +1,7 @@
-/** Runs an open pipe until its data ends, the time is over, or it is stopped: shared by `pipe`, `replay` and the stages of a pipeline file. */
+/**
+ * Runs an open pipe until its data ends, the time is over, or it is stopped. Shared by `pipe`, `replay` and the stages of a
+ * pipeline file.
+ */
 import { GpulseError } from "../../base/error.ts";
 import type { Pipe } from "../../pipeline/stream/pipe.ts";
 import type { CommandIo } from "../command/io.ts";
@@ -8,7 +11,7 @@ import { servePipe } from "./serve.ts";
 
 export interface RunOpenPipeOptions {
   readonly forMs?: number;
-  /** Where its metrics are served; absent: nowhere. */
+  /** Listen address of its metrics; absent: not served. */
   readonly listen?: { readonly host: string; readonly port: number };
 }
 
@@ -17,7 +20,7 @@ interface SummaryFlags {
   readonly to?: readonly string[];
 }
 
-/** Frames and a summary cannot share standard output. */
+/** Refuses to write frames and the summary to standard output together. */
 export function checkJsonOutput({ json, to }: SummaryFlags): void {
   if (json === true && (to ?? ["stdout:"]).some((url) => url.startsWith("stdout")))
     throw new GpulseError(
@@ -26,7 +29,7 @@ export function checkJsonOutput({ json, to }: SummaryFlags): void {
     );
 }
 
-/** Returns the function that prints the summary with --json, and nothing without. */
+/** Returns a function that prints the summary if --json is set. */
 export function pipeSummary(flags: SummaryFlags, pipe: Pipe, io: CommandIo) {
   const beganMs = performance.now();
   return (more: Readonly<Record<string, unknown>>): void => {
@@ -43,7 +46,7 @@ export function pipeSummary(flags: SummaryFlags, pipe: Pipe, io: CommandIo) {
   };
 }
 
-/** The exit code: 0 if every frame was stored. */
+/** Returns the exit code: 0 if every frame was stored. */
 export async function runOpenPipe(
   { pipe, sinks, unguard }: OpenPipe,
   io: CommandIo,
@@ -53,7 +56,7 @@ export async function runOpenPipe(
   const stop = new AbortController();
   const end = (): void => stop.abort();
   void io.stopped().then(end);
-  // `gpulse pipe … | head` closes our output: that is an end, not an error.
+  // `gpulse pipe … | head` closes standard output: a normal end, not an error.
   io.stdout.once("close", end).once("error", end);
   const timer = forMs === undefined ? undefined : setTimeout(end, forMs);
   const server =

@@ -1,4 +1,4 @@
-/** Runs `gpulse pipe`. A stream that fails ends the command with its error: a pipe half done must not look done. */
+/** Runs `gpulse pipe`. A failing stream ends the command with its error: a partial transfer must not look complete. */
 import { type CommandIo, commandLog } from "../command/io.ts";
 import { Progress } from "../command/progress.ts";
 import { type FlagValues, resolveSettings } from "../command/settings.ts";
@@ -55,7 +55,7 @@ export async function runPipe(
   hooks.onPipe?.(opened.pipe);
   const { pipe } = opened;
   const summarize = pipeSummary(flags, pipe, io);
-  // Frames on standard output are progress enough, and a pipeline file has its own table.
+  // No progress line if frames go to standard output, or if a pipeline file shows its own table.
   const shows = hooks.progress !== false && flags.to !== undefined;
   const progress = new Progress(io.stderr, () => performance.now(), flags.json === true);
   const hasEnd =
@@ -74,7 +74,7 @@ export async function runPipe(
   }
 }
 
-/** On loopback by default, and only if a port is given. */
+/** Loopback by default, and only if a port is given. */
 export function resolveListenAddress(flags: Pick<FlagValues, "port" | "host">) {
   if (flags.port === undefined) return {};
   const checked = checkValue(portField(), flags.port);

@@ -1,4 +1,4 @@
-/** A pipe's own metrics on a port, on bare node:http. Only what it says of itself: nothing that flows through it. */
+/** Serves a pipe's own metrics on a port, with plain node:http. No data of the pipe is exposed. */
 import { createServer, type Server } from "node:http";
 import { processFacts } from "../../agent/host.ts";
 import { listen } from "../../net/http/listen.ts";

@@ -1,4 +1,4 @@
-/** How the stages of a pipeline stand: a table that is drawn over itself on a terminal, plain lines elsewhere. */
+/** Shows the state of a pipeline's stages: a table that is redrawn on a terminal, plain lines elsewhere. */
 import { Writable } from "node:stream";
 import type { CommandIo } from "../command/io.ts";
 import type { Pipe } from "../../pipeline/stream/pipe.ts";
@@ -14,7 +14,7 @@ export interface StageRow {
   standing: StageStatus;
   beganMs?: number;
   pipe?: Pipe;
-  /** What there is to say beside its counts. */
+  /** Additional text besides the counts. */
   note?: string;
 }
 
@@ -59,14 +59,14 @@ export class StageTable {
     else this.#report(row);
   }
 
-  /** What a stage says, above the table. */
+  /** Prints a message of a stage above the table. */
   say(text: string): void {
     this.#clear();
     this.#stderr.write(`${text}\n`);
     if (this.#isTerminal) this.#draw();
   }
 
-  /** A stage's own standard error: its lines, with its name before them. */
+  /** Standard error of a stage: prefixes its lines with the stage's name. */
   streamFor(name: string): NodeJS.WritableStream {
     let rest = "";
     return new Writable({
@@ -122,7 +122,7 @@ function cellsOf({ name, kind, standing, pipe, beganMs }: StageRow, nowMs: numbe
   ];
 }
 
-/** Records where the source counts them, else how old the newest frame is. */
+/** Lag in records if the source reports it, otherwise the age of the newest frame. */
 function lagOf(pipe: Pipe): string {
   const records = lagRecords(pipe);
   if (records !== undefined) return `${records.toLocaleString("en-US")} records`;

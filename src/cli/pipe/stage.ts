@@ -1,4 +1,4 @@
-/** Runs one stage of a pipeline file with the very function its own command runs. */
+/** Runs one stage of a pipeline file with the same code as its command. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import type { CommandIo } from "../command/io.ts";
@@ -9,7 +9,7 @@ import type { StageHooks } from "./hooks.ts";
 import type { Stage } from "./pipeline-file.ts";
 import type { PipeFlags } from "./run.ts";
 
-/** The options of the whole pipeline on the command line. */
+/** Command-line options of the whole pipeline. */
 export type SharedFlags = Pick<
   PipeFlags,
   "hostName" | "data" | "config" | "logLevel" | "grace" | "allowOutbound" | "privateOutbound"
@@ -19,11 +19,11 @@ export interface StageRun extends StageHooks {
   readonly stage: Stage;
   readonly shared: SharedFlags;
   readonly io: CommandIo;
-  /** What came of it, in a few words. */
+  /** Reports a short result. */
   readonly note: (text: string) => void;
 }
 
-/** The exit code. */
+/** Returns the exit code. */
 export async function runStage(run: StageRun): Promise<number> {
   switch (run.stage.kind) {
     case "upload":
@@ -92,7 +92,7 @@ async function pipe(run: StageRun): Promise<number> {
   );
 }
 
-/** Parsed by the command line's own code, so that a stage and the command cannot differ. */
+/** Parsed by the command line's own code, so that a stage and the command behave the same. */
 async function analyze({ stage, io }: StageRun): Promise<number> {
   const { buildProgram } = await import("../program.ts");
   const { analyze: analyses = [], input, output, flags = {} } = stage.given;

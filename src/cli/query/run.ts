@@ -19,7 +19,7 @@ export interface QueryFlags extends ClientFlags {
 }
 
 const point = v.tuple([v.number(), v.string()]);
-/** The bounds that belong to a bucket, as a code; its bounds; its count. */
+/** A bucket: a code for which of its bounds are inclusive, its bounds, its count. */
 const bucket = v.tuple([v.number(), v.string(), v.string(), v.string()]);
 const histogram = v.object({
   count: v.string(),

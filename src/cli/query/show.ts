@@ -1,4 +1,4 @@
-/** A query's answer for people: a table with a sparkline where it is a range, or CSV. Pure. */
+/** Formats a query result: a table, with a sparkline for ranges, or CSV. Pure. */
 import { alignColumns } from "../table.ts";
 import { histogramText } from "../../view/histogram-text.ts";
 import type { HubQueryResponse } from "./run.ts";
@@ -57,7 +57,7 @@ export function renderQueryCsv(answer: HubQueryResponse): string {
   return `${[[...names.map(cell), "time", "value"].join(","), ...lines].join("\n")}\n`;
 }
 
-/** Floats and histograms by time, each as text. */
+/** Floats and histograms merged by time, each as text. */
 function pointsOf(
   one: Extract<HubQueryResponse, { result: readonly { metric: unknown }[] }>["result"][number],
 ): (readonly [time: number, text: string])[] {
@@ -67,13 +67,13 @@ function pointsOf(
   return [...("values" in one ? one.values : []), ...texts].sort(([a], [b]) => a - b);
 }
 
-/** Quoted where it must be; a cell a spreadsheet would run as a formula is quoted with a mark in front. */
+/** Quotes a CSV cell if necessary; a cell that a spreadsheet would run as a formula gets a leading apostrophe. */
 function cell(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** `name{a="b"}` as PromQL writes it. */
+/** Formats `name{a="b"}` as in PromQL. */
 export function seriesText(metric: Readonly<Record<string, string>>): string {
   const { __name__: name = "", ...labels } = metric;
   const inside = Object.entries(labels)
@@ -82,7 +82,7 @@ export function seriesText(metric: Readonly<Record<string, string>>): string {
   return inside === "" && name !== "" ? name : `${name}{${inside}}`;
 }
 
-/** At most so many bars; several points in one bar show their mean. */
+/** Draws at most `sparkWidth` bars; a bar of several points shows their mean. */
 export function sparkline(numbers: readonly number[]): string {
   const [low, high] = [least(numbers), most(numbers)];
   const width = Math.min(sparkWidth, numbers.length);

@@ -1,4 +1,4 @@
-/** `gpulse replay`: sends a recording to sinks, at its own speed or another. */
+/** `gpulse replay`: sends a recording to sinks, at its original speed or another. */
 import type { Command } from "commander";
 import type { CommandIo } from "../command/io.ts";
 import { vendors } from "../../model/vendor.ts";

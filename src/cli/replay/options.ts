@@ -1,4 +1,4 @@
-/** The flags of `gpulse replay`, checked: how fast, from where to where, and of which file. */
+/** The validated flags of `gpulse replay`: speed, start and end, and the file. */
 import { existsSync, statSync } from "node:fs";
 import type { FlagValues } from "../command/settings.ts";
 import { parseDurationMs } from "../../config/duration.ts";
@@ -35,7 +35,7 @@ export function speedOf(given: string | undefined): number {
   );
 }
 
-/** A duration is counted from the first frame. */
+/** A duration is relative to the first frame. */
 export function boundOf(flag: string, given: string | undefined): ReplayBound | undefined {
   if (given === undefined) return undefined;
   const offset = /[a-z]$/.test(given) ? parseDurationMs(given) : undefined;
@@ -48,7 +48,7 @@ export function boundOf(flag: string, given: string | undefined): ReplayBound | 
   );
 }
 
-/** A source by its URL, or the one that reads such a file. */
+/** A source by its URL, or the source for this file format. */
 export function sourceOf(file: string, flags: ReplayFlags): SourceSpec {
   const scheme = /^([a-z][a-z0-9+.-]+):/.exec(file)?.[1];
   if (scheme !== undefined && !existsSync(file) && sources.some(({ name }) => name === scheme))
@@ -64,7 +64,7 @@ export function sourceOf(file: string, flags: ReplayFlags): SourceSpec {
     [format]: {
       [definition.mainOption]: file,
       ...(format === "gpuz" && gpuzOptions(flags)),
-      // A lake's long table comes after a day's GPUs: time would go back, and the day take twice as long.
+      // A lake's long table follows a day's GPUs: its timestamps would go back, and reading the day would take twice as long.
       ...(format === "parquet" && { series: false }),
     },
   };
@@ -77,7 +77,7 @@ function formatOf(file: string): string {
   try {
     return detectFormat(file);
   } catch (thrown) {
-    // What can be imported is more than what can be replayed, and is said by another flag.
+    // More formats can be imported than replayed, and its error would name the wrong flag.
     if (thrown instanceof GpulseError && thrown.code === "FILE_FORMAT") return "";
     throw thrown;
   }

@@ -1,10 +1,10 @@
-/** The progress of a replay, and the length of a recording, read from both ends of its file. */
+/** The progress of a replay, and the duration of a recording, read from the beginning and end of its file. */
 import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
 import type { PaceState, ReplayBound } from "../../pipeline/replay/paced.ts";
 import type { ProgressStep } from "../command/progress.ts";
 import { formatCount } from "../command/quantity.ts";
 
-/** One line: `50 %  1,234 frames  10/s  at 2026-01-01T00:00:00.000Z  1m left`. */
+/** Formats `50 %  1,234 frames  10/s  at 2026-01-01T00:00:00.000Z  1m left`. */
 export function replayStep(state: PaceState, lengthMs: number | undefined): ProgressStep {
   const { frames, round, timeMs, behindMs, roundMs = lengthMs, givenMs, skipped } = state;
   return {
@@ -22,7 +22,7 @@ export function replayStep(state: PaceState, lengthMs: number | undefined): Prog
   };
 }
 
-/** The file in the URL of a source, such as `gpuz:FILE?gpu-name=X`; what is no such URL as it is. */
+/** The file in a source URL such as `gpuz:FILE?gpu-name=X`; other text is returned unchanged. */
 export const fileOf = (given: string): string =>
   existsSync(given)
     ? given
@@ -32,15 +32,15 @@ const endBytes = 65_536;
 const timePattern = /(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)/g;
 
 /**
- * Between the first and the last time that a text file has at its ends. The times may be local: only their distance counts.
- * Undefined for a file without any, such as Parquet.
+ * Duration between the first and the last timestamp of a text file. Times may be local: only the difference matters. Returns
+ * undefined for a file without timestamps, such as Parquet.
  */
 export function recordingLengthMs(file: string): number | undefined {
   let handle: number;
   try {
     handle = openSync(file, "r");
   } catch {
-    // Not a file: a folder of Parquet or the URL of a source.
+    // Not a file: a Parquet folder or a source URL.
     return undefined;
   }
   try {
@@ -62,7 +62,7 @@ export function recordingLengthMs(file: string): number | undefined {
 const timesIn = (text: string): number[] =>
   [...text.matchAll(timePattern)].map(([, day, time]) => Date.parse(`${day}T${time}Z`));
 
-/** What --start and --end leave of it; undefined where they name times. */
+/** The duration after --start and --end; undefined if they are absolute times. */
 export function boundedLengthMs(
   lengthMs: number | undefined,
   start: ReplayBound | undefined,

@@ -1,4 +1,4 @@
-/** Runs `gpulse replay`: a recording through a pipe, at its own speed or another. */
+/** Runs `gpulse replay`: sends a recording through a pipe, at its original speed or another. */
 import { type CommandIo, commandLog } from "../command/io.ts";
 import { Progress } from "../command/progress.ts";
 import { countOf } from "../command/quantity.ts";
@@ -88,7 +88,7 @@ export async function runReplay(
   }
 }
 
-/** Unreadable rows are reported in the first round only. */
+/** Invalid rows are reported in the first round only. */
 async function openRecording(
   spec: Parameters<typeof parseSource>[0],
   { reject, ...context }: SourceContext,

@@ -1,4 +1,4 @@
-/** Runs `gpulse rules backtest`: asks a hub, or any Prometheus, for the past and walks the rule through it here. */
+/** Runs `gpulse rules backtest`: queries the history of a hub, or any Prometheus, and evaluates the rule over it locally. */
 import * as v from "valibot";
 import {
   backtest,
@@ -71,7 +71,7 @@ export async function runRulesBacktest(
   return 0;
 }
 
-/** As often as the rule is evaluated, unless that is too often for so long a time. */
+/** The rule's evaluation interval, or a longer step if the range is too long for it. */
 export function fittingStepMs(intervalMs: number, rangeMs: number): number {
   return Math.max(intervalMs, Math.ceil(rangeMs / maxSteps / 1_000) * 1_000);
 }
@@ -159,7 +159,7 @@ function duration(flag: string, given: string | undefined): number | undefined {
   return ms;
 }
 
-/** On a terminal only, and only where it takes a while. */
+/** Shows progress on a terminal, and only if the backtest takes a while. */
 function progressOf(
   io: CommandIo,
   name: string,

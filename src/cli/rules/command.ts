@@ -1,4 +1,4 @@
-/** `gpulse rules`: checks rule files, runs their tests, and backtests rules. */
+/** `gpulse rules`: validates rule files, runs their tests, and backtests rules. */
 import type { Command } from "commander";
 import { addClientFlags, hubUrlOption } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";

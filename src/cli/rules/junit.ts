@@ -1,4 +1,4 @@
-/** Rule tests as JUnit XML, for the pages of CI systems. */
+/** Formats rule tests as JUnit XML, for CI systems. */
 import { diff } from "./show-tests.ts";
 import type { FileOutcome } from "./test.ts";
 
@@ -33,6 +33,6 @@ const named: Readonly<Record<string, string>> = {
 const escaped = (text: string): string =>
   Array.from(text, (char) => named[char] ?? (isXml(char) ? char : "\uFFFD")).join("");
 
-/** Control characters have no place in XML 1.0, not even escaped. */
+/** XML 1.0 does not allow control characters, not even escaped. */
 const isXml = (char: string): boolean =>
   char >= " " ? !/[\uFFFE\uFFFF]/.test(char) : "\t\r".includes(char);

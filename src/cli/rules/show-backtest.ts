@@ -1,4 +1,4 @@
-/** A backtest as a table for people and as JSON for programs, where every number carries its unit in its name. */
+/** Formats a backtest as a table, and as JSON with units in the field names. */
 import { countOf } from "../command/quantity.ts";
 import { formatDuration } from "../../config/duration.ts";
 import { printFloat } from "../../query/number.ts";

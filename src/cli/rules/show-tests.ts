@@ -1,4 +1,4 @@
-/** The outcome of a rule test as a person reads it: what was expected and did not come, what came and was not expected. */
+/** Formats the result of a rule test: missing and unexpected results. */
 import { countOf } from "../command/quantity.ts";
 import type { RuleTestFailure, RuleTestOutcome } from "../../alerting/unit-tests/run.ts";
 
@@ -19,7 +19,7 @@ function formatTestFailure({ what, why, expected, got }: RuleTestFailure): strin
   );
 }
 
-/** `-` expected and missing, `+` unexpected, two spaces before what both have. */
+/** `-` for expected and missing, `+` for unexpected, two spaces for results in both. */
 export function diff(expected: readonly string[], got: readonly string[]): string[] {
   const left = [...got];
   const lines: string[] = [];

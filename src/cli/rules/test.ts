@@ -16,9 +16,9 @@ export interface TestFlags {
 export interface FileOutcome {
   readonly file: string;
   readonly ok: boolean;
-  /** The file itself is wrong: nothing of it was run. */
+  /** The file itself is invalid: none of its tests were run. */
   readonly problem?: string;
-  /** Patterns of rule_files that fit nothing. */
+  /** Patterns of rule_files that match nothing. */
   readonly unmatched: readonly string[];
   readonly tests: readonly RuleTestOutcome[];
 }

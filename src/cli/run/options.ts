@@ -1,4 +1,4 @@
-/** The options of `gpulse run`, checked before anything starts. */
+/** The options of `gpulse run`, validated before anything starts. */
 import { defined } from "../../base/defined.ts";
 import { checkValue } from "../../config/check.ts";
 import { durationMs } from "../../config/fields.ts";
@@ -31,7 +31,7 @@ export interface RunFlags extends FlagValues, ClientFlags {
 
 export interface RunCommandOptions {
   readonly label: string;
-  /** As the user named it: a benchmark's result may count several. */
+  /** The unit named by the user: a benchmark's result may contain several. */
   readonly unit?: string;
   readonly work?: number;
   readonly workPattern?: RegExp;
@@ -103,7 +103,7 @@ function parseRepeats(text: string): number {
   return count;
 }
 
-/** `./train.py` → train.py: better than nothing, and grouped by program. */
+/** `./train.py` → train.py: a default label that groups runs by program. */
 const defaultLabel = (command: readonly string[]): string =>
   command[0]?.split(/[/\\]/).at(-1) ?? "run";
 

@@ -3,7 +3,7 @@ import { readOtherHosts, workOnHub } from "./other-hosts.ts";
 
 const uuid = "GPU-1";
 
-/** A hub whose clock is a second ahead of ours, with an agent whose clock is 3 s behind the hub's. */
+/** A hub whose clock is 1 s ahead of this machine, with an agent whose clock is 3 s behind the hub's. */
 const hub = {
   call: async () => ({
     status: 200,

@@ -1,4 +1,4 @@
-/** Other machines of a run, from the hub their agents push to: their readings over the run's span, on this machine's clock. */
+/** Reads other machines of a run from the hub their agents push to: their samples over the run's time span, on this machine's clock. */
 import * as v from "valibot";
 import { GpulseError } from "../../base/error.ts";
 import { columnOf } from "../../model/columns.ts";
@@ -38,7 +38,7 @@ const vector = v.looseObject({
   ),
 });
 
-/** An agent sends at its own pace: what it read last has to arrive. */
+/** Waits for the agents to send their last samples. */
 export const settleMs = 3_000;
 
 export async function readOtherHosts(
@@ -55,7 +55,7 @@ export async function readOtherHosts(
   const notes: string[] = [];
   for (const host of hosts) {
     const agent = agents.find((one) => one.host === host);
-    // The hub reports its own clock minus the agent's; ours is `ahead` behind the hub's.
+    // The hub reports its own clock minus the agent's; this machine's clock is `ahead` behind the hub's.
     const difference =
       agent?.clockDifferenceSeconds === undefined
         ? undefined
@@ -90,7 +90,7 @@ export async function readOtherHosts(
   return { trace: builder.build(), devices: named(devices), hosts: found, notes };
 }
 
-/** Not of the GPU: where the sample was kept. */
+/** Labels of storage, not of the GPU. */
 const ofTheHub = new Set(["__name__", "job", "instance"]);
 
 const clockNote = (host: string, difference: number | undefined): string =>
@@ -98,7 +98,7 @@ const clockNote = (host: string, difference: number | undefined): string =>
     ? `The hub does not know the clock of ${host}: its readings stand at its own times.`
     : `The clock of ${host} is about ${Math.abs(Math.round(difference))} ms ${difference < 0 ? "behind" : "ahead of"} this machine's; its readings were moved by that.`;
 
-/** What an expression rose by from the first to the last instant, summed over its series. */
+/** The increase of an expression over the span, summed over its series. */
 export async function workOnHub(
   hub: Hub,
   query: string,
@@ -134,7 +134,7 @@ async function readHost(
   return checked.output.result;
 }
 
-/** `gpu_info` comes about once a minute: the newest of the last ten. */
+/** `gpu_info` is sent about once a minute: uses the newest within ten minutes. */
 async function whoIsOn(
   hub: Hub,
   host: string,
@@ -148,8 +148,8 @@ async function whoIsOn(
 }
 
 /**
- * A GPU without `gpu_info` is known by its uuid alone. Gives the uuid it has in the run: with its host where another host
- * reports the same one.
+ * A GPU without `gpu_info` is identified by its uuid alone. Returns its uuid in the run: with its host if another host reports
+ * the same uuid.
  */
 function addDevice(
   devices: (Device & { readonly host: string })[],
@@ -168,7 +168,7 @@ function addDevice(
 const named = <T extends Device>(devices: readonly T[]): readonly T[] =>
   devices.toSorted((one, other) => one.index - other.index);
 
-/** Half the way there and back is the best guess of the way. */
+/** Half the round trip is the best estimate of the latency. */
 async function hubAheadMs(hub: Hub, nowMs: () => number): Promise<number> {
   const sent = nowMs();
   const data = await hub.ask("/api/v1/query", { query: "time()" });

@@ -1,11 +1,14 @@
-/** What recording costs a program: a fixed piece of processor work with the recorder and without, in turns. Says noise as noise. */
+/**
+ * Measures what recording costs a program: a fixed CPU load, alternately with and without the recorder. Differences within the
+ * noise are reported as such.
+ */
 import { spawn } from "node:child_process";
 import type { RunOverhead } from "../../runs/run.ts";
 import type { Progress } from "../command/progress.ts";
 import { countOf } from "../command/quantity.ts";
 
 const rounds = 5;
-/** About half a second on a machine of today. */
+/** Takes about half a second on a current machine. */
 const program = `
 const spin = (n) => { let x = 1; for (let i = 0; i < n; i++) x = (Math.imul(x, 1103515245) + 12345) | 0; return x };
 spin(5e7);
@@ -18,7 +21,7 @@ export interface StartableRecorder {
   stop(): Promise<void>;
 }
 
-/** In turns, so that a machine that warms up does so for both. */
+/** Alternating, so that a machine that warms up affects both alike. */
 export async function measureOverhead(
   recording: () => Promise<StartableRecorder>,
   progress?: Progress,
@@ -37,7 +40,7 @@ export async function measureOverhead(
   return slowdown(without, recorded);
 }
 
-/** Medians; the noise is half the spread of the middle of what ran alone, over its median. */
+/** Compares medians; the noise is half the interquartile range of the unrecorded runs, divided by their median. */
 export function slowdown(
   without: readonly number[],
   recorded: readonly number[],
@@ -67,7 +70,7 @@ function spinMs(): Promise<number> {
   });
 }
 
-/** Never more than was measured: below the noise it is called what it is. */
+/** Reports a slowdown below the noise as not measurable. */
 export function formatOverhead({ cpuSeconds, shareOfCore, cores, measured }: RunOverhead): string {
   const share = `recording used ${percent(shareOfCore)} of one core (${cpuSeconds.toFixed(2)} s of CPU time; this machine has ${countOf(cores, "core")})`;
   if (measured === undefined) return `${share}; its slowdown was not measured (--measure-overhead)`;

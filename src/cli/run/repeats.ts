@@ -1,4 +1,4 @@
-/** The repeats of one `gpulse run --repeats`: what they show together, once all have run. Holds figures, not traces. */
+/** Combines the repeats of `gpulse run --repeats` once all have run. Holds figures, not traces. */
 import path from "node:path";
 import { seriesOf } from "../../hub/compare/run-series.ts";
 import { type Figures, figuresOf } from "../../runs/compare/figures.ts";
@@ -45,7 +45,7 @@ export class RepeatedRuns {
     return reviewRepeats(named, worked ? "perWatt" : "power");
   }
 
-  /** As the JSON of one run, in a list, with what they show together. */
+  /** JSON: the list of runs, each as for a single run, and their combined result. */
   json(): object {
     const review = this.#review();
     const advice = adviseRepeats([review]);

@@ -147,7 +147,7 @@ test("equal work costs the card that draws more watts more energy, saturated car
   expect(big.work / big.joules > small.work / small.joules).toBe(big.joules < small.joules);
   const full = await stress("RX7800XT");
   expect(full.work).toBeGreaterThan(1_200);
-  // Nothing is faster than its speed at boost.
+  // Work cannot exceed the speed at boost clock.
   expect(full.work).toBeLessThanOrEqual(75 * 20);
 });
 

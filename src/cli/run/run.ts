@@ -1,6 +1,6 @@
 /**
- * Runs `gpulse run`: snapshot, idle baseline, the command with GPUs recorded beside it, idle baseline, snapshot, one file.
- * The command's exit code is this command's; a problem with the recording is logged to standard error and never changes it.
+ * Runs `gpulse run`: snapshot, idle baseline, the command while recording the GPUs, idle baseline, snapshot, one file. The exit
+ * code is the command's; a problem with the recording is logged to standard error and never changes it.
  */
 import { randomBytes } from "node:crypto";
 import path from "node:path";
@@ -64,7 +64,7 @@ export async function runRun(
 
 interface RunResultCode {
   readonly code: number;
-  /** Absent where nothing was recorded, or it could not be saved. */
+  /** Absent if nothing was recorded, or it could not be saved. */
   readonly saved?: SavedRun;
 }
 
@@ -95,7 +95,7 @@ async function runOnce(
   } catch (thrown) {
     await session?.close();
     partial.close();
-    // What a started command left behind can be recovered; before that there is nothing.
+    // Once the command has started, partial data can be recovered; before that there is none.
     if (!started || thrown instanceof CommandStartError) partial.remove();
     if (!(thrown instanceof CommandStartError)) throw thrown;
     io.stderr.write(`gpulse: ${thrown.message}\n`);
@@ -108,14 +108,14 @@ const jsonOf = ({ file, seal, made }: SavedRun): object => ({ file, seal, ...mad
 const printJson = (io: CommandIo, value: object): void =>
   void io.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 
-/** `a.gpulserun` → `a-2.gpulserun`: each repeat has a file of its own. */
+/** `a.gpulserun` → `a-2.gpulserun`: one file per repeat. */
 function numberedFile(out: string | undefined, repeat: number): string | undefined {
   if (out === undefined) return undefined;
   const { dir, name, ext } = path.parse(out);
   return path.join(dir, `${name}-${repeat}${ext}`);
 }
 
-/** A signal at this point stops it before the command is started. */
+/** A signal during preparation stops the run before the command is started. */
 async function prepare(
   session: RunSession,
   say: (line: string) => void,
@@ -148,7 +148,7 @@ interface SaveContext {
   readonly progress: Progress;
 }
 
-/** The command has ended: its exit code is returned even if saving the run fails. */
+/** Call when the command has ended: its exit code is returned even if saving the run fails. */
 async function keep(
   session: RunSession,
   end: CommandResult,
@@ -179,7 +179,7 @@ async function keep(
 const isSpoiled = ({ verdict }: Run): boolean =>
   verdict.verdict === "changed" || verdict.verdict === "loaded";
 
-/** Sorts by time where names are listed, and two machines never make the same. */
+/** Ids sort by time, and are unique across machines. */
 export function newId(): string {
   return `${Date.now().toString(36)}-${randomBytes(6).toString("hex")}`;
 }

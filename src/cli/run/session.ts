@@ -1,4 +1,4 @@
-/** One run from its baseline to its file: holds the recorder, what is read from the output, and what is known of the machine. */
+/** One run from its baseline to its file: owns the recorder, the parsed output, and the facts about the machine. */
 import { cpus } from "node:os";
 import { defined } from "../../base/defined.ts";
 import { pause } from "../../base/retry.ts";
@@ -46,11 +46,11 @@ export interface RunSessionOptions {
   readonly hub: HubClient | undefined;
 }
 
-/** A line of `vllm bench serve` behind its first request, which is a test. */
+/** Printed by `vllm bench serve` after its first request, which is a test. */
 const measurementStarts = /Starting main benchmark run/;
-/** Output kept in the file; more is passed on all the same. */
+/** Bytes of output stored in the file; further output is still passed through. */
 const maxOutputBytes = 4 * 1024 * 1024;
-/** How long a snapshot waits for its readings; what has not come by then is recorded as not read. */
+/** How long a snapshot waits for readings; those missing by then are recorded as not read. */
 const readingDeadlineMs = 5_000;
 
 export async function openRunSession(given: RunSessionOptions): Promise<RunSession> {
@@ -76,7 +76,7 @@ export class RunSession {
   #outputProblem: string | undefined;
   #measuredFromMs: number | undefined;
   #resultProblem: string | undefined;
-  /** How many phases had begun in the one that is measured. */
+  /** Number of phases that had begun when the measured one started. */
   #measuredPhase: number | undefined;
 
   constructor(given: RunSessionOptions, sources: readonly OpenSource[]) {
@@ -124,7 +124,7 @@ export class RunSession {
     };
   }
 
-  /** Everything up to the moment before the command starts. */
+  /** Does everything up to the start of the command. */
   async prepare(
     signal: AbortSignal,
     say: (line: string) => void,
@@ -157,7 +157,7 @@ export class RunSession {
     this.#cpu = process.cpuUsage();
   }
 
-  /** Shown, since nothing else happens meanwhile; the terminal is the command's own while that runs. */
+  /** Shows progress, since nothing else happens; while the command runs, the terminal belongs to it. */
   async #baseline(name: string, progress: Progress, signal?: AbortSignal): Promise<void> {
     const { baselineMs, samplingMs } = this.#given.options;
     const beganMs = Date.now();
@@ -175,13 +175,13 @@ export class RunSession {
     const { command, flags, io, options, id } = this.#given;
     const { workPattern, phasePattern, measurePhase, result } = options;
     const reads = (workPattern ?? phasePattern ?? measurePhase ?? result) !== undefined;
-    // Standard output is for the JSON document alone.
+    // Standard output is reserved for the JSON document.
     const stdout = flags.json === true ? io.stderr : io.stdout;
     const onTerminal = stdout.isTTY === true;
     return {
       command,
       env: { GPULSE_JOB: id, ...io.env, [runVariable]: id },
-      // A program that would draw on a terminal keeps it, unless its output has to be read.
+      // The command inherits the terminal, unless its output has to be parsed.
       capture: flags.json === true || (flags.capture ?? (reads || !onTerminal)),
       stdout,
       stderr: io.stderr,
@@ -198,7 +198,7 @@ export class RunSession {
     };
   }
 
-  /** A full disk must not end the command whose output it is. */
+  /** A full disk must not end the command. */
   #keepOutput(chunk: Buffer): void {
     if (this.#outputProblem !== undefined) return;
     try {
@@ -213,13 +213,13 @@ export class RunSession {
     const used = process.cpuUsage(this.#cpu);
     this.#lines.end();
     const afterFromMs = Date.now();
-    // A user who interrupts the run does not want to wait.
+    // Skips the final baseline after an interruption by the user.
     const waits = end.signal === undefined && options.baselineMs > 0;
     if (waits) await this.#baseline("idle baseline after", progress);
-    // The reading behind the end carries power and energy up to it.
+    // Waits for one more sample, which includes power and energy up to the end.
     else await pause(Math.max(250, 2 * options.samplingMs));
     const baselineAfter: RunSpan | undefined = waits ? [afterFromMs, Date.now()] : undefined;
-    // Slow readings may be a second old and static ones a minute: from before the command ended.
+    // Slow readings may be a second old and static ones a minute: they would be from before the command ended.
     await this.#recorder.refresh(readingDeadlineMs);
     const after = await this.#snap();
     await this.close();
@@ -307,7 +307,7 @@ export class RunSession {
     return readOtherHosts(hub, options.hosts, whole, Date.now);
   }
 
-  /** Where a phase was to be measured and cannot be, no work is: it would be that of another time. */
+  /** If the phase to measure was not found, no work is reported: it would be that of another period. */
   async #measuredWork(
     span: RunSpan,
     result: BenchmarkResult | undefined,
@@ -343,7 +343,7 @@ export class RunSession {
     return undefined;
   }
 
-  /** In the unit the user named, or the first that the result counts. */
+  /** Work in the unit named by the user, or the first unit of the result. */
   #workOfResult({ tool, work }: BenchmarkResult): RunWork | undefined {
     const { unit } = this.#given.options;
     const found = work.find((one) => unit === undefined || one.unit === unit);
@@ -420,7 +420,7 @@ export class RunSession {
     return notes;
   }
 
-  /** What is known before it has ended: a run that was broken off. */
+  /** The run before it has ended, for recovery after an interruption. */
   #draft(startedMs: number): Run {
     const { id, options, settings, command, io } = this.#given;
     return {

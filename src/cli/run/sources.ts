@@ -1,11 +1,11 @@
-/** The sources of a run: live ones only, with the options that a run needs switched on where the vendor's source has them. */
+/** The sources of a run: live ones only, with additional options enabled where the vendor's source supports them. */
 import { sourceContext } from "../../agent/run.ts";
 import type { Settings } from "../command/settings.ts";
 import { GpulseError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import { type OpenSource, openSources, resolveAuto, type SourceSpec } from "../../sources/open.ts";
 
-/** Who is on a GPU, and NVIDIA's energy counter once a second instead of every five. */
+/** Processes on the GPU, and NVIDIA's energy counter once a second instead of every five. */
 const wanted: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
   nvidia: [
     ["processes", "true"],
@@ -28,7 +28,7 @@ export async function openRunSources(settings: Settings, log: Log): Promise<Open
   );
 }
 
-/** What the person wrote wins. */
+/** Adds options that the user has not set. */
 export function withRunMetrics(spec: SourceSpec): SourceSpec {
   if (typeof spec !== "string") return spec;
   const more = (wanted[spec.split(":", 1)[0] ?? ""] ?? []).filter(

@@ -1,4 +1,4 @@
-/** A run in a few lines. Numbers have units; unknown values are left out. */
+/** Formats a run in a few lines. Numbers have units; unknown values are left out. */
 import { measuredSeconds, measuredSpan, type RunFile, type RunResult } from "../../runs/run.ts";
 import { points } from "../../runs/energy.ts";
 import { countOf, formatCount } from "../command/quantity.ts";
@@ -64,7 +64,7 @@ function verdictLines({ verdict, changes, unproven }: RunFile["run"]["verdict"])
   ];
 }
 
-/** `seen: driver (nvidia 580.95.05), clocks`, and a line for each part that is not. */
+/** `seen: driver (nvidia 580.95.05), clocks`, and a line for each part that is not seen. */
 function visibilityLines(parts: readonly VisiblePart[]): string[] {
   const seen = parts.filter(({ state }) => state === "seen");
   return [

@@ -1,4 +1,4 @@
-/** Runs `gpulse runs`: recorded benchmark runs, here and on a hub. Every file is verified before it is shown. */
+/** Runs `gpulse runs`: recorded benchmark runs, local and on a hub. Every file is verified before it is shown. */
 import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { clientAccess, type ClientFlags, defaultHubUrl } from "../command/client.ts";
@@ -40,7 +40,7 @@ interface ListedRun {
   readonly trouble?: string;
 }
 
-/** The runs of a folder or a hub. A damaged file is listed with its error, and the exit code is 1. */
+/** Lists the runs of a folder or a hub. A damaged file is listed with its error, and the exit code is 1. */
 export async function listRuns(flags: RunsFlags, io: CommandIo): Promise<number> {
   const listed = flags.url === undefined ? await inFolder(flags.folder) : await onHub(flags, io);
   if (flags.json === true) printJson(flags, io, { runs: listed });
@@ -133,7 +133,7 @@ export async function showRun(name: string, flags: RunsFlags, io: CommandIo): Pr
   return 0;
 }
 
-/** The system from the snapshot before the run, and its energy. */
+/** Writes the system description from the snapshot before the run, and its energy. */
 export async function writeMlperf(name: string, flags: RunsFlags, io: CommandIo): Promise<number> {
   const { run, before } = await findRun(name, flags, io);
   if (before === undefined)
@@ -198,7 +198,7 @@ export async function verifyRuns(
   return results.some(({ valid }) => !valid) ? 1 : 0;
 }
 
-/** A file from elsewhere, or a hub's run by its id, into the folder of runs. */
+/** Copies a file, or a hub's run by its id, into the folder of runs. */
 export async function importRuns(
   names: readonly string[],
   flags: RunsFlags,
@@ -240,7 +240,7 @@ export async function pushRuns(
   return 0;
 }
 
-/** What a run that was broken off left behind becomes a file; the folder stays until a person removes it. */
+/** Converts the data of an interrupted run to a file; the folder stays until the user removes it. */
 export async function recoverRun(folder: string, flags: RunsFlags, io: CommandIo): Promise<number> {
   const left = readPartial(folder);
   const span = [left.run.startedMs, left.run.endedMs] as const;

@@ -1,4 +1,4 @@
-/** Runs `gpulse serving`: asks a hub and prints the servers as a table, in full, or as JSON. */
+/** Runs `gpulse serving`: queries a hub and prints the servers as a table, in detail, or as JSON. */
 import { GpulseError } from "../../base/error.ts";
 import { formatDuration } from "../../config/duration.ts";
 import {

@@ -1,4 +1,4 @@
-/** `gpulse silence`: silences alerts for a while. */
+/** `gpulse silence`: creates and expires silences. */
 import type { Command } from "commander";
 import { addClientFlags, hubUrlOption } from "../command/client.ts";
 import type { CommandIo } from "../command/io.ts";

@@ -57,7 +57,7 @@ export async function addSilence(
   return 0;
 }
 
-/** A word alone is the name of an alert. */
+/** A single word is the name of an alert. */
 function matchersOf(text: string): readonly LabelMatcher[] {
   if (/^[\w.: -]+$/.test(text.trim())) return [labelMatcher("alertname", "=", text.trim())];
   return parseMatchers(text);
@@ -121,7 +121,7 @@ export async function expireSilences(
   const running = (await fetchSilences(client, [])).filter(
     ({ status }) => status.state !== "expired",
   );
-  // All are known before one is ended: a slip in the last ends none.
+  // Looks up all ids first: an unknown one expires none.
   const ids = given.map((id) => found(id, running));
   for (const id of ids) await expireSilence(client, id);
   if (flags.json === true) print(io, { expired: ids });

@@ -1,4 +1,4 @@
-/** `gpulse snapshot`: the state of a machine at one moment, and whether it changed. */
+/** `gpulse snapshot`: the state of a machine at one time, and whether it changed. */
 import type { Command } from "commander";
 import { addClientFlags } from "../command/client.ts";
 import { addFlags, readingFlags } from "../command/flags.ts";

@@ -1,4 +1,4 @@
-/** Reads a file somebody names, and no more of it than a snapshot can be. */
+/** Reads a file named by the user, up to the maximum size of a snapshot. */
 import { open } from "node:fs/promises";
 import { GpulseError, systemCode } from "../../base/error.ts";
 import { mostSnapshotBytes } from "../../runs/snapshot/parse.ts";

@@ -1,4 +1,4 @@
-/** The comparison of two snapshots for people: the verdict first, then what differs, then what is no change and why. */
+/** Formats the comparison of two snapshots: the verdict first, then differences, then ignored differences and why. */
 import type { Snapshot, SnapshotDiff } from "../../machine/snapshot.ts";
 import { paint } from "./paint.ts";
 

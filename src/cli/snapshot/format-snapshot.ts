@@ -1,4 +1,4 @@
-/** A snapshot for people: GPUs as a table, the machine as lines. What is not known is not shown as anything. */
+/** Formats a snapshot: GPUs as a table, the machine as lines. Unknown values are left out. */
 import type { GpuFacts, GpuReadings, Snapshot } from "../../machine/snapshot.ts";
 import { nameOf } from "../../runs/snapshot/load.ts";
 import { formatFactBytes } from "../../runs/snapshot/words.ts";
@@ -66,7 +66,7 @@ function gpuTable({ facts, readings }: Snapshot): string {
   return alignColumns(withoutEmpty([heading, ...rows]));
 }
 
-/** A column in which no GPU says anything is left out. */
+/** Removes columns without a value for any GPU. */
 function withoutEmpty(rows: readonly (readonly string[])[]): string[][] {
   const said = (rows[0] ?? []).map((_, column) => rows.slice(1).some((row) => row[column] !== "–"));
   return rows.map((row) => row.filter((_, column) => said[column] === true));
@@ -102,7 +102,7 @@ function modes(gpu: GpuFacts): string {
   return all.length === 0 ? "–" : all.join(", ");
 }
 
-/** The same fact of every GPU is one line. */
+/** A fact missing on several GPUs is listed once. */
 function missingLines({ missing, readings }: Snapshot): string[] {
   const uuids = readings.gpus.map(({ uuid }) => uuid);
   const counts = new Map<string, number>();

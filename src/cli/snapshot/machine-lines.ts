@@ -1,4 +1,4 @@
-/** The machine around the GPUs, a line for each part that is known. */
+/** Formats the machine around the GPUs, one line per known part. */
 import { countOf } from "../command/quantity.ts";
 import type { Snapshot } from "../../machine/snapshot.ts";
 import { formatFactBytes } from "../../runs/snapshot/words.ts";
@@ -110,7 +110,7 @@ const bases: Readonly<Record<string, string>> = {
   pcie: "slower PCIe link of the two",
 };
 
-/** Pairs alike are one entry. */
+/** Groups identical pairs. */
 function peerLinks(links: Snapshot["facts"]["p2pLinks"]): string | undefined {
   const counts = new Map<string, number>();
   for (const { via, bandwidthBytesPerSecond: rate, basis } of Object.values(links ?? {}).flatMap(

@@ -1,4 +1,4 @@
-/** A snapshot of this machine, read for a moment, or of another, from its agent or hub. */
+/** Takes a snapshot of this machine, or fetches one of another from its agent or hub. */
 import {
   createCollector,
   lazySnapshot,
@@ -21,10 +21,10 @@ export interface TakeFlags extends FlagValues {
   readonly window?: string;
 }
 
-/** How long a snapshot waits for the slow and static readings; what has not come by then is recorded as not read. */
+/** How long a snapshot waits for slow and static readings; those missing by then are recorded as not read. */
 const readingDeadlineMs = 5_000;
 
-/** Sources that name processes only when asked to; a snapshot wants them. */
+/** Sources that report processes only with an option, which a snapshot enables. */
 const withProcesses = new Set(["nvidia:", "amd:", "intel:"]);
 
 export async function takeLocalSnapshot(flags: TakeFlags, io: CommandIo): Promise<Snapshot> {

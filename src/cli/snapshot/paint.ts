@@ -1,4 +1,4 @@
-/** Colours of a terminal, or none. */
+/** Terminal colours, or none. */
 
 export interface Paint {
   readonly bold: (text: string) => string;

@@ -59,7 +59,7 @@ export async function saveSnapshot(file: string, flags: SaveFlags, io: CommandIo
   return 0;
 }
 
-/** Seen whole or not at all: half a snapshot proves nothing. */
+/** Writes atomically: a partial snapshot proves nothing. */
 async function writeWhole(file: string, text: string): Promise<void> {
   const next = `${file}.tmp`;
   try {

@@ -101,7 +101,7 @@ test.each<[string, string[], RegExp]>([
   expect([code, err]).toEqual([2, expect.stringMatching(sentence)]);
 });
 
-/** An AMD card as its files: three tiers, of which a direct read needs all. */
+/** A snapshot of an AMD card's files: it has three tiers, all of which a direct read needs. */
 async function savedFrom(sysfs: string, name: string, ...flags: string[]): Promise<string> {
   const file = path.join(dir, name);
   const { code } = await gpulse("save", file, "--source", "amd:", "--sysfs", sysfs, ...flags);

@@ -29,7 +29,7 @@ export async function runStats(flags: StatsFlags, io: CommandIo): Promise<number
   return 1;
 }
 
-/** How long a source that is slow by nature, such as nvidia-smi, may take beyond the window. */
+/** How long a slow source, such as nvidia-smi, may take beyond the window. */
 const slowSourceMs = 35_000;
 
 async function readHere(flags: StatsFlags, io: CommandIo): Promise<Stats> {

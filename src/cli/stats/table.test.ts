@@ -22,7 +22,7 @@ const instance: Device = {
   parent: "GPU-a",
 };
 
-/** The table of these devices, each with its memory alone. */
+/** The table of these devices, with only their memory. */
 function tableOf(...devices: readonly Device[]): string {
   const builder = new LayoutBuilder();
   for (const device of devices) builder.add(gpu.memoryUsed, deviceLabels(device, "h"));

@@ -1,4 +1,4 @@
-/** The inventory as a table for people. An absent value shows its reason, never 0. */
+/** Formats the inventory as a table. A missing value shows its reason, never 0. */
 import { countOf } from "../command/quantity.ts";
 import type { GpuStats, NumberField, Stats } from "../../agent/stats/schema.ts";
 import { alignColumns } from "../table.ts";
@@ -22,7 +22,7 @@ export function statsTable(stats: Stats): string {
   return gpus.length === 0 ? top : `${top}\n${alignColumns([heading, ...rows])}`;
 }
 
-/** The board's, or the chip's where the board reports none: never one for the other. */
+/** Board power, or chip power if the board reports none; labelled, so that they are not confused. */
 function power({ average_power: board, average_chip_power: chip }: GpuStats): string {
   const [field, name] =
     board.value === null && typeof chip?.value === "number" ? [chip, " chip"] : [board, ""];
@@ -31,7 +31,7 @@ function power({ average_power: board, average_chip_power: chip }: GpuStats): st
     : `${field.value.toFixed(1)} W${name} (${field.window_seconds ?? 0} s, n=${field.samples})`;
 }
 
-/** What this process may use is named only where it is less than the machine has. */
+/** Limits of this process are only shown if they are below the machine's. */
 function hostParts(host: Stats["host"]): string[] {
   const cores = host.processor_cores.value;
   const threads = host.processor_threads?.value ?? null;
@@ -46,7 +46,7 @@ function hostParts(host: Stats["host"]): string[] {
   return parts;
 }
 
-/** MIG instances are listed and are no GPUs. */
+/** MIG instances are listed, but not counted as GPUs. */
 function gpuCount({ gpu_count: { value }, gpus }: Stats): string {
   const instances = gpus.length - value;
   return instances > 0

@@ -1,4 +1,4 @@
-/** `gpulse stress`: a counted load on an NVIDIA GPU or on simulated ones, recorded as runs. */
+/** `gpulse stress`: a load of known size on an NVIDIA GPU or on simulated ones, recorded as runs. */
 import type { Command } from "commander";
 import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";

@@ -1,4 +1,4 @@
-/** `gpulse stress` on a real NVIDIA GPU: the tensor load of `gpulse check`, wrapped and recorded as `gpulse run` does. */
+/** `gpulse stress` on a real NVIDIA GPU: the tensor load of `gpulse check`, recorded as by `gpulse run`. */
 import { defined } from "../../base/defined.ts";
 import { GpulseError } from "../../base/error.ts";
 import { parseSource } from "../../sources/open.ts";
@@ -7,7 +7,7 @@ import { parseDurationFlag } from "../run/options.ts";
 import { defaultFile, defaultFolder, newId, runRun } from "../run/run.ts";
 import { number, type StressFlags } from "./run.ts";
 
-/** These shape the simulation; a real GPU has its own. */
+/** Options of the simulation, which a real GPU does not accept. */
 const simulatedOnly = ["rate", "warmup", "ambient"] as const;
 
 export async function runRealStress(
@@ -52,7 +52,7 @@ export async function runRealStress(
       },
       io,
     );
-    // A GPU that is busy or fails now does so in every repeat.
+    // A GPU that is busy or fails now would do so in every repeat.
     if (code !== 0) return code;
   }
   return 0;

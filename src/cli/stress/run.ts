@@ -1,4 +1,4 @@
-/** Runs `gpulse stress`: the same load on models of GPUs, or the load of `gpulse check` on NVIDIA GPUs, recorded as runs. */
+/** Runs `gpulse stress`: the same load on simulated GPUs, or the load of `gpulse check` on NVIDIA GPUs, recorded as runs. */
 import { hostname } from "node:os";
 import type { CommandIo } from "../command/io.ts";
 import { Progress } from "../command/progress.ts";
@@ -26,7 +26,7 @@ export interface StressFlags {
   readonly ambient?: string;
   readonly folder?: string;
   readonly hostName?: string;
-  /** The GPU, and the stand-ins of a test, as `gpulse check` takes them. */
+  /** The GPU, and the test's replacement for the library, as for `gpulse check`. */
   readonly gpu?: string;
   readonly cudaLibrary?: string;
 }
@@ -60,7 +60,7 @@ export async function runStress(flags: StressFlags, io: CommandIo): Promise<numb
       version: io.version,
       model,
       gpus,
-      // Another seed is another day: the air at the card differs by a few degrees.
+      // Each seed has a different ambient temperature, by a few degrees.
       seed: seed + repeat,
       ambientCelsius: number("--ambient", flags.ambient ?? "24", -20, 60),
       ...defined({ rate }),

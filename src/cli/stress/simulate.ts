@@ -1,4 +1,4 @@
-/** One stress run on simulated GPUs, in virtual time: idle, warm-up, the measured span, idle. Every number comes from the model. */
+/** One stress run on simulated GPUs, in virtual time: idle, warm-up, the measured span, idle. All values come from the model. */
 import type { Device } from "../../model/device.ts";
 import { createActivity } from "../../pipeline/transforms/activity.ts";
 import { createDerive } from "../../pipeline/transforms/derive.ts";
@@ -20,7 +20,7 @@ export interface StressPlan {
   readonly gpus: number;
   readonly seed: number;
   readonly ambientCelsius: number;
-  /** Units a second on each GPU; as many as it can where absent. */
+  /** Units per second on each GPU; the maximum if absent. */
   readonly rate?: number;
   readonly baselineMs: number;
   readonly warmupMs: number;
@@ -133,7 +133,7 @@ function describe(plan: StressPlan, devices: readonly Device[], trace: RunTrace)
   };
 }
 
-/** As the counter stands at both ends; both are instants of a reading. */
+/** Difference of the counter between both ends, which coincide with samples. */
 function workOf(devices: readonly Device[], trace: RunTrace, [fromMs, toMs]: RunSpan): number {
   let sum = 0;
   for (const { uuid } of devices) {
@@ -146,6 +146,6 @@ function workOf(devices: readonly Device[], trace: RunTrace, [fromMs, toMs]: Run
       throw new Error(`BUG: the simulator counted no work on ${uuid}`);
     sum += to - from;
   }
-  // The counter has three places.
+  // The counter has three decimal places.
   return Math.round(sum * 1_000) / 1_000;
 }

@@ -1,9 +1,9 @@
-/** The address of the hub in lines and links that are printed for others. */
+/** The hub's URL in printed lines and links for other machines. */
 import { hostname } from "node:os";
 import type { Settings } from "../command/settings.ts";
 import { GpulseError } from "../../base/error.ts";
 
-/** What `--url` says; undefined where it says nothing. */
+/** The value of `--url`; undefined if not given. */
 export function readUrl(given: string | undefined): string | undefined {
   if (given === undefined) return undefined;
   if (URL.canParse(given) && /^https?:$/.test(new URL(given).protocol))
@@ -14,7 +14,7 @@ export function readUrl(given: string | undefined): string | undefined {
   );
 }
 
-/** What the operator said, or what other machines would most likely call this one; `--url` says it better. */
+/** The configured external URL, or the most likely URL for other machines; `--url` overrides it. */
 export function hubUrl({ listen: { host, port }, web, access, alerting }: Settings): string {
   if (alerting.externalUrl !== undefined) return alerting.externalUrl.replace(/\/+$/, "");
   const secure = web.tls !== undefined || web.configFile !== undefined || access.behindProxy;

@@ -144,7 +144,7 @@ async function open(
   io: CommandIo,
   onlyRead: true,
 ): Promise<{ settings: Settings; tokens: Tokens | undefined }>;
-/** Looking for tokens makes no data folder where there is none. */
+/** Reading tokens does not create a missing data folder. */
 async function open(flags: FlagValues, io: CommandIo, onlyRead = false) {
   const settings = await resolveSettings("hub", flags, io.env);
   const { dataDir } = settings;
@@ -152,7 +152,7 @@ async function open(flags: FlagValues, io: CommandIo, onlyRead = false) {
   return { settings, tokens: new Tokens({ dataDir, log: commandLog(io, "warn", false) }) };
 }
 
-/** Provisioning makes tokens of its own, to hand the same one to both sides: it is in a file, never on the command line. */
+/** Provisioning creates a token to give both sides the same one: it is passed in a file, never on the command line. */
 function readGiven(given: string, scope: Scope): Secret {
   if (!given.startsWith("file:"))
     throw new GpulseError(
@@ -217,7 +217,7 @@ function row(token: Token, nowMs: number, usedMs: number | undefined): string[] 
   ];
 }
 
-/** Times as a program reads them; never the digest, which is of use to nobody. */
+/** Times in ISO 8601; never the digest. */
 function tokenOutput(token: Token, nowMs: number, usedMs: number | undefined) {
   const time = (ms: number | undefined): string | null =>
     ms === undefined ? null : new Date(ms).toISOString();

@@ -1,4 +1,4 @@
-/** `gpulse top`: the GPUs in this terminal. */
+/** `gpulse top`: shows the GPUs in the terminal. */
 import { type Command, Option } from "commander";
 import { addClientFlags } from "../command/client.ts";
 import { choice } from "../command/choice.ts";

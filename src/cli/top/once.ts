@@ -1,4 +1,4 @@
-/** `gpulse top --once`: one picture for a program or a pipe, when everything that will be there has come. */
+/** `gpulse top --once`: prints one screen for a program or a pipe, when all data has arrived. */
 import { pause } from "../../base/retry.ts";
 import type { CommandIo } from "../command/io.ts";
 import { GpulseError } from "../../base/error.ts";
@@ -12,7 +12,7 @@ import { firstView } from "../../top/view/view.ts";
 import type { OpenedFeed } from "./open.ts";
 import type { TopFlags } from "./run.ts";
 
-/** As long as a source may take for its first reading; a hub or an agent has it at once. */
+/** How long a source may take for its first reading; a hub or an agent has it at once. */
 const PATIENCE_MS = 5_000;
 
 export async function runOnce(
@@ -43,7 +43,7 @@ export async function runOnce(
   return 1;
 }
 
-/** Every GPU has its fast reading, and limits have come where they come at all; processes get their names a moment later. */
+/** True if every GPU has its fast and slow readings and, if it reports one, its memory size; process names arrive a moment later. */
 function isWhole({ gpus, tasks, areTasksPending, origin }: Picture): boolean {
   return (
     gpus.length > 0 &&

@@ -1,4 +1,4 @@
-/** Where the numbers come from: this machine, an agent or a hub, as the flags say. */
+/** Opens the feed: this machine, an agent or a hub, depending on the flags. */
 import { createCollector, sourceContext } from "../../agent/run.ts";
 import { clientAccess } from "../command/client.ts";
 import { type CommandIo, commandLog } from "../command/io.ts";
@@ -18,7 +18,7 @@ import type { TopFlags } from "./run.ts";
 export interface OpenedFeed {
   readonly board: FeedState;
   readonly feed: Feed;
-  /** Where processes of this machine are looked up; undefined where the numbers come from another. */
+  /** The procfs for looking up processes; undefined if the data comes from another machine. */
   readonly procfs: string | undefined;
   readonly intervalMs: number;
 }
@@ -46,7 +46,7 @@ export async function openFeed(
   if (flags.url !== undefined) {
     const peer = new Peer(flags.url, clientAccess(flags, io.env));
     const origin = await kindOf(peer);
-    // A hub has a beat of its own.
+    // A hub has a fixed interval.
     const beatMs = origin === "hub" ? 1_000 : intervalMs;
     const board = new FeedState({ from: peer.name, origin, intervalMs: beatMs });
     const shared = { peer, nowMs, random: Math.random };
@@ -56,7 +56,7 @@ export async function openFeed(
         : new AgentFeed({ ...shared, intervalMs, version: io.version }, eventsFor(board));
     return { board, feed, procfs: undefined, intervalMs: beatMs };
   }
-  // A line of the log would tear the screen: what is wrong with a source is on the screen itself.
+  // Log lines would corrupt the screen, which shows the problems of sources itself.
   const log = commandLog(io, flags.once === true ? settings.logLevel : "silent", false);
   const context = sourceContext(settings, log);
   const specs = await resolveAuto(settings.sources, context);

@@ -1,4 +1,4 @@
-/** Runs `gpulse top`: the screen on a terminal, or one picture of it. However it ends, the terminal is as it was before. */
+/** Runs `gpulse top`: the interactive screen, or a single one. The terminal is restored however it ends. */
 import { within } from "../../base/retry.ts";
 import type { ClientFlags } from "../command/client.ts";
 import { compileLate } from "../../base/compilers.ts";
@@ -28,15 +28,16 @@ export interface TopFlags extends FlagValues, ClientFlags {
   readonly filter?: string;
 }
 
-/** A lone Escape is one when nothing follows for this long. */
+/** An Escape byte is a key press if nothing follows within this time. */
 const ESCAPE_MS = 40;
-/** A process gets this long to end by itself before the harder question is put. */
+/** How long a process may take to end before SIGKILL is offered. */
 const GRACE_MS = 3_000;
 const STOP_MS = 2_000;
 
 export async function runTop(flags: TopFlags, io: CommandIo): Promise<number> {
   compileLate();
-  // A fleet's pictures make much and keep little: collecting that in small steps took a fifth more processor time.
+  // Rendering a fleet creates many short-lived objects: with a small young generation, collections took a fifth more processor
+  // time.
   if (flags.url !== undefined) growYoungGeneration();
   const theme = findTheme(flags.theme ?? "okabe");
   if (theme === undefined)
@@ -114,7 +115,7 @@ class TopSession {
     };
     process.on("uncaughtException", crash);
     process.on("unhandledRejection", crash);
-    // Whatever calls process.exit does not come by here again.
+    // process.exit bypasses the cleanup below.
     process.on("exit", () => terminal.leave());
     const redraw = (): void => {
       writer.forget();
@@ -125,7 +126,7 @@ class TopSession {
       terminal.enter();
       redraw();
     });
-    // A line that is silent grows older on the screen, too; where readings come, they draw.
+    // Redraws while no data arrives, so that ages on the screen keep increasing.
     const tick = setInterval(() => {
       if (Date.now() - drawnMs >= 1_500) draw();
     }, 500);
@@ -206,7 +207,7 @@ class TopSession {
   }
 }
 
-/** Only what runs here, under the pids seen here, can be ended. */
+/** Only processes of this machine, by the pids shown, can be ended. */
 function whyNoSignals({ procfs }: OpenedFeed): string | undefined {
   if (procfs === undefined) return "Only processes of this machine can be ended.";
   return procfs === "/proc"
@@ -214,7 +215,7 @@ function whyNoSignals({ procfs }: OpenedFeed): string | undefined {
     : "Processes cannot be ended with another --procfs: its pids may not be of this machine.";
 }
 
-/** A source that hangs does not keep the shell waiting. */
+/** A source that hangs must not block the exit. */
 async function stopWithin({ feed }: OpenedFeed, limitMs: number): Promise<void> {
   await within(feed.stop(), limitMs);
 }

@@ -1,6 +1,6 @@
 /**
- * Ends a process of this machine that somebody said yes to. A pid is used again, so the process must still be the one that
- * was asked about; SIGKILL is never sent from here without a question of its own.
+ * Ends a process of this machine after the user confirmed it. Pids are reused, so it must still be the same process; SIGKILL
+ * needs a confirmation of its own.
  */
 import { readFileSync } from "node:fs";
 import { systemCode } from "../../base/error.ts";
@@ -9,7 +9,7 @@ import type { SignalPrompt, ProcessTarget } from "../../top/view/view.ts";
 
 export type SignalResult = "sent" | "gone" | "denied";
 
-/** Whether the process with this pid is still the one that was meant. A zombie has ended; only its parent has not looked. */
+/** True if the process with this pid is still the same one. A zombie has ended already; its parent has not reaped it. */
 export function isAlive({ pid, startTicks }: ProcessTarget, procfs: string): boolean {
   try {
     const text = readFileSync(`${procfs}/${pid}/stat`, "utf8");
@@ -21,7 +21,7 @@ export function isAlive({ pid, startTicks }: ProcessTarget, procfs: string): boo
 }
 
 export function sendSignal({ signal, target }: SignalPrompt, procfs: string): SignalResult {
-  // Never a group, never everybody, never init or ourselves.
+  // Never signals a process group, all processes, init or gpulse itself.
   if (target.pid <= 1 || target.pid === process.pid || !isAlive(target, procfs)) return "gone";
   try {
     process.kill(target.pid, signal);

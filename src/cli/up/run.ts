@@ -1,4 +1,4 @@
-/** Runs `gpulse up`. Composition only: the collector reads, the hub shows. */
+/** Runs `gpulse up`. Composition only: the collector reads, the hub serves. */
 import { spawn } from "node:child_process";
 import type { Env } from "../../config/secrets.ts";
 import { openConfiguredSources, warnSimulated } from "../../agent/run.ts";
@@ -38,14 +38,14 @@ export async function runUp(flags: UpFlags, io: CommandIo): Promise<number> {
   return 0;
 }
 
-/** The one line a person waits for; it goes to standard output, the log goes to standard error. */
+/** Prints the URL on standard output; the log goes to standard error. */
 function announce(io: CommandIo, url: string, simulated: boolean): void {
   const bold = (text: string): string =>
     usesColour(io.stdout, io.env) ? `\u001b[1m${text}\u001b[0m` : text;
   io.stdout.write(`\n  gpulse is up: ${bold(url)}${simulated ? "  (simulated GPUs)" : ""}\n\n`);
 }
 
-/** Only at a desktop terminal: never from a script, over ssh or in CI. */
+/** True only on a desktop terminal: never in a script, over ssh or in CI. */
 function hasDesktop(isTerminal: boolean, env: Env, platform: NodeJS.Platform): boolean {
   const isSet = (name: string): boolean => (env[name] ?? "") !== "";
   if (!isTerminal || isSet("CI") || isSet("SSH_CONNECTION") || isSet("SSH_TTY")) return false;
@@ -63,7 +63,7 @@ function openBrowser(url: string, io: CommandIo): void {
         : ["xdg-open", url];
   if (command === undefined) return;
   const child = spawn(command, args, { stdio: "ignore", detached: true });
-  // No browser is no error: the URL stands on the screen.
+  // A missing browser is not an error: the URL is on the screen.
   child.on("error", () => {});
   child.unref();
 }

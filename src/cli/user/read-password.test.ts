@@ -5,7 +5,7 @@ import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { readPassword } from "./read-password.ts";
 
-/** A terminal of which only what reading a password needs is there. */
+/** A terminal with only the features needed to read a password. */
 function terminal(isTTY: boolean, raw: boolean[] = []) {
   const stdin = Object.assign(new PassThrough(), {
     isTTY,
@@ -15,7 +15,7 @@ function terminal(isTTY: boolean, raw: boolean[] = []) {
   return { stdin: stdin as unknown as NodeJS.ReadStream & PassThrough, stderr };
 }
 
-/** Types a line once the question is there. */
+/** Types a line once the prompt is shown. */
 async function type(at: ReturnType<typeof terminal>, question: string, keys: string) {
   await expect.poll(() => String(at.stderr.read() ?? "")).toContain(question);
   at.stdin.write(keys);

@@ -1,6 +1,6 @@
 /**
- * A password as a person or a script hands it over: typed twice on a terminal without being shown, from a file, or from
- * standard input. Never from the command line itself, which everybody on the machine can list.
+ * Reads a password from the user or a script: typed twice on a terminal without echo, from a file, or from standard input.
+ * Never from the command line, which every user of the machine can list.
  */
 import { readFileSync } from "node:fs";
 import { GpulseError, systemCode } from "../../base/error.ts";
@@ -64,7 +64,7 @@ async function readAll(stdin: NodeJS.ReadStream): Promise<string> {
 
 const [interrupt, endOfText, erase, backspace] = ["\u0003", "\u0004", "\u007f", "\b"];
 
-/** Nothing typed is shown, not even how much. */
+/** Shows no echo, not even the length. */
 async function typed(
   question: string,
   stdin: NodeJS.ReadStream,

@@ -1,4 +1,4 @@
-/** Runs `gpulse user`. A password is read, hashed and forgotten; nothing prints one. */
+/** Runs `gpulse user`. Passwords are read, hashed and discarded, and never printed. */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import path from "node:path";
@@ -32,7 +32,7 @@ export async function addUser(name: string, flags: UserAddFlags, io: CommandIo):
   const role = readRole(flags.role ?? "viewer");
   const { password: given, ...rest } = flags;
   return withUsers(rest, io, async (users, dataDir) => {
-    // Before anything is typed that would be in vain.
+    // Checked before the user types a password in vain.
     if (users.get(name) !== undefined)
       throw new GpulseError(
         "USER_NAME",
@@ -54,7 +54,7 @@ export async function addUser(name: string, flags: UserAddFlags, io: CommandIo):
 export async function listUsers(flags: UserFlags, io: CommandIo): Promise<number> {
   const { dataDir } = await resolveSettings("hub", flags, io.env);
   const none = `There is no user in ${dataDir}: gpulse user add NAME --role ${roles.join("|")} makes one.\n`;
-  // Looking for users makes no data folder where there is none.
+  // Listing users does not create a missing data folder.
   if (!existsSync(path.join(dataDir, "access"))) {
     io.stdout.write(flags.json === true ? "[]\n" : none);
     return 0;
@@ -160,7 +160,7 @@ const row = (user: User, users: Users): string[] => [
   iso(users.lastLoginMs(user.name)),
 ];
 
-/** Never the hash: it is of use to nobody but a thief. */
+/** Never includes the hash. */
 function userOutput(user: User, users: Users) {
   const time = (ms: number | undefined): string | null =>
     ms === undefined ? null : new Date(ms).toISOString();

@@ -1,4 +1,4 @@
-/** The command line beside a running hub: who is logged in to it, and out within a moment. */
+/** Tests the command line beside a running hub: listing its sessions, and ending them within a moment. */
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { LoginFixture, statusOf } from "../../../test/fixtures/hub/login.ts";

@@ -1,4 +1,4 @@
-/** Runs `gpulse user sessions` and `gpulse user logout`: who is logged in to the page, by whatever they are known, and how it ends. */
+/** Runs `gpulse user sessions` and `gpulse user logout`: lists and ends login sessions of the page, of whatever kind. */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import path from "node:path";
@@ -27,7 +27,7 @@ export async function listSessions(flags: UserFlags, io: CommandIo): Promise<num
   });
 }
 
-/** Of everybody called so: a user of this hub, and whom a provider, a token or the web configuration file let in. */
+/** Ends all sessions under this name: of a local user, an OpenID provider, a token or the web configuration file. */
 export async function logOut(name: string, flags: UserFlags, io: CommandIo): Promise<number> {
   return withAccess(flags, io, (access, dataDir) => {
     const isThem = (one: { readonly name: string }): boolean =>
@@ -57,7 +57,7 @@ async function withAccess(
 ): Promise<number> {
   const settings = await resolveSettings("hub", flags, io.env);
   const { dataDir } = settings;
-  // Looking makes no data folder where there is none.
+  // Reading sessions does not create a missing data folder.
   const access = existsSync(path.join(dataDir, "access"))
     ? openAccess({
         dataDir,
@@ -74,7 +74,7 @@ async function withAccess(
   return 0;
 }
 
-/** What the hub would still open, as far as the data folder knows: of a web configuration file's passwords it does not. */
+/** The live sessions, as far as the data folder shows: passwords of a web configuration file are not checked. */
 const liveOf = ({ sessions, accounts, tokens }: AccessState, nowMs: number): KeyedSession[] =>
   sessions.list(nowMs).filter(({ holder }) => {
     if (holder.kind === "user") return accounts.stillGood(holder.id, holder.generation);

@@ -1,4 +1,4 @@
-/** One agent as the hub knows it: identity, state and acknowledged frames. Wall-clock time comes in as an argument. */
+/** One agent in the hub's registry: identity, state and acknowledged frames. Wall-clock time comes in as an argument. */
 import type { Hello } from "../../formats/frames/hello.ts";
 import { deviceKey } from "../../model/device.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
@@ -7,7 +7,7 @@ import type { AgentDefinitions } from "./definitions.ts";
 import { type AgentStage, stageOf } from "./places.ts";
 import type { AgentRecord } from "./record.ts";
 
-/** late: its newest frame was old on arrival; silent: no requests; stopped: it sent a goodbye. */
+/** late: its newest frame was old on arrival; silent: no requests; stopped: it announced its shutdown. */
 export const agentStates = ["ok", "late", "silent", "stopped"] as const;
 export type AgentState = (typeof agentStates)[number];
 
@@ -15,7 +15,7 @@ export type AgentState = (typeof agentStates)[number];
 const silentIntervals = 3;
 const leastSilenceMs = 10_000;
 const maxAgentSessions = 4;
-/** A session that comes back this soon after another took its place is a second agent of the same name. */
+/** A session that returns this soon after another replaced it belongs to a second agent of the same name. */
 const contestedForMs = 60_000;
 
 /** The last delivery of one source and schedule. */
@@ -30,16 +30,16 @@ const unknownClient: ClientKey = { principal: "unknown", address: "unknown" };
 export class Agent {
   /** Changed in place with every push; copy it to store it. */
   readonly record: AgentRecord;
-  /** It holds frames because its clock differs from the hub's. */
+  /** True while the agent holds back frames because its clock differs from the hub's. */
   isHeld = false;
-  /** Since this hub started. */
+  /** True once the agent has sent a request since this hub started. */
   hasReported = false;
   lagMs: number | undefined;
   clock: { readonly differenceMs: number; readonly boundMs: number | undefined } | undefined;
   spool: Hello["spool"] | undefined;
   gpus: number | undefined;
   readonly flows = new Map<string, SourceFlow>();
-  /** As its last request named itself. */
+  /** Definitions under the identity of the agent's last request. */
   definitions: AgentDefinitions | undefined;
   /** The last state that was logged and written as `up`. */
   reportedState: AgentState = "ok";
@@ -48,14 +48,14 @@ export class Agent {
   queue: Promise<unknown> = Promise.resolve();
   waiting = 0;
   readonly #monotonicMs: () => number;
-  /** When the last request arrived. The hub's start for an agent loaded from disk, so that it is not silent at once. */
+  /** Time of the last request. For an agent loaded from disk, the start of the hub, so that it is not silent at once. */
   #lastRequestMs: number;
   #contestedUntilMs = Number.NEGATIVE_INFINITY;
   #sessionSinceMs: number;
-  /** Devices and host of each source, as `gpus` counts them. */
+  /** Devices and host of each source at the last count of `gpus`. */
   readonly #countedDevices: unknown[] = [];
 
-  /** Silence is judged by the monotonic clock: a wall clock that is set makes nobody silent. */
+  /** Silence is measured with the monotonic clock: setting the wall clock makes no agent silent. */
   constructor(record: AgentRecord, monotonicMs: () => number) {
     this.record = record;
     this.#monotonicMs = monotonicMs;
@@ -72,7 +72,7 @@ export class Agent {
     return stageOf(this.record);
   }
 
-  /** Readings of it were stored. */
+  /** Records that samples of the agent were stored. */
   reported(nowMs: number): void {
     this.record.reportedMs = nowMs;
     this.changed = true;
@@ -86,7 +86,7 @@ export class Agent {
     return Math.max(leastSilenceMs, silentIntervals * this.record.intervalMs);
   }
 
-  /** Since its last request, or since the hub's start. */
+  /** Milliseconds since the last request, or since the hub's start. */
   get idleMs(): number {
     return this.#monotonicMs() - this.#lastRequestMs;
   }
@@ -97,7 +97,7 @@ export class Agent {
     return (this.lagMs ?? 0) > this.silentAfterMs() ? "late" : "ok";
   }
 
-  /** Two agents push under this name. */
+  /** True while two agents push under this name. */
   get isContested(): boolean {
     return this.#monotonicMs() < this.#contestedUntilMs;
   }
@@ -135,7 +135,7 @@ export class Agent {
     this.changed = true;
   }
 
-  /** Over all its sources; parts of a GPU are none. */
+  /** Counts the GPUs of all sources, without MIG instances and other parts of a GPU. */
   countGpus(): void {
     if (!this.#isDevicesChanged()) return;
     const gpus = new Set<string>();
@@ -145,7 +145,7 @@ export class Agent {
     if (this.flows.size > 0) this.gpus = gpus.size;
   }
 
-  /** Whether the devices of any source differ from those counted last. */
+  /** True if the devices of any source differ from those counted last. */
   #isDevicesChanged(): boolean {
     const counted = this.#countedDevices;
     let at = 0;

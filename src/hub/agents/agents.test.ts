@@ -38,7 +38,7 @@ test("a hub that does not know a layout asks for it, and acknowledges what it th
   expect(await hub.values("gpu_power_watts")).toEqual([["lab:9400", "101.5"]]);
   expect(await hub.values("count_over_time(gpu_power_watts[1m])")).toEqual([["lab:9400", "2"]]);
   expect(await hub.values("up")).toEqual([["lab:9400", "1"]]);
-  // Known from now on.
+  // In the registry from now on.
   expect(await hub.push(agent.request([[5, startMs + 1, 102]]))).toMatchObject({ status: 200 });
 });
 
@@ -136,11 +136,11 @@ test("one that falls silent is reported: its series end, up is 0, and it is back
   expect(await hub.values("up")).toEqual([["lab:9400", "0"]]);
   expect(hub.agents.problems()).toEqual(["agent lab:9400: silent for 15s"]);
   expect(await hub.get("/api/agents")).toMatchObject({ agents: [{ state: "silent" }] });
-  // An hour on it is still there, and still down.
+  // An hour later it is still listed as down.
   hub.clock.nowMs += 3_600_000;
   await hub.agents.watch();
   expect(await hub.values("up")).toEqual([["lab:9400", "0"]]);
-  // What had waited in its spool comes in order, every value of it.
+  // The frames in its spool are stored in order, without loss.
   hub.clock.nowMs += 1_000;
   const { nowMs } = hub.clock;
   await hub.push(

@@ -1,6 +1,6 @@
 /**
- * The agents that push to this hub: handles their requests in order, acknowledges only stored frames, remembers agents
- * across restarts, and reports those that stop. No agent is forgotten before its retention.
+ * The agents that push to this hub: handles their requests in order, acknowledges only stored frames, persists agents across
+ * restarts, and reports those that stop. No agent is removed before its retention ends.
  */
 import { formatDuration } from "../../config/duration.ts";
 import {
@@ -30,7 +30,7 @@ import { AgentPlaces, retentionOf, stageOf } from "./places.ts";
 import type { AgentRecord } from "./record.ts";
 import { upBatch, type UpValue } from "./up.ts";
 
-/** Where records outlive the hub's process; state/state-map.ts is one. */
+/** Persists agent records across restarts of the hub; state/state-map.ts is one implementation. */
 export interface AgentStore {
   values(): Iterable<AgentRecord>;
   put(id: string, record: AgentRecord): void;
@@ -43,14 +43,14 @@ export interface AgentsOptions {
   readonly show: (delivery: Delivery) => void;
   readonly log: Log;
   readonly nowMs: () => number;
-  /** Follows no jump of the wall clock: agents are forgotten by it. */
+  /** A clock that follows no jump of the wall clock; retention is measured with it. */
   readonly trustedNowMs: () => number;
-  /** Decides when an agent is silent; the process's own clock if absent. */
+  /** Clock for the detection of silent agents; the process's monotonic clock if absent. */
   readonly monotonicMs?: () => number;
   readonly version: string;
-  /** How long a silent or stopped agent is remembered. */
+  /** How long a silent or stopped agent stays in the registry. */
   readonly retentionMs: number;
-  /** The history accepts no sample before this. */
+  /** The history accepts no samples older than this. */
   readonly oldestSampleMs: () => number;
   readonly store?: AgentStore;
   /** No timer: the caller calls `watch` (tests). */
@@ -61,18 +61,18 @@ export interface AgentsOptions {
 export interface AgentPushResult {
   readonly status: 200 | 409 | 425 | 428 | 429;
   readonly answer: PushResponse;
-  /** What became of the samples; absent where there were none. */
+  /** Append results of the samples; empty if there were none. */
   readonly results: readonly AppendResult[];
-  /** Readings refused for good because they are from the future. */
+  /** Samples rejected permanently because their timestamps are in the future. */
   readonly tooNew: number;
 }
 
 const allFormats = [...formats];
 const allCapabilities = [...capabilities];
 const maxWaiting = 4;
-/** As for every receiver. */
+/** The same limit as for every receiver. */
 const maxAheadMs = 10 * 60_000;
-/** `up` comes as often as a scrape would, and is well within the look-back of a query. */
+/** `up` is written as often as a typical scrape, well within a query's look-back. */
 const upEveryMs = 15_000;
 const watchEveryMs = 1_000;
 
@@ -102,7 +102,7 @@ export class Agents {
     return [...this.#agents.values()];
   }
 
-  /** @throws FramesError where the body is not understood, StoreError where nothing can be kept now. */
+  /** @throws FramesError if the body is malformed, StoreError if nothing can be stored now. */
   async push(body: Uint8Array, client: ClientKey): Promise<AgentPushResult> {
     const nowMs = this.#options.nowMs();
     let definitions: AgentDefinitions | undefined;
@@ -111,7 +111,7 @@ export class Agents {
       agent =
         this.#agents.get(hello.agent) ??
         new Agent(newRecord(hello, client, nowMs), this.#monotonicMs);
-      // What a request in progress still needs is its own.
+      // A request in progress keeps its own definitions.
       if (agent.waiting > 0 || agent.definitions?.isOf(hello) !== true)
         agent.definitions = this.#definitions.of({
           id: hello.agent,
@@ -143,7 +143,7 @@ export class Agents {
     return result;
   }
 
-  /** What is wrong with agents now, a sentence each. */
+  /** Current problems with agents, one sentence each. */
   problems(): readonly string[] {
     const nowMs = this.#options.nowMs();
     const problems: string[] = [];
@@ -181,7 +181,7 @@ export class Agents {
     return this.#watching;
   }
 
-  /** Forgets an agent; if it still pushes it is registered as a new one. */
+  /** Removes an agent; if it still pushes it is registered as a new one. */
   async forget(id: string): Promise<boolean> {
     const agent = this.#agents.get(id);
     if (agent === undefined) return false;
@@ -296,7 +296,7 @@ export class Agents {
       this.#places.reported(agent);
     }
     agent.countGpus();
-    // The difference of the clocks says nothing about frames from before one of them was set.
+    // Frames from before a clock was set say nothing about the current clock difference.
     if (!isHeld) agent.lagMs = lagMs;
     if (goodbye) await this.#stop(agent);
     this.#reportState(agent, agent.state);
@@ -314,7 +314,7 @@ export class Agents {
     return { nowMs, oldestMs, newestMs: nowMs + maxAheadMs };
   }
 
-  /** Logged once for each time that the clocks disagree. */
+  /** Logs once per period in which the clocks disagree. */
   #hold(agent: Agent, isHeld: boolean): void {
     const wasHeld = agent.isHeld;
     agent.isHeld = isHeld;
@@ -340,14 +340,14 @@ export class Agents {
       // Retry series that have not ended: the history may have been unavailable.
       if (state === "silent" && (agent.reportedState !== "silent" || agent.flows.size > 0)) {
         this.#reportState(agent, state);
-        // In order: a request in progress may prove that it is alive.
+        // Runs in order after pending requests: one of them may prove that the agent is alive.
         const ended = agent.queue.then(() => this.#endSilent(agent));
         agent.queue = ended.catch(() => undefined);
         await ended;
       }
       const gone = state === "silent" || state === "stopped";
       const longestMs = retentionOf(agent.stage, this.#options.retentionMs);
-      // The trusted clock may be behind after a start; how long an agent has been idle since then is certain.
+      // The trusted clock may be behind after a start; the idle time since then is reliable.
       const goneMs = Math.max(agent.idleMs, trustedMs - agent.record.lastSeenMs);
       if (gone && goneMs > longestMs) await this.forget(agent.id);
     }
@@ -371,7 +371,7 @@ export class Agents {
     await this.#writeUp([[agent.record, 0]]);
   }
 
-  /** Once for each change. */
+  /** Logs and records each state change once. */
   #reportState(agent: Agent, state: AgentState): void {
     const { log, nowMs } = this.#options;
     const before = agent.reportedState;
@@ -390,14 +390,14 @@ export class Agents {
     else log.info(before === "late" ? "agent has caught up" : "agent is back", fields);
   }
 
-  /** A few lines a minute of each kind: thousands of agents come and go at once when a network does. */
+  /** Logs a few lines of each kind per minute: a network failure makes thousands of agents disappear and return at once. */
   #logFew(level: "info" | "warn", message: string, fields: LogFields): void {
     const line = this.#fewLines.take(message, this.#options.nowMs());
     if (line !== undefined) this.#options.log[level](message, { ...fields, ...line });
   }
 
   async #writeUp(values: readonly (readonly [AgentRecord, UpValue])[]): Promise<void> {
-    // One that has sent no reading makes no series.
+    // An agent that has sent no samples yet gets no `up` series.
     const proven = values.filter(([record]) => stageOf(record) !== "unproven");
     if (proven.length === 0) return;
     try {
@@ -432,16 +432,19 @@ const refused = (error: string): AgentPushResult => ({
   tooNew: 0,
 });
 
-/** Earlier agents can only be asked to retry, which they must not do for ever: not for a stamp that their clock has left behind. */
+/**
+ * Agents without the clock capability can only be asked to retry (425). To end the retries, this applies only while their own
+ * clock is ahead too.
+ */
 const canHold = (hello: Hello, wire: PushFrame, clock: HubClock): boolean =>
   hello.capabilities.includes(clockCapability) ||
   (wire.timeMs > clock.newestMs && hello.sentMs > clock.newestMs);
 
-/** `8d ahead`, `1h behind`; undefined where the difference alone has no frame refused. */
+/** `8d ahead`, `1h behind`; undefined if the difference is too small to reject frames. */
 function describeClock({ clock }: Agent): string | undefined {
   const aheadMs = -(clock?.differenceMs ?? 0);
   if (Math.abs(aheadMs) <= maxAheadMs) return undefined;
-  // To the minute: agents from before clock/1 log each new wording.
+  // Rounded to minutes: agents from before clock/1 log each new wording.
   const roundedMs = Math.round(Math.abs(aheadMs) / 60_000) * 60_000;
   return `${ago(roundedMs)} ${aheadMs > 0 ? "ahead" : "behind"}`;
 }

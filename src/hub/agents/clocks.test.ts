@@ -33,7 +33,7 @@ test.for([
       ],
       { hello: { sentMs } },
     );
-    // The frame before them is stored where the hub's clock accepts it.
+    // The first frame is stored if the hub's clock accepts it.
     const acknowledged = hubMs === 0 ? 2 : 1;
     for (let tries = 0; tries < 2; tries++)
       expect(await hub.push(late)).toMatchObject({
@@ -82,7 +82,7 @@ test("an agent from before clock/1 is asked to retry while its clock is ahead, a
         "this machine's clock is 1d ahead of the hub's: frames are held until the clocks agree; fix the wrong clock",
     },
   });
-  // Its clock is right again: it cannot stamp the frame again, and others wait behind it.
+  // The agent's clock is correct again: the old frame keeps its timestamp and must not block those behind it.
   const later = agent.request(
     [
       [1, sentMs, 100],

@@ -6,14 +6,14 @@ const identity = { id: "a", job: "gpulse", instance: "a:9400" };
 test("beyond the bound the definitions that were not used go first, and the newest stays", () => {
   const all = new Definitions(4);
   const own = all.of(identity);
-  // Each weighs one: devices weigh their number and one more.
+  // Each weighs one: a device list weighs its length plus one.
   for (const hash of ["1", "2", "3", "4"]) own.learnDevices(hash, []);
   const known = (): string[] =>
     ["1", "2", "3", "4", "5", "6"].filter((hash) => all.of(identity).devices(hash) !== undefined);
   expect(own.devices("1")).toEqual([]);
   own.learnDevices("5", []);
   expect(known()).toEqual(["1", "3", "4", "5"]);
-  // All four are used now: the oldest goes.
+  // All four are used now: the oldest is evicted.
   own.learnDevices("6", []);
   expect(known()).toHaveLength(4);
   expect(known()).toContain("6");

@@ -1,4 +1,7 @@
-/** What agents have reported once and frames only name: layouts, devices, metrics. Bounded; the least recently used goes, and is asked for again. */
+/**
+ * Caches the definitions that agents send once and frames refer to by hash: layouts, devices, metrics. Bounded; the least
+ * recently used is evicted and requested again.
+ */
 import type { LayoutDefinition } from "../../formats/frames/layout.ts";
 import type { MissingDefinitions } from "../../formats/frames/push-response.ts";
 import type { FrameHead } from "../../formats/frames/frame.ts";
@@ -15,9 +18,9 @@ export interface AgentIdentity {
 }
 
 interface CachedDefinition {
-  /** Series or devices: what the bound counts. */
+  /** Number of series or devices, which the bound counts. */
   readonly weight: number;
-  /** Used since the bound was last reached. */
+  /** True if used since the bound was last reached. */
   isUsed: boolean;
   readonly layout?: KnownLayout;
   readonly devices?: readonly Device[];
@@ -25,7 +28,7 @@ interface CachedDefinition {
 
 export interface KnownLayout {
   readonly resolutions: Float64Array;
-  /** With the agent's `job` and `instance` on every series that has none. */
+  /** The layout with the agent's `job` and `instance` on every series that has none. */
   readonly layout: Layout;
 }
 
@@ -33,7 +36,7 @@ const maxWeight = 4_000_000;
 const maxMetrics = 20_000;
 
 export class Definitions {
-  /** Oldest first. One that was used moves to the end when the bound is reached, instead of with every use. */
+  /** Oldest first. A used entry moves to the end when the bound is reached, not at every use. */
   readonly #cached = new Map<string, CachedDefinition>();
   readonly #metrics = new Map<string, MetricEntry>();
   readonly #maxWeight: number;
@@ -47,7 +50,7 @@ export class Definitions {
     return new AgentDefinitions(this, identity);
   }
 
-  /** The catalogue's own entry where it has one: a metric means one thing on one hub. */
+  /** Prefers the catalogue's own entry: a metric has one meaning per hub. */
   metric(name: string): MetricEntry | undefined {
     return findMetric(name) ?? this.#metrics.get(name);
   }
@@ -70,7 +73,7 @@ export class Definitions {
     for (const [oldest, definition] of this.#cached) {
       if (this.#weight <= this.#maxWeight) return;
       if (oldest === key) {
-        // The newest stays; those behind it were used, and moved there in this loop.
+        // The newest entry stays; entries after it were used and moved there by this loop.
         if (this.#cached.size === 1) return;
         definition.isUsed = true;
       }
@@ -92,17 +95,17 @@ export class Definitions {
   }
 }
 
-/** The same for one agent: no agent can change what another's hashes mean. */
+/** Definitions of one agent: no agent can change the meaning of another's hashes. */
 export class AgentDefinitions implements DefinitionStore {
   readonly #all: Definitions;
   readonly #identity: AgentIdentity;
   readonly #keyPrefix: string;
-  /** The definitions looked up last: every frame of a source names the same ones. */
+  /** The last definitions looked up: every frame of a source refers to the same ones. */
   #lastLayout: { readonly hash: string; readonly layout: KnownLayout } | undefined;
   #lastDevices: { readonly hash: string; readonly devices: readonly Device[] } | undefined;
-  /** Metrics of layouts reported in this request that nobody has described. */
+  /** Metrics without a definition, from layouts sent in this request. */
   readonly #undescribed = new Set<string>();
-  /** Layouts that wait for their metrics. */
+  /** Layouts that wait for the definitions of their metrics. */
   readonly #waiting: LayoutDefinition[] = [];
 
   constructor(all: Definitions, identity: AgentIdentity) {
@@ -112,7 +115,7 @@ export class AgentDefinitions implements DefinitionStore {
     this.#keyPrefix = `${id}\u0000${job}\u0000${instance}\u0000`;
   }
 
-  /** Whether it serves another request of this sender: under the same names, and nothing is missing. */
+  /** True if it can serve another request under the same identity, with no definition missing. */
   isOf({ job, instance }: Pick<AgentIdentity, "job" | "instance">): boolean {
     return (
       this.#identity.job === job &&
@@ -121,7 +124,7 @@ export class AgentDefinitions implements DefinitionStore {
     );
   }
 
-  /** After a request: the bound of `Definitions` is to hold for all of them. */
+  /** Drops the references to the last definitions after a request, so that evicted ones can be freed. */
   releaseLast(): void {
     this.#lastLayout = undefined;
     this.#lastDevices = undefined;
@@ -168,7 +171,7 @@ export class AgentDefinitions implements DefinitionStore {
     for (const definition of this.#waiting.splice(0)) this.learnLayout(definition);
   }
 
-  /** What these frames name and nobody has reported; undefined where all is known. */
+  /** Definitions that these frames refer to and no agent has sent; undefined if none is missing. */
   needs(heads: readonly FrameHead[]): MissingDefinitions | undefined {
     if (this.#waiting.length + this.#undescribed.size === 0 && this.#hasAll(heads))
       return undefined;
@@ -182,7 +185,7 @@ export class AgentDefinitions implements DefinitionStore {
     }
     const metrics = this.#undescribed;
     if (layouts.size + devices.size + metrics.size === 0) return undefined;
-    // A layout that waits for its metrics is not cached: it returns beside them.
+    // A layout that waits for its metrics is not cached: the agent sends it again together with them.
     return {
       layouts: [...layouts, ...waiting],
       devices: [...devices],
@@ -205,7 +208,7 @@ export class AgentDefinitions implements DefinitionStore {
         complete = false;
         this.#undescribed.add(metric.name);
       }
-      // What another hub passes on has a job and an instance already.
+      // Series forwarded by another hub already have a job and an instance.
       const all = labelSet({ job, instance, ...Object.fromEntries(labels) });
       return { metric: entry, suffix, labels: all };
     });

@@ -1,4 +1,4 @@
-/** An agent's frames on their way into the hub: first the history, then what is shown now. Ends them when the agent ends. */
+/** Ingests the frames of one agent: first into the history, then into the live view. Ends its series when the agent ends. */
 import type { Frame } from "../../model/frame.ts";
 import type { Device } from "../../model/device.ts";
 import type { PushFrame } from "../../formats/frames/frame.ts";
@@ -12,15 +12,15 @@ import type { KnownLayout } from "./definitions.ts";
 
 export interface FlowOptions {
   readonly writer: SampleWriter;
-  /** Where the newest frames are shown. */
+  /** Passes the newest frames to the live view. */
   readonly show: (delivery: Delivery) => void;
   readonly nowMs: () => number;
 }
 
-/** Smaller differences of clocks are the way of the request as much as the clocks. */
+/** Smaller clock differences may be network latency. */
 const noticedClockMs = 1_000;
 
-/** @param client whose series they are, for the limit on series per client */
+/** @param client the client whose series limit applies */
 export async function ingestFrame(
   agent: Agent,
   wire: PushFrame,
@@ -36,28 +36,28 @@ export async function ingestFrame(
     presence: wire.presence,
   };
   const source = `agent:${agent.id}/${wire.source}`;
-  // By schedule, so that each can end an instant after its own last frame.
+  // Keyed by schedule, so that each schedule ends just after its own last frame.
   const place = `${source}/${wire.tier}`;
   const differenceMs = agent.clock?.differenceMs ?? 0;
   const delivery: Delivery = {
     frame,
     source,
     tier: wire.tier,
-    // Freshness is reported by our clock, the frame's time is the agent's.
+    // Freshness is measured with the hub's clock, the frame's timestamp with the agent's.
     freshForMs: wire.freshForMs + (Math.abs(differenceMs) > noticedClockMs ? differenceMs : 0),
     devices,
     host: wire.host === "" ? agent.record.host : wire.host,
   };
   const result = await writer.writeFrame({ ...delivery, source: place }, noLabels, client);
   agent.flows.set(place, { source: place, delivery });
-  // What waited in a spool is history already.
+  // Frames that waited in a spool are too old for the live view.
   if (nowMs() - frame.timeMs <= delivery.freshForMs) show(delivery);
   return result;
 }
 
 /**
- * Nothing comes any more: every series of the agent ends. An instant after its own last value, so that what still waits in
- * the agent's spool comes after the end and is neither late nor in its way.
+ * Ends every series of the agent, 1 ms after its own last value, so that frames still in the agent's spool arrive after the end
+ * and are not rejected as out of order.
  */
 export async function endFlows(agent: Agent, { writer, show }: FlowOptions): Promise<void> {
   for (const [place, { source, delivery }] of agent.flows) {

@@ -1,4 +1,4 @@
-/** The hub's agents with what is remembered of them in the data folder. */
+/** Opens the hub's agent registry with the records of the data folder. */
 import path from "node:path";
 import { StateMap } from "../../base/state/state-map.ts";
 import { Agents, type AgentsOptions } from "./agents.ts";

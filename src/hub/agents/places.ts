@@ -1,7 +1,8 @@
 /**
- * Places in the registry of agents. An agent that has sent no reading yet is unproven: there are few such places, a new one
- * takes the oldest of the client that has most, and they expire within minutes. One that reports has a provisional place
- * within its client's fair share, and one that has reported for a while is established: it keeps its place for the retention.
+ * Slots in the registry of agents, by stage. An agent that has sent no sample yet is unproven: there are few such slots, a new
+ * agent takes the oldest slot of the client with the most, and they expire within minutes. An agent that reports gets a
+ * provisional slot within its client's fair share. After reporting for a while it is established and keeps its slot for the
+ * retention.
  */
 import type { ClientKey } from "../../base/fair/client-key.ts";
 import { FairShare } from "../../base/fair/fair-share.ts";
@@ -16,7 +17,7 @@ export interface PlaceLimits {
 }
 
 const defaultLimits: PlaceLimits = { agents: 10_000, unproven: 256 };
-/** Reporting for so long makes an agent established. */
+/** An agent is established after reporting for this long. */
 const establishedAfterMs = 10 * 60_000;
 const unprovenKeptMs = 2 * 60_000;
 const provisionalKeptMs = 24 * 3_600_000;
@@ -38,7 +39,7 @@ export function stageOf({
 export class AgentPlaces {
   readonly #places: FairShare;
   readonly #unproven: FairShare;
-  /** In the order they came. */
+  /** In order of arrival. */
   readonly #unprovenAgents = new Set<Agent>();
   readonly #held = new Map<Agent, ClientKey>();
 
@@ -48,13 +49,13 @@ export class AgentPlaces {
     this.#unproven = new FairShare(unproven);
   }
 
-  /** An agent that the hub knew before it was restarted. */
+  /** Restores an agent known before the restart. */
   restore(agent: Agent): void {
     if (agent.stage === "unproven") this.#addUnproven(agent);
     else this.#hold(agent);
   }
 
-  /** Gives a place to an agent that has sent nothing yet; returns the agent that lost its own for it. */
+  /** Assigns a slot to an agent that has sent nothing yet; returns the agent evicted for it. */
   admit(agent: Agent): Agent | undefined {
     const oldest = this.#unproven.free > 0 ? undefined : this.#oldestUnproven(agent.client);
     if (oldest !== undefined) this.remove(oldest);
@@ -62,12 +63,12 @@ export class AgentPlaces {
     return oldest;
   }
 
-  /** Whether an agent that is about to report may have a place. */
+  /** True if an agent about to report may have a slot. */
   mayReport(agent: Agent): boolean {
     return this.#held.has(agent) || this.#places.allows(agent.client);
   }
 
-  /** To be called when readings of the agent were stored. */
+  /** Call after storing samples of the agent. */
   reported(agent: Agent): void {
     const holder = agent.stage === "established" ? established : agent.client;
     if (this.#held.get(agent)?.principal === holder.principal) return;
@@ -101,7 +102,7 @@ export class AgentPlaces {
   }
 }
 
-/** How long an agent that is silent or stopped keeps its place. */
+/** How long a silent or stopped agent keeps its slot. */
 export function retentionOf(stage: AgentStage, retentionMs: number): number {
   if (stage === "established") return retentionMs;
   return Math.min(retentionMs, stage === "provisional" ? provisionalKeptMs : unprovenKeptMs);

@@ -1,4 +1,4 @@
-/** What the hub remembers of an agent over its own restarts. */
+/** The record of an agent that survives restarts of the hub. */
 import * as v from "valibot";
 
 const time = v.pipe(v.number(), v.minValue(0));
@@ -12,13 +12,13 @@ export const recordSchema = v.object({
   firstSeenMs: time,
   lastSeenMs: time,
   intervalMs: time,
-  /** When readings of it were last stored. */
+  /** When samples of the agent were last stored. */
   reportedMs: v.optional(time),
-  /** Whose token or address its place counts against. */
+  /** The client (token or address) that the agent's slot counts against. */
   client: v.optional(v.object({ principal: v.string(), address: v.string() })),
-  /** It said that it stops. */
+  /** True if the agent announced its shutdown. */
   stopped: v.boolean(),
-  /** The newest last: how far each of its spools is acknowledged. */
+  /** Newest last: the acknowledged position of each of its spools. */
   sessions: v.array(v.object({ id: v.string(), acknowledged: time })),
 });
 

@@ -1,4 +1,4 @@
-/** Self-metrics of the hub's agents: all of them by state, the first so many by name. */
+/** Self-metrics of the hub's agents: the number by state, and the first agents by name. */
 import { self } from "../../model/catalogue/index.ts";
 import type { PutMetric } from "../../model/self-frames.ts";
 import { type Agent, agentStates } from "./agent.ts";
@@ -15,7 +15,7 @@ export function collectAgents(agents: readonly Agent[], put: PutMetric): void {
     const isReporting = isUp && states[at] !== "stopped";
     const putReported = (metric: (typeof self)[keyof typeof self], value: number | undefined) =>
       put(metric, isReporting ? value : undefined, labels);
-    // An agent that was stopped on purpose is neither up nor down.
+    // An agent stopped on purpose is neither up nor down.
     put(self.agentUp, record.stopped ? undefined : Number(isUp), labels);
     put(self.agentLastSeen, record.lastSeenMs / 1_000, labels);
     putReported(self.agentLag, lagMs === undefined ? undefined : lagMs / 1_000);

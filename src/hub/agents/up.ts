@@ -1,4 +1,4 @@
-/** `up` of what is not scraped, in the history as a scrape would write it: 1, 0 while an agent is silent, stale once it has left. */
+/** `up` of agents, in the history as a scrape would write it: 1, 0 while an agent is silent, stale once it has left. */
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { labelSet } from "../../model/labels.ts";

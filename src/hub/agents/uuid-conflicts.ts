@@ -1,6 +1,6 @@
 /**
- * Finds GPU uuids that several senders report at the same time: agents of earlier versions, cloned machines, simulated GPUs
- * with one seed. Reports each once; the GPUs of different hosts are shown and counted apart all the same.
+ * Detects GPU uuids that several senders report at the same time: agents of earlier versions, cloned machines, simulated GPUs
+ * with one seed. Reports each once; GPUs of different hosts are still shown and counted separately.
  */
 import { formatError } from "../../base/error.ts";
 import type { EventSink } from "../events/event.ts";
@@ -11,7 +11,7 @@ import type { Delivery } from "../../pipeline/sink.ts";
 
 export interface UuidConflictsOptions {
   readonly latest: { at(nowMs: number): readonly Delivery[] };
-  /** Of frames that were read on this machine. */
+  /** The host name for frames read on this machine. */
   readonly hostName: string;
   readonly events: EventSink;
   readonly log: Log;
@@ -22,12 +22,12 @@ export interface UuidConflictsOptions {
 
 export interface UuidConflict {
   readonly uuid: string;
-  /** Sorted; a single one where several agents of that host report the GPU. */
+  /** Sorted; one entry if several agents of the same host report the GPU. */
   readonly hosts: readonly string[];
 }
 
 const checkEveryMs = 5_000;
-/** A fleet of clones must not flood log, timeline and page. */
+/** Limits: a fleet of clones must not flood the log, the timeline and the page. */
 const maxReported = 100;
 const maxProblems = 5;
 
@@ -66,7 +66,7 @@ export class UuidConflicts {
     clearInterval(this.#timer);
   }
 
-  /** Once for each uuid and set of hosts. */
+  /** Reports each combination of uuid and hosts once. */
   #report(conflict: UuidConflict): void {
     const { uuid, hosts } = conflict;
     const key = [uuid, ...hosts].join("\u0000");
@@ -96,7 +96,7 @@ export class UuidConflicts {
   }
 }
 
-/** By uuid: the senders (agent and source) that list it now. Sources of one agent may share a GPU; agents may not. */
+/** Groups the senders (agent and source) by uuid. Sources of one agent may share a GPU; agents may not. */
 export function findConflicts(deliveries: readonly Delivery[], ownHost: string): UuidConflict[] {
   const senders = new Map<string, Set<string>>();
   const hosts = new Map<string, Set<string>>();
@@ -112,7 +112,7 @@ export function findConflicts(deliveries: readonly Delivery[], ownHost: string):
   );
 }
 
-/** Sources of one agent share a sender; an exporter on one target is one. */
+/** All sources of an agent have one sender; each exporter target is its own sender. */
 function senderOf(source: string): string {
   if (source.startsWith("agent:")) return source.slice(0, source.lastIndexOf("/"));
   return source.startsWith("exporter:") ? source : "";

@@ -1,4 +1,4 @@
-// What eight GPUs at 30 s cost on the wire, measured at the socket of a real hub: bodies, headers and answers.
+// Measures what eight GPUs at 30 s cost on the wire, at the socket of a real hub: bodies, headers and responses.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
@@ -113,7 +113,7 @@ test("eight simulated GPUs at 30 s stay under 1 KB/s on the wire, headers and an
   }
 }, 30_000);
 
-/** Passes bytes on in both directions and counts them. */
+/** Forwards bytes in both directions and counts them. */
 async function countingRelay(target: number) {
   const sockets = new Set<Socket>();
   let passed = 0;

@@ -1,6 +1,6 @@
 /**
  * Alerting in the hub: evaluates rules over its history and sends firing alerts to the hub's router or to external
- * Alertmanagers. A reload keeps every state; a bad file changes nothing and is reported.
+ * Alertmanagers. A reload keeps the state of every alert; an invalid file changes nothing and is reported.
  */
 import { pause } from "../../base/retry.ts";
 import type { PostableAlert } from "../../alerting/alert.ts";
@@ -19,7 +19,7 @@ import { collectRules } from "./self-metrics.ts";
 import type { CollectMetrics } from "../../model/self-frames.ts";
 import type { AlertSink } from "./sink.ts";
 
-/** All rule settings of the files, read at once. */
+/** All rule settings of the files, read together. */
 export interface RulePlan {
   readonly groups: readonly RuleGroup[];
   readonly settings: RuleSettings;
@@ -31,7 +31,7 @@ export interface AlertingOptions {
   readonly history: Pick<History, "instant" | "select">;
   readonly writer: SampleWriter;
   readonly sink: AlertSink;
-  /** Reads the files. @throws GpulseError with what is wrong. */
+  /** Reads the files. @throws GpulseError if one is invalid. */
   readonly plan: () => Promise<RulePlan>;
   readonly clock: Clock;
   readonly log: Log;
@@ -39,9 +39,9 @@ export interface AlertingOptions {
 
 /** How often a firing alert is sent again, as in Prometheus. */
 const resendMs = 60_000;
-/** From here on evaluation is most of the hub's work. */
+/** From this number on, evaluation dominates the hub's work. */
 const manyRules = 500;
-/** After the start is done, and before anybody waits for it. */
+/** Delay that lets the start finish first. */
 const beginAfterMs = 250;
 
 export class AlertingEngine {
@@ -73,8 +73,8 @@ export class AlertingEngine {
   }
 
   /**
-   * Starts at once with a plan. Without one, shortly after the start: without files nothing can be wrong, and reading the
-   * default rules takes 0.2 s.
+   * With a plan, evaluation starts at once. Without one it starts shortly after the hub: without user files nothing can be
+   * invalid, and reading the default rules takes 0.2 s.
    */
   static async open(
     options: AlertingOptions,
@@ -98,12 +98,12 @@ export class AlertingEngine {
     return this.#externalUrl;
   }
 
-  /** The last attempt to read the files. */
+  /** Result of the last attempt to read the files. */
   get loaded(): { readonly ok: boolean; readonly timeMs: number } {
     return this.#loaded;
   }
 
-  /** @throws with what is wrong; what was in use stays in use. */
+  /** @throws GpulseError if a file is invalid; the previous configuration stays in use. */
   async reload(): Promise<void> {
     const { plan, sink, clock, log } = this.#options;
     await this.#beginning;
@@ -152,7 +152,7 @@ export class AlertingEngine {
     const rules = plan.groups.reduce((sum, group) => sum + group.rules.length, 0);
     await this.#engine.update(plan.groups, plan.settings);
     if (rules <= manyRules) return;
-    // Reading 2,000 rules leaves 150 MiB behind, which the collector would see no reason to free.
+    // Reading 2,000 rules leaves 150 MiB of garbage that V8 would not collect by itself.
     setImmediate(() => {
       collectGarbage();
       growToMedium();

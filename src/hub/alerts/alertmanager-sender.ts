@@ -20,11 +20,11 @@ export interface AlertmanagerSenderOptions {
   readonly random: () => number;
   readonly log: Log;
   readonly version: string;
-  /** How many alerts may wait. */
+  /** Queue capacity, in alerts. */
   readonly capacity: number;
 }
 
-/** As many as Prometheus puts into one request. */
+/** The batch size of Prometheus. */
 const batchSize = 64;
 const backoff = { firstMs: 1_000, longestMs: 30_000 };
 
@@ -59,7 +59,7 @@ export class AlertmanagerSender {
     if (this.#stop.signal.aborted) return;
     for (const alert of alerts) {
       const posted = relabelled(alert, this.target);
-      // An alert that waits already keeps its place: it has waited longest.
+      // A queued alert keeps its position in the queue.
       if (posted !== undefined) this.#waiting.set(fingerprintOf(posted.labels), posted);
     }
     this.#makeRoom();
@@ -121,7 +121,7 @@ export class AlertmanagerSender {
         this.#setProblem(undefined);
         return "sent";
       }
-      // Redact before cutting: half a secret would not be recognised.
+      // Redact before truncating: half a secret would not be recognised.
       const message = redactCredentials(body.toString("utf8"), options.headers)
         .trim()
         .slice(0, 200);

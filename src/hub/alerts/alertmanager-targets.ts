@@ -1,4 +1,4 @@
-/** The Alertmanagers a hub sends to: by flags and keys of its own, or as the `alerting` section of a prometheus.yml says. */
+/** The Alertmanagers a hub sends to, from flags and settings or from the `alerting` section of a prometheus.yml. */
 import { GpulseError } from "../../base/error.ts";
 import { type HttpClientConfig, plainHttpClient } from "../../net/http/auth-config.ts";
 import { Secret } from "../../net/http/secret.ts";
@@ -8,25 +8,25 @@ import type { RelabelRule } from "../../formats/relabel/rule.ts";
 import type { AlertmanagerConfig } from "../../sources/scrape/config/types.ts";
 
 export interface AlertmanagerTarget {
-  /** Where alerts are posted to; never with credentials in it. */
+  /** URL that alerts are posted to; never contains credentials. */
   readonly url: string;
   readonly http: HttpClientConfig;
   readonly timeoutMs: number;
-  /** On the alerts sent to this one. */
+  /** Relabelling of alerts sent to this Alertmanager. */
   readonly alertRelabelRules: readonly RelabelRule[];
 }
 
 export interface AlertmanagerTargets {
   readonly active: readonly AlertmanagerTarget[];
-  /** Whom relabelling took away. */
+  /** Targets dropped by relabelling. */
   readonly dropped: readonly string[];
-  /** What is read past, a sentence each. */
+  /** Ignored settings, one sentence each. */
   readonly warnings: readonly string[];
 }
 
 const alertsPath = "/api/v2/alerts";
 
-/** An address as a person writes it: the root of an Alertmanager, perhaps with a user and a password. */
+/** Parses an address as users write it: the root URL of an Alertmanager, optionally with user and password. */
 export function parseAlertmanagerTarget(given: string): AlertmanagerTarget {
   if (!URL.canParse(given))
     throw new GpulseError("USAGE", "An Alertmanager's address must be http://HOST:PORT.");
@@ -43,7 +43,7 @@ export function parseAlertmanagerTarget(given: string): AlertmanagerTarget {
   };
 }
 
-/** Without what stands in an address for letters it cannot hold. */
+/** Decodes percent escapes. */
 function plain(part: string): string {
   try {
     return decodeURIComponent(part);

@@ -1,4 +1,4 @@
-/** Every route about alerts beside the Prometheus API's: Alertmanager's, and what the page and the command line ask. */
+/** Registers all alert routes besides the Prometheus API's: Alertmanager's API, and the routes of the page and the command line. */
 import type { FastifyInstance } from "fastify";
 import type { ApiContext } from "../api/context.ts";
 import { AlertQuota } from "../limits/alert-quota.ts";

@@ -1,6 +1,6 @@
 /**
- * `GET /api/rules/backtest`: when a rule would have fired over the hub's own past. A rule that is loaded, by its name, or
- * any expression with `for`. Bounded: so many steps, one at a time, and it ends when nobody waits for it any more.
+ * `GET /api/rules/backtest`: when a rule would have fired over the hub's own history. Takes the name of a loaded rule, or an
+ * expression with `for`. Bounded in steps; one runs at a time, and it is cancelled when the client disconnects.
  */
 import type { FastifyInstance } from "fastify";
 import {
@@ -24,7 +24,7 @@ export interface BacktestContext {
   readonly nowMs: () => number;
 }
 
-/** A page waits for it: a longer past is walked in longer steps. */
+/** The page waits for the response: longer ranges are evaluated with a longer step. */
 const maxSteps = 12_000;
 const longestMs = 366 * 86_400_000;
 const maxListedFirings = 500;

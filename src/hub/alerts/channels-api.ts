@@ -1,4 +1,4 @@
-/** `/api/alerts/channels`: what each way to send a notification asks for, as forms. Says nothing of what is configured. */
+/** `/api/alerts/channels`: the fields of each notification channel, for forms. Exposes nothing of the configuration. */
 import type { FastifyInstance } from "fastify";
 import { type ChannelForm, formOf } from "../../alerting/channels/form.ts";
 import { channels } from "../../alerting/channels/list.ts";

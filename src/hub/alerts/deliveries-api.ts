@@ -1,4 +1,4 @@
-/** `/api/alerts/deliveries` and `/api/alerts/test`: what became of notifications, and a try at sending one. */
+/** `/api/alerts/deliveries` and `/api/alerts/test`: the delivery log of notifications, and a test notification. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { AlertSink, RoutingView } from "./sink.ts";
 import { noStore, sendError, sendThrownError } from "../reply.ts";
@@ -22,7 +22,7 @@ export function addDeliveries(app: FastifyInstance, sink: AlertSink, nowMs: () =
     },
   );
 
-  /** Sends for real, and reports on each way what came of it. */
+  /** Sends a real notification and reports the result of each channel. */
   app.post<{ Body: unknown }>("/api/alerts/test", async ({ body }, reply) => {
     const receiver =
       typeof body === "object" && body !== null && "receiver" in body ? body.receiver : undefined;

@@ -1,4 +1,7 @@
-/** External Alertmanagers that route instead of this hub: each gets all alerts through its own queue, so that one that is down delays no other. */
+/**
+ * External Alertmanagers, used instead of the hub's own routing. Each gets all alerts through its own queue, so that one that
+ * is down delays no other.
+ */
 import type { PostableAlert } from "../../alerting/alert.ts";
 import type { Log } from "../../base/log.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -9,7 +12,7 @@ import { collectSenders } from "./self-metrics.ts";
 import type { AlertSink } from "./sink.ts";
 
 export interface ExternalAlertmanagersOptions {
-  /** Reads who they are. @throws GpulseError with what is wrong. */
+  /** Reads the targets. @throws GpulseError if the configuration is invalid. */
   readonly targets: () => Promise<AlertmanagerTargets>;
   readonly clock: Clock;
   readonly random: () => number;
@@ -26,7 +29,7 @@ export interface ExternalAlertmanagers extends AlertSink {
   readonly senders: readonly AlertmanagerSender[];
 }
 
-/** As many as Prometheus lets wait. */
+/** The queue capacity of Prometheus. */
 const usualCapacity = 10_000;
 
 export async function openExternalAlertmanagers(

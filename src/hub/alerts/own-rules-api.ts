@@ -1,6 +1,6 @@
 /**
- * `/api/rules/own`: the alerts made on the page, added, replaced and deleted by administrators; as YAML for any Prometheus.
- * `/api/rules/receivers`: where an alert with some labels would be sent.
+ * `/api/rules/own`: alert rules created on the page, added, replaced and deleted by administrators; exported as YAML for any
+ * Prometheus. `/api/rules/receivers`: the receivers of an alert with the given labels.
  */
 import type { FastifyInstance } from "fastify";
 import * as v from "valibot";
@@ -25,7 +25,7 @@ const ruleSchema = v.strictObject({
   for: v.optional(durationMs(0, 30 * 86_400_000), "0s"),
   severity: v.picklist(severities, `one of ${severities.join(", ")}`),
   summary: v.optional(sized("text of at most 500 characters", 0, 500), ""),
-  /** Refuse it if the page has a rule of this name. */
+  /** Refuse if a page rule of this name exists. */
   isNew: v.optional(v.boolean("true or false"), false),
 });
 
@@ -77,7 +77,7 @@ export async function addOwnRules(
         );
         const routes = sink.routing?.router.routesOf(labels) ?? [];
         return {
-          // Null where another program routes.
+          // Null if external Alertmanagers route.
           receivers:
             sink.routing === undefined
               ? null

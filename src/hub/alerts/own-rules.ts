@@ -1,6 +1,6 @@
 /**
- * The rules made on the page: one Prometheus rule file in the data folder, with earlier versions beside it. A change is
- * checked before it is written, and undone if the hub cannot use it.
+ * The alert rules created on the page: one Prometheus rule file in the data folder, with earlier versions beside it. A change
+ * is validated before it is written, and rolled back if the hub cannot load it.
  */
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
@@ -39,10 +39,10 @@ export const ownRulesFile = (dataDir: string): string => path.join(dataDir, "rul
 export class OwnRules {
   readonly #file: string;
   readonly #reload: () => Promise<void>;
-  /** Changes are made one after the other. */
+  /** Serializes changes. */
   #last: Promise<unknown> = Promise.resolve();
 
-  /** @param reload has the hub read its rules again; throws with what is wrong */
+  /** @param reload makes the hub read its rules again; throws if they are invalid */
   constructor(dataDir: string, reload: () => Promise<void>) {
     this.#file = ownRulesFile(dataDir);
     this.#reload = reload;
@@ -53,12 +53,12 @@ export class OwnRules {
     return Math.max(0, ...this.#versions());
   }
 
-  /** The file as it is; undefined where there is none. */
+  /** The content of the file; undefined if there is none. */
   text(): string | undefined {
     return existsSync(this.#file) ? readFileSync(this.#file, "utf8") : undefined;
   }
 
-  /** @throws OwnRuleError if somebody damaged the file */
+  /** @throws OwnRuleError if the file is damaged */
   async rules(): Promise<readonly AlertingRule[]> {
     if (!existsSync(this.#file)) return [];
     const { groups, problems } = await checkRuleFile(this.#file);
@@ -70,7 +70,7 @@ export class OwnRules {
     return groups.flatMap(({ rules }) => rules.filter((rule) => rule.kind === "alert"));
   }
 
-  /** Adds a rule, or replaces the one of its name. @throws OwnRuleError with the reason; nothing is changed then */
+  /** Adds a rule or replaces the one of the same name. @throws OwnRuleError with the reason; nothing is changed then */
   async put(rule: OwnRule, isNew: boolean): Promise<number> {
     return this.#change((rules) => {
       const at = rules.findIndex(({ name }) => name === rule.name);
@@ -151,7 +151,7 @@ export class OwnRules {
   }
 }
 
-/** The place in a file that nobody has written yet says nothing. */
+/** Removes the position: it refers to a file that is not written yet. */
 const withoutPlace = (problem: string): string => problem.replace(/^page\.yml:\d+:\d+: /, "");
 
 function textOf(rules: readonly AlertingRule[], version: number): string {

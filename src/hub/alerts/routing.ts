@@ -1,6 +1,6 @@
 /**
- * Routing in this hub: an alertmanager.yml, its receivers, and the router between them, with what they keep in the data
- * folder. A file that is wrong at a reload changes nothing and says why.
+ * Routing in this hub: an alertmanager.yml, its receivers and the router, with their state in the data folder. An invalid file
+ * at a reload changes nothing and is reported.
  */
 import { readFile } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
@@ -17,7 +17,7 @@ import { collectRouting } from "./self-metrics.ts";
 import type { AlertSink, RoutingView } from "./sink.ts";
 
 export interface RoutingOptions {
-  /** The alertmanager.yml; undefined: alerts can be seen and silenced, and nobody is notified. */
+  /** The alertmanager.yml; if undefined, alerts are shown and can be silenced, but no notifications are sent. */
   readonly file: string | undefined;
   readonly dataDir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -27,7 +27,7 @@ export interface RoutingOptions {
   readonly log: Log;
 }
 
-/** @throws GpulseError ALERT_CONFIG where the file is wrong. */
+/** @throws GpulseError ALERT_CONFIG if the file is invalid. */
 export async function openRouting(
   options: RoutingOptions,
 ): Promise<AlertSink & { readonly routing: RoutingView }> {
@@ -66,7 +66,7 @@ export async function openRouting(
     problems: () => [],
     selfMetrics: (put, nowMs) => collectRouting(put, router, nowMs),
     put: (alerts) => router.put(alerts),
-    // One after the other: two at once would leave the groups of one with the receivers of the other.
+    // Serializes reloads: two at once would combine the groups of one with the receivers of the other.
     reload: () => (reloading = reloading.catch(() => undefined).then(reload)),
     close: async () => {
       await reloading.catch(() => undefined);

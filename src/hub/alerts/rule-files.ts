@@ -1,4 +1,4 @@
-/** The rules a hub evaluates: the user's files, and the pack that comes with gpulse. All of them, or none and every reason why. */
+/** Loads the rules a hub evaluates: the user's files and the pack that comes with gpulse. Loads all of them, or reports every mistake. */
 import { packGroups } from "../../alerting/pack/pack.ts";
 import { checkRuleFile } from "../../alerting/rules/file.ts";
 import type { RuleGroup } from "../../alerting/rules/types.ts";
@@ -7,13 +7,13 @@ import { expandGlob } from "../../config/yaml/glob.ts";
 
 export interface LoadedRules {
   readonly groups: readonly RuleGroup[];
-  /** Patterns that no file fits. */
+  /** Patterns that match no file. */
   readonly unmatched: readonly string[];
-  /** What of the files has no effect, a sentence each. */
+  /** Parts of the files without effect, one sentence each. */
   readonly warnings: readonly string[];
 }
 
-/** @throws GpulseError RULE_FILE with every mistake in every file, a line each. */
+/** @throws GpulseError RULE_FILE with every mistake in every file, one line each. */
 export async function loadRules(
   patterns: readonly string[],
   withPack: boolean,

@@ -1,4 +1,4 @@
-/** `rules`, `alerts` and `alertmanagers` of the Prometheus API, in its shapes. */
+/** `rules`, `alerts` and `alertmanagers` of the Prometheus API, in its response format. */
 import { createHash } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import type { RuleGroupRunner, RuleRun } from "../../alerting/rules/group.ts";
@@ -11,7 +11,7 @@ import { type Params, parseSelectorParam } from "../api/params.ts";
 import { addDataRoute } from "../api/result.ts";
 import type { AlertSink } from "./sink.ts";
 
-/** What is asked of alerting; a hub that evaluates nothing has none of it. */
+/** What these routes read of alerting; absent on a hub that evaluates no rules. */
 export interface RulesView {
   readonly groups: readonly RuleGroupRunner[];
   readonly sink: Pick<AlertSink, "alertmanagers">;
@@ -164,7 +164,7 @@ function alertJson(alert: RuleAlert): unknown {
   };
 }
 
-/** Go's shortest %e: an exponent has two digits at least. */
+/** Formats as Go's shortest %e: at least two digits in the exponent. */
 export function exponential(value: number): string {
   if (Number.isNaN(value)) return "NaN";
   if (!Number.isFinite(value)) return value > 0 ? "+Inf" : "-Inf";

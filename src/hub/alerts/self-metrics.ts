@@ -1,4 +1,4 @@
-/** Self-metrics of rules, routing and external Alertmanagers. Rule groups by name are bounded. */
+/** Self-metrics of rules, routing and external Alertmanagers. The number of rule groups reported by name is bounded. */
 import { isResolved } from "../../alerting/alert.ts";
 import type { Router } from "../../alerting/route/router.ts";
 import { silenceState } from "../../alerting/route/silences.ts";

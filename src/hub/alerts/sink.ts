@@ -6,7 +6,7 @@ import type { CollectMetrics } from "../../model/self-frames.ts";
 import type { ReceiverTestOutcome } from "../../alerting/channels/test-receiver.ts";
 
 export interface AlertSink {
-  /** Returns at once, with the number of refused alerts. */
+  /** Returns at once, with the number of rejected alerts. */
   put(alerts: readonly PostableAlert[]): number;
   /** Routing in this hub; undefined with external Alertmanagers. */
   readonly routing?: RoutingView | undefined;
@@ -14,19 +14,19 @@ export interface AlertSink {
   readonly alertmanagers?:
     | { readonly active: readonly string[]; readonly dropped: readonly string[] }
     | undefined;
-  /** A sentence each. */
+  /** Current problems, one sentence each. */
   problems(): readonly string[];
   readonly selfMetrics: CollectMetrics;
-  /** Reads its files again. @throws GpulseError with what is wrong; what was in use stays in use. */
+  /** Reads its files again. @throws GpulseError if one is invalid; the previous configuration stays in use. */
   reload(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface RoutingView {
   readonly router: Router;
-  /** Firing alerts of rules across restarts. */
+  /** Persists the firing alerts of rules across restarts. */
   readonly firing: FiringStore;
-  /** Settings without effect, a sentence each. */
+  /** Settings without effect, one sentence each. */
   readonly warnings: readonly string[];
   /** Sends a test through every channel of a receiver. @throws GpulseError if there is no such receiver. */
   test(receiver: string): Promise<readonly ReceiverTestOutcome[]>;

@@ -1,4 +1,4 @@
-/** `GET /api/alert-summary`: the counts behind the badge and the fleet's banner, small enough to be asked for by every page. */
+/** `GET /api/alert-summary`: the counts for the badge and the fleet's banner, small enough for every page to poll. */
 import type { FastifyInstance } from "fastify";
 import { type AlertSummary, countAlerts } from "../../view/alert-summary.ts";
 import { noStore } from "../reply.ts";
@@ -6,7 +6,7 @@ import type { AlertingEngine } from "./alerting.ts";
 
 type AlertingView = Pick<AlertingEngine, "groups" | "sink">;
 
-/** Where external Alertmanagers route, silences and inhibitions are theirs: every firing alert of our rules counts. */
+/** External Alertmanagers own silences and inhibitions: every firing alert of the hub's rules counts. */
 export function summarizeAlerts({ groups, sink }: AlertingView, nowMs: number): AlertSummary {
   const router = sink.routing?.router;
   if (router === undefined) {

@@ -27,7 +27,7 @@ function open(rows = 3) {
     );
   let flushes = 0;
   const queue = new AnalysisQueue({
-    // What is still in memory comes into the lake because somebody asks.
+    // The request flushes buffered rows to the lake.
     lake: { place: lake, flush: async () => writeLake(lake, [row(100 + flushes++)], "today") },
     cacheDir: path.join(dir, "cache"),
     env: {},
@@ -110,7 +110,7 @@ test("a job reports how far it is, gives its result, and can be cancelled", asyn
     progress: 1,
     result: { name: "idle" },
   });
-  // One runs at a time: the second still waits for the first, so it cannot have ended by itself.
+  // Analyses run one at a time: the second waits for the first, so it cannot have completed by itself.
   const [, later] = await Promise.all(
     ["spikes", "hourly"].map(async (name) =>
       (await app.inject({ method: "POST", url: `/api/analytics/${name}` })).json<{

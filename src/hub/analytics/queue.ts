@@ -1,6 +1,6 @@
 /**
- * Analyses a hub was asked for: one at a time, the same question asked twice answered once, answers kept until the lake has
- * something new. DuckDB's own threads do the work; a question that takes too long is given up, never the hub.
+ * Queue of analyses: runs one at a time, computes identical requests once, and caches results until the lake has new data.
+ * DuckDB's own threads do the work; an analysis that exceeds the timeout is aborted.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ import type { HubLake } from "../api/context.ts";
 
 export interface AnalysisQueueOptions {
   readonly lake: HubLake;
-  /** Where copies of a lake elsewhere are kept. */
+  /** Folder for cached copies of a remote lake. */
   readonly cacheDir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
@@ -48,14 +48,14 @@ const maxFinishedJobs = 64;
 const defaultTimeoutMs = 300_000;
 const defaultMemoryBytes = 2 ** 30;
 const cacheBytes = 10 * 2 ** 30;
-/** Rows still in memory go into a file at most this often because somebody asks: small files cost every later reader. */
+/** Minimum interval between flushes of buffered rows caused by requests: small files make every later read slower. */
 const flushEveryMs = 300_000;
-/** A time reported as "so long ago" moves; within this it counts as the same question. */
+/** Relative times move; requests within this window count as identical. */
 const sameMs = 300_000;
 
 export class AnalysisQueue {
   readonly #options: AnalysisQueueOptions;
-  /** By id, oldest first; those that ended are the cache. */
+  /** By id, oldest first; completed jobs are the cache. */
   readonly #jobs = new Map<string, AnalysisJob>();
   readonly #closing = new AbortController();
   #last: Promise<void> = Promise.resolve();
@@ -71,7 +71,7 @@ export class AnalysisQueue {
     return this.#jobs.get(id);
   }
 
-  /** The job of this question: a new one, or one that is under way or has the answer already. @throws GpulseError */
+  /** Returns the job for this request: a new one, or one that is running or completed. @throws GpulseError */
   async ask(analysis: Analysis, given: RawParameters): Promise<AnalysisJob> {
     const nowMs = this.#options.nowMs();
     const settings = readParameters(given, nowMs);
@@ -202,7 +202,7 @@ export class AnalysisQueue {
           if (result === undefined) throw new Error("BUG: one analysis, no answer");
           return result;
         } catch (thrown) {
-          // Files may be merged while they are read; what was asked is then asked of the merged ones.
+          // Files may be merged while they are read; the analysis then runs again on the merged ones.
           if (
             attempt > 0 ||
             signal.aborted ||

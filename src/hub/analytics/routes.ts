@@ -1,4 +1,4 @@
-/** `/api/analytics`: what analyses there are, their answers as JSON or CSV, and long ones as jobs with progress. */
+/** `/api/analytics`: the available analyses, their results as JSON or CSV, and long ones as jobs with progress. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Analysis } from "../../lake/analyses/analysis.ts";
 import { analyses, findAnalysis } from "../../lake/analyses/list.ts";
@@ -126,7 +126,7 @@ const statuses: Readonly<Record<string, number>> = {
 };
 
 function sendProblem(reply: FastifyReply, problem: GpulseError): FastifyReply {
-  // A range without stored data has no rows; the note says why.
+  // A range without stored data has no rows; the note explains why.
   if (problem.code === "LAKE_EMPTY")
     return noStore(reply).send({ rows: [], note: problem.message });
   return noStore(reply.code(statuses[problem.code] ?? 500)).send({

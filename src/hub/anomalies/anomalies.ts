@@ -1,7 +1,7 @@
 /**
- * The anomaly watch of a running hub: fed by every frame that is shown, its own and those of agents, it writes what it reports
- * into the history and onto the timeline. After a start it first reads the last hours of the history, so that it knows at
- * once what is usual. Problem here never reaches the frames.
+ * Anomaly detection of a running hub: consumes every frame of the live view, local and from agents, and writes its results into
+ * the history and onto the timeline. After a start it first replays the last hours of the history, so that its baselines are
+ * valid at once. Failures here never affect the frames.
  */
 import {
   type Anomaly,
@@ -30,12 +30,12 @@ export interface AnomaliesOptions {
 }
 
 const writeEveryMs = 15_000;
-/** What is learned of heat forgets within six hours; half of that is most of it. */
+/** Thermal baselines forget within six hours; half of that covers most of their weight. */
 const replayMs = 3 * 3_600_000;
-/** A large fleet looks back less far, so that a start costs seconds: so many GPUs for so many seconds. */
+/** Limits the replay of a large fleet, so that a start takes seconds: GPUs times seconds. */
 const mostGpuSeconds = 4_000_000;
 const replayEveryMs = 5_000;
-/** Frames of a replay handled before everybody else gets a turn. */
+/** Frames of a replay handled before yielding to the event loop. */
 const replayTurn = 200;
 
 export class Anomalies {
@@ -64,7 +64,7 @@ export class Anomalies {
     return this.watch.active();
   }
 
-  /** What is reported now, for the page that Prometheus scrapes. */
+  /** The current results, for the /metrics page. */
   frame(): Frame {
     return this.#page.whole(this.#options.nowMs(), this.watch);
   }
@@ -134,7 +134,7 @@ export class Anomalies {
     }
   }
 
-  /** One write at a time, in order: a change is in the history before the next look of any rule. */
+  /** Serializes writes: a change is in the history before the next rule evaluation. */
   #write(): void {
     this.#writing = this.#writing.then(() => this.#keep());
   }

@@ -1,4 +1,4 @@
-/** The anomaly watch where the settings ask for it, and nothing in its place where they do not. */
+/** Opens anomaly detection if it is enabled in the settings. */
 import type { Anomaly } from "../../lake/analyses/anomaly/anomaly.ts";
 import { type Frame, FrameWriter } from "../../model/frame.ts";
 import { Anomalies, type AnomaliesOptions } from "./anomalies.ts";

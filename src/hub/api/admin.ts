@@ -1,4 +1,4 @@
-/** `admin/tsdb/…`: deletes and snapshots. On a hub that listens on loopback these are the owner's own. */
+/** `admin/tsdb/…`: deletes and snapshots. On loopback these are allowed for the hub's owner. */
 import { randomBytes } from "node:crypto";
 import path from "node:path";
 import type { FastifyInstance } from "fastify";
@@ -46,7 +46,7 @@ export function addAdmin(app: FastifyInstance, context: ApiContext): void {
     method: both,
     url: "/api/v1/admin/tsdb/snapshot",
     handler: async (_request, reply) => {
-      // Two of the same second are two folders.
+      // The random suffix distinguishes snapshots of the same second.
       const instant = new Date(nowMs()).toISOString().replaceAll(/[-:]/g, "").slice(0, 15);
       const name = `${instant}Z-${randomBytes(8).toString("hex")}`;
       const folder = path.join(dataDir, "snapshots");

@@ -1,4 +1,4 @@
-/** The Prometheus API of the hub: its routes, and its way of failing. */
+/** The Prometheus API of the hub: its routes and error handling. */
 import type { FastifyInstance } from "fastify";
 import { formatError } from "../../base/error.ts";
 import { QueryError, QueryShedError } from "../../query/errors.ts";
@@ -23,7 +23,7 @@ import { addReceivers } from "../receive/receivers.ts";
 
 const shedRetrySeconds = 5;
 
-/** Registered as a plugin of its own, so that its errors have Prometheus's shape and the hub's others do not. */
+/** Registered as a separate Fastify plugin, so that only its own errors have Prometheus's format. */
 export async function addApi(
   app: FastifyInstance,
   context: ApiContext,
@@ -86,7 +86,7 @@ function failureOf(thrown: unknown): PrometheusApiError {
   return new PrometheusApiError("bad_data", message, refused);
 }
 
-/** The server's own refusal: a body that is no JSON though it says so, a type nobody reads, one too large. */
+/** Status of an error raised by Fastify itself: invalid JSON, an unsupported content type, a body over the limit. */
 function refusedStatus(thrown: unknown): number | undefined {
   if (!(thrown instanceof Error && "statusCode" in thrown)) return undefined;
   const { statusCode } = thrown;

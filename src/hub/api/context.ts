@@ -1,4 +1,4 @@
-/** What the Prometheus API stands on. */
+/** Dependencies of the Prometheus API. */
 import type { Log } from "../../base/log.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import type { History, SampleWriter } from "../../storage/history.ts";
@@ -14,11 +14,11 @@ import type { OverloadMonitor } from "../limits/overload.ts";
 import type { MetadataRegistry } from "./metadata.ts";
 import type { ScrapeRunner } from "./targets.ts";
 
-/** Where everything is as Parquet, for SQL. */
+/** All data as Parquet, for SQL. */
 export interface HubLake {
   /** A folder, s3://… or webhdfs://…. */
   readonly place: string;
-  /** When it resolves, the files hold everything accepted so far. */
+  /** Resolves when the files hold everything accepted so far. */
   flush(signal: AbortSignal): Promise<void>;
 }
 
@@ -27,35 +27,35 @@ export interface ApiContext {
   readonly history: History;
   /** Writes go to storage and from there to the sinks. */
   readonly writer: SampleWriter;
-  /** The embedded store, where the history is one: what only it can tell and do. */
+  /** The embedded store, if the history is one, for operations only it supports. */
   readonly store?: Store;
-  /** The memory that queries share; absent where it is not limited. */
+  /** The memory budget shared by queries; absent if unlimited. */
   readonly queryMemory?: QueryMemory;
-  /** How the process's memory is divided; absent where nobody has decided it (tests). */
+  /** How the process's memory is divided; absent in tests. */
   readonly budgets?: MemoryBudgets;
-  /** Threads that decode received requests; a default for this machine where absent. */
+  /** Number of threads that decode received requests; a default for this machine if absent. */
   readonly ingestWorkers?: number | undefined;
-  /** How native histograms and start times are received; Prometheus's defaults where absent. */
+  /** How native histograms and start times are received; Prometheus's defaults if absent. */
   readonly ingest?: IngestOptions | undefined;
   readonly metadata: MetadataRegistry;
-  /** Absent where exemplars are not stored. */
+  /** Absent if exemplars are not stored. */
   readonly exemplars?: ExemplarStore;
-  /** The page of a trace, with `{trace_id}` or another label of an exemplar in braces. */
+  /** URL template for a trace, with `{trace_id}` or another exemplar label in braces. */
   readonly traceUrl?: string | undefined;
   readonly received: ReceiverCounts;
-  /** Hears of every query that is rejected; absent where nobody counts them. */
+  /** Counts rejected queries; absent if they are not counted. */
   readonly shedding?: OverloadMonitor;
-  /** The agents that push here; absent where none may. */
+  /** The agents that push to this hub; absent if agents are not accepted. */
   readonly agents?: Agents;
-  /** What is scraped; absent where nothing is. */
+  /** Absent if nothing is scraped. */
   readonly scraping?: ScrapeRunner;
-  /** Rules and what they found; absent on a hub that evaluates none. */
+  /** Rules and their alerts; absent on a hub that evaluates none. */
   readonly alerting?: AlertingEngine;
-  /** Absent on a hub that keeps none. */
+  /** Absent on a hub without a lake. */
   readonly lake?: HubLake;
-  /** Reads the GPU series among received samples; absent where nobody shows them. */
+  /** Extracts GPU series from received samples for the live view; absent if they are not shown. */
   readonly pushed?: { take(batch: SampleBatch): void };
-  /** The name of this machine, by which others reach what it reaches on loopback. */
+  /** The name of this machine, which replaces loopback in URLs for other machines. */
   readonly hostName?: string;
   readonly log: Log;
   readonly nowMs: () => number;

@@ -53,7 +53,7 @@ interface SentExemplar {
   readonly trace: string;
 }
 
-/** A request of remote-write 1.0 with a sample of one series and its exemplars. */
+/** A remote write 1.0 request with a sample of one series and its exemplars. */
 function body(
   labels: Readonly<Record<string, string>>,
   exemplars: readonly SentExemplar[],

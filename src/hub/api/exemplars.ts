@@ -35,7 +35,7 @@ export function addExemplars(app: FastifyInstance, store: ExemplarStore | undefi
   });
 }
 
-/** A part for each series: 100,000 exemplars are some 15 MB. */
+/** One part per series: 100,000 exemplars are about 15 MB. */
 function* responseParts(found: readonly SeriesExemplars[]): Generator<string, void> {
   const [before = "", after = ""] = success("\n").split("\n");
   yield `${before}[`;

@@ -1,4 +1,4 @@
-/** Failures as Prometheus answers them: a type, a status and a sentence. */
+/** Errors in the format of the Prometheus API: a type, a status and a sentence. */
 
 export type ApiErrorType =
   | "bad_data"
@@ -23,7 +23,7 @@ export class PrometheusApiError extends Error {
   readonly type: ApiErrorType;
   readonly status: number;
 
-  /** `status` where the server has one of its own for it, such as 413. */
+  /** `status` overrides the default, such as 413 for a large body. */
   constructor(type: ApiErrorType, message: string, status = statusOf[type]) {
     super(message);
     this.type = type;

@@ -1,6 +1,6 @@
 /**
- * `/federate`: the newest sample of every series that is asked for, as a page another Prometheus scrapes. A series that
- * ended, or has nothing within the look-back, is left out. Native histograms are on protobuf pages only, as in Prometheus.
+ * `/federate`: the newest sample of every selected series, as a page for another Prometheus to scrape. A series that ended or
+ * has no sample within the look-back is left out. Native histograms are on protobuf pages only, as in Prometheus.
  */
 import type { FastifyInstance } from "fastify";
 import {
@@ -22,11 +22,11 @@ import { reserveFor } from "./reserve.ts";
 import { matcherSets } from "./series.ts";
 
 const lookbackMs = 5 * 60_000;
-/** A millisecond or two of work. */
+/** Takes a millisecond or two to build. */
 const partLetters = 256 * 1024;
 
 export interface FederateOptions {
-  /** Labels for series that do not have them. */
+  /** Labels added to series that do not have them. */
   readonly externalLabels?: LabelSet;
 }
 
@@ -55,12 +55,12 @@ export function addFederate(
         if (newest.histogram !== undefined && !isProtobuf) continue;
         const line = lineOf(withExternal(labels, externalLabels), newest);
         reservation?.hold(4 * line.text.length);
-        // A series that two selectors ask for stands once.
+        // Emits a series once even if several selectors match it.
         lines.set(line.head, line);
       }
     }
     const types = metadata.list(undefined, 0);
-    // A histogram's series have names of their own here, and none of them is one.
+    // Classic histograms are stored as separate series, none of which has the type histogram.
     const typeOf = (name: string): WrittenType => {
       const type = types[name]?.[0]?.type;
       return type === "counter" || type === "gauge" ? type : "untyped";
@@ -86,7 +86,7 @@ interface FederateLine extends WrittenMetric {
 interface NewestSample {
   readonly timeMs: number;
   readonly value: number;
-  /** In place of the value. */
+  /** Set instead of `value`. */
   readonly histogram: Histogram | undefined;
 }
 
@@ -112,7 +112,7 @@ function lineOf(labels: LabelSet, { timeMs, value, histogram }: NewestSample): F
   const rest = labels.filter(([label]) => label !== "__name__");
   const shown: readonly Label[] = rest.some(([label]) => label === "instance")
     ? rest
-    : // Anyone who scrapes this honours labels: an empty instance keeps its own from being put on.
+    : // Federation uses honor_labels: an empty instance prevents the scraper's own from being added.
       [...rest, ["instance", ""] as const].sort(([left], [right]) => (left < right ? -1 : 1));
   const plainName = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name);
   const inside = shown.map(([label, text]) => `${labelText(label)}="${escapeText(text)}"`);
@@ -129,7 +129,7 @@ const labelText = (name: string): string =>
 const escapeText = (text: string): string =>
   text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
 
-/** Families in order of their names, each with its type before it. */
+/** Families in order of name, each preceded by its type. */
 function* page(lines: FederateLine[], typeOf: (name: string) => string): Generator<string, void> {
   lines.sort((a, b) => compare(a.name, b.name) || compare(a.head, b.head));
   let text = "";
@@ -148,7 +148,7 @@ function* page(lines: FederateLine[], typeOf: (name: string) => string): Generat
   yield text;
 }
 
-/** Families in order of their names; numbers and histograms of one name are two families, as in Prometheus. */
+/** Families in order of name; floats and histograms of one name are two families, as in Prometheus. */
 function* protobufPage(
   lines: FederateLine[],
   typeOf: (name: string) => WrittenType,

@@ -1,4 +1,4 @@
-/** Type, help and unit of metrics: our own from the catalogue, others as their senders tell them. Bounded. */
+/** Type, help and unit of metrics: gpulse's own from the catalogue, others as their senders report them. Bounded. */
 import type { Metadata } from "../../formats/samples/batch.ts";
 import { catalogue } from "../../model/catalogue/index.ts";
 
@@ -26,7 +26,7 @@ export class MetadataRegistry {
     }
   }
 
-  /** Families in order of first mention; ours first. */
+  /** Families in order of first appearance, gpulse's own first. */
   list(metric: string | undefined, limit: number): Record<string, MetricMetadata[]> {
     const found: Record<string, MetricMetadata[]> = {};
     let count = 0;

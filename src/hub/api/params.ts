@@ -1,4 +1,4 @@
-/** Parameters of the Prometheus API, from the query string and a POSTed form together, read as Prometheus reads them. */
+/** Parameters of the Prometheus API, from the query string and a POSTed form together, parsed as in Prometheus. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { parseDurationMs } from "../../config/duration.ts";
 import { parseTimeMs } from "../../config/time.ts";
@@ -9,7 +9,7 @@ import { invalidParameter } from "./failure.ts";
 
 const maxFormBytes = 4 * 1024 * 1024;
 
-/** Forms reach `Params` as text. */
+/** Passes form bodies to `Params` as text. */
 export function acceptForms(app: FastifyInstance): void {
   app.addContentTypeParser(
     "application/x-www-form-urlencoded",
@@ -42,7 +42,7 @@ export class Params {
     return this.#values.getAll(name);
   }
 
-  /** Unix seconds with decimals, or RFC 3339; milliseconds come out. */
+  /** Parses Unix seconds with decimals, or RFC 3339, into milliseconds. */
   timeMs(name: string, otherwise: number): number {
     const given = this.text(name);
     if (given === undefined || given === "") return otherwise;
@@ -52,7 +52,7 @@ export class Params {
     return ms;
   }
 
-  /** Seconds with decimals, or a duration as PromQL writes it. */
+  /** Parses seconds with decimals, or a PromQL duration. */
   durationMs(name: string): number | undefined {
     const given = this.text(name);
     if (given === undefined || given === "") return undefined;

@@ -17,7 +17,10 @@ import { success } from "./result.ts";
 
 const both = ["GET", "POST"];
 const maxPoints = 11_000;
-/** Pages and dashboards ask again anyway; a client that waits longer has mostly gone, and holds up those who came after. */
+/**
+ * Longest wait in the query queue. Dashboards repeat their queries anyway; a client that waits longer has usually disconnected,
+ * and delays those behind it.
+ */
 const patienceMs = 30_000;
 
 export type QueryContext = Pick<ApiContext, "queryMemory" | "log" | "nowMs"> & {
@@ -83,7 +86,7 @@ async function answer(
   times: QueryTimes,
 ): Promise<FastifyReply> {
   const abort = new AbortController();
-  // A client that has gone away no longer wants its answer.
+  // Cancels the query when the client disconnects.
   reply.raw.once("close", () => abort.abort());
   const timeoutMs = params.durationMs("timeout");
   const lookbackMs = params.durationMs("lookback_delta");
@@ -116,7 +119,7 @@ async function answer(
     );
 }
 
-/** The embedded store may evaluate a large query in a worker thread; an engine elsewhere returns values. */
+/** The embedded store may evaluate a large query in a worker thread; external engines return values. */
 async function bodyOf(
   history: QueryContext["history"],
   request: QueryRequest,

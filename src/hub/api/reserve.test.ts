@@ -1,4 +1,4 @@
-/** How long a request may hold memory. */
+/** Tests how long a request may hold memory. */
 import { EventEmitter } from "node:events";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { afterEach, expect, test, vi } from "vitest";

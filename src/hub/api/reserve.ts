@@ -1,10 +1,10 @@
-/** A request's part of the memory that queries share: it counts for the client, and ends with the response. */
+/** A request's reservation in the memory budget that queries share: it counts against the client and ends with the response. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Reservation } from "../../query/memory.ts";
 import { clientOf } from "../limits/client.ts";
 import type { ApiContext } from "./context.ts";
 
-/** Evaluating takes two minutes at most. Anyone who reads no faster than this keeps others from their queries. */
+/** Evaluation takes two minutes at most. The limit frees the memory held for a client that reads slower than this. */
 const longestMs = 5 * 60_000;
 
 export function reserveFor(
@@ -23,7 +23,7 @@ export function reserveFor(
     reply.raw.destroy();
   }, longestMs);
   timer.unref();
-  // `close` comes after the last byte, and after a client that hung up.
+  // `close` fires after the last byte, and after a client disconnects.
   reply.raw.once("close", () => {
     clearTimeout(timer);
     reservation.close();

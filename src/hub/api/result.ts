@@ -1,4 +1,4 @@
-/** The envelope of the Prometheus API around data that is JSON already. */
+/** The envelope of the Prometheus API. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { notes } from "../../query/response.ts";
 import { noStore } from "../reply.ts";
@@ -9,7 +9,7 @@ export interface ResponseAnnotations {
   readonly infos: readonly string[];
 }
 
-/** `{"status":"success","data":…}` around what is already JSON. */
+/** Wraps data that is already JSON: `{"status":"success","data":…}`. */
 export function success(
   data: string,
   { warnings, infos }: ResponseAnnotations = { warnings: [], infos: [] },
@@ -20,7 +20,7 @@ export function success(
 export const sendSuccess = (reply: FastifyReply, data: unknown): FastifyReply =>
   noStore(reply.type("application/json")).send(success(JSON.stringify(data)));
 
-/** A GET route that answers with data in Prometheus's envelope. */
+/** Registers a GET route that returns data in Prometheus's envelope. */
 export function addDataRoute(
   app: FastifyInstance,
   url: string,

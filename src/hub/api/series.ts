@@ -11,7 +11,7 @@ import { reserveFor } from "./reserve.ts";
 import { success } from "./result.ts";
 
 const both = ["GET", "POST"];
-/** A millisecond or two of work. */
+/** Takes a millisecond or two to build. */
 const partLetters = 256 * 1024;
 const cutNote = "results truncated due to limit";
 

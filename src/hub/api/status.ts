@@ -1,4 +1,4 @@
-/** `status/…`, and the pages of Prometheus that have nothing to tell here yet: answered empty, in its shape, so that clients go on. */
+/** `status/…`, and Prometheus endpoints without data here: those return an empty response in its format, so that clients continue. */
 import type { FastifyInstance } from "fastify";
 import { formatDuration } from "../../config/duration.ts";
 import { buildCommit } from "../../base/build-info.ts";
@@ -6,7 +6,7 @@ import type { ApiContext } from "./context.ts";
 import { addDataRoute } from "./result.ts";
 import type { MemoryBudgets } from "../limits/memory.ts";
 
-/** Absent where there are none: an object of Prometheus has no such key. */
+/** Returns no `retentionRules` key if there are none, as Prometheus has no such key. */
 function retentionRules({ store }: ApiContext) {
   const rules = store?.stats().rules() ?? [];
   if (rules.length === 0) return {};
@@ -25,7 +25,7 @@ function retentionRules({ store }: ApiContext) {
 
 export function addStatus(app: FastifyInstance, context: ApiContext): void {
   addDataRoute(app, "/api/v1/status/buildinfo", () => ({
-    // Clients choose by this what they may ask: it names the Prometheus whose language and API are spoken here.
+    // Clients choose API features by this version: it is that of the Prometheus whose query language and API are implemented.
     version: "3.8.0",
     revision: `gpulse-${context.version}`,
     branch: "",
@@ -87,7 +87,7 @@ const memoryJson = ({ limit, ...budgets }: MemoryBudgets): unknown => ({
   ...budgets,
 });
 
-/** Cardinality is the engine's to tell where the history is one elsewhere. */
+/** Placeholder for histories in an external engine, which reports its own cardinality. */
 const emptyHead = {
   headStats: { numSeries: 0, numLabelPairs: 0, chunkCount: 0, minTime: 0, maxTime: 0 },
   seriesCountByMetricName: [],

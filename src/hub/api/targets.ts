@@ -1,4 +1,4 @@
-/** What is scraped and how it went, in Prometheus's shapes. */
+/** Scrape targets and their last scrapes, in Prometheus's format. */
 import type { FastifyInstance } from "fastify";
 import { formatDuration } from "../../config/duration.ts";
 import { type LabelSet, labelValue } from "../../model/labels.ts";
@@ -9,13 +9,13 @@ import { parseSelectorParam } from "./params.ts";
 import { addDataRoute } from "./result.ts";
 
 export interface ScrapeRunner {
-  /** In order of their names. */
+  /** Sorted by name. */
   readonly pools: readonly ScrapePool[];
-  /** The configuration in use, secrets as `<secret>`. */
+  /** The configuration in use, with secrets as `<secret>`. */
   readonly yaml: string;
-  /** The last attempt to load it. */
+  /** Result of the last attempt to load the configuration. */
   readonly loaded: { readonly ok: boolean; readonly timeMs: number };
-  /** @throws Error with what is wrong; what was in use stays in use. */
+  /** @throws Error if the configuration is invalid; the previous one stays in use. */
   reload(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export function addTargets(
       droppedTargetCounts: Object.fromEntries(
         chosen.map(({ config, dropped }) => [config.jobName, dropped.count]),
       ),
-      // Ours: jobs that loaded and are not scraped, since they ask for something that is not supported.
+      // A gpulse extension: loaded jobs that are not scraped because they need an unsupported feature.
       inactivePools: chosen.flatMap(({ config: { jobName, inactive } }) =>
         inactive === undefined ? [] : [{ scrapePool: jobName, reason: inactive }],
       ),
@@ -78,7 +78,7 @@ function active(pool: ScrapePool, hostName: string): unknown[] {
         : new Date(target.last.timeMs).toISOString(),
     lastScrapeDuration: target.last.durationSeconds,
     health: target.last.health,
-    // As relabelling wrote them, where it did.
+    // As set by relabelling, if it did.
     scrapeInterval:
       labelValue(target.labels, "__scrape_interval__") ?? formatDuration(target.intervalMs),
     scrapeTimeout:
@@ -86,7 +86,7 @@ function active(pool: ScrapePool, hostName: string): unknown[] {
   }));
 }
 
-/** A target on loopback as others would have to ask for it. */
+/** The URL of a loopback target as other machines would reach it. */
 function globalUrl({ url, labels }: Target, hostName: string): string {
   const address = labelValue(labels, "__address__") ?? "";
   const [host, port] = splitHostPort(address) ?? ["", ""];

@@ -1,4 +1,4 @@
-/** What the hub notes of the requests it answers, and to whom it shows that. */
+/** Tests of the audit log's entries for HTTP requests, and of who may read them. */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -56,7 +56,7 @@ async function hub(open: boolean): Promise<FastifyInstance> {
 const bearer = (name: string, scope: Scope) => ({
   authorization: `Bearer ${tokens.add({ name, scope }, nowMs, randomBytes).text.reveal()}`,
 });
-/** They are written once the answer is out. */
+/** Entries are written after the response. */
 const noted = (count: number): Promise<readonly AuditEntry[]> =>
   vi.waitFor(
     () => {

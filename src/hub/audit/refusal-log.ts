@@ -1,6 +1,6 @@
 /**
- * Reports in the log which requests were refused, by whichever guard: from where, at which route, with which status. A line for
- * a few of a kind and minute, so that a flood of them neither fills the disk nor hides the rest. Never what was sent.
+ * Logs refused requests, whichever guard refused them: client address, route and status. A few lines per kind and minute, so
+ * that a flood neither fills the disk nor hides the rest. Never logs what was sent.
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { networkOf } from "../../access/failures.ts";
@@ -11,7 +11,7 @@ import { wantsPage } from "../auth/login.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Whether a guard has said in the log itself why it refused. */
+    /** True if a guard has already logged the reason of the refusal. */
     isRefusalLogged: boolean;
   }
 }
@@ -21,7 +21,7 @@ export interface RefusalLogOptions {
   readonly nowMs: () => number;
 }
 
-/** Mistakes of the client, which an honest client makes too; all other refusals are a guard's. */
+/** Client errors that an honest client makes too; every other status comes from a guard. */
 const mistakes = new Set([400, 404, 405, 415, 422]);
 const guards = new Set([401, 403, 408, 411, 413, 414, 421, 429, 431]);
 
@@ -44,10 +44,10 @@ export function addRefusalLog(app: FastifyInstance, { log, nowMs }: RefusalLogOp
       );
     done();
   });
-  // What is no request at all: Fastify answers it and ends the connection, and no hook hears of it.
+  // Malformed requests: Fastify answers them and closes the connection without calling any hook.
   app.server.prependListener("clientError", (thrown: Error, socket) => {
     const code = systemCode(thrown);
-    // The TLS listener reports failed handshakes and certificates itself, without a code or with OpenSSL's.
+    // The TLS listener reports failed handshakes and certificates itself; their errors have no code, or OpenSSL's.
     if (code === undefined || /^(?:ECONNRESET|EPIPE|ERR_SSL_.*)$/.test(code)) return;
     const address: unknown = "remoteAddress" in socket ? socket.remoteAddress : undefined;
     logRefusal(
@@ -63,14 +63,14 @@ function isLoggedRefusal(
   status: number,
 ): boolean {
   if (isRefusalLogged) return false;
-  // A browser that has yet to log in is no attempt at anything.
+  // A browser without a login is not an attack.
   if (status === 401) return !wantsPage(headers.accept);
-  // What is not there is asked for every day; who climbs for it is not everybody.
+  // Missing pages are requested all the time; only path traversal is suspicious.
   if (status === 404) return /(?:\.|%2e){2}|%00|%5c|%25/i.test(url);
   return mistakes.has(status) || guards.has(status);
 }
 
-/** As Fastify answers them. */
+/** The statuses that Fastify uses. */
 function statusOf(code: string): number {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return 408;
   return code === "HPE_HEADER_OVERFLOW" ? 431 : 400;

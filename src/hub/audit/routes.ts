@@ -1,6 +1,6 @@
 /**
- * Writes down who changed what, once it is answered, and shows it to administrators at `/api/audit`. Names what was changed,
- * never with which value.
+ * Records in the audit log who changed what, after the response, and serves the log to administrators at `/api/audit`. Entries
+ * name the changed object, never its values.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { AuditLog, AuditNote } from "../../access/audit.ts";
@@ -12,10 +12,10 @@ import { noStore } from "../reply.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** What a route knows better about its own line: who tried to log in, what was made. */
+    /** Overrides that a route sets for its own entry: the user who tried to log in, the object that was created. */
     audited:
       | (Partial<Pick<AuditNote, "who" | "by" | "target" | "why">> & {
-          /** Of the user who has just logged in. */
+          /** Scope of the user who has just logged in. */
           readonly scope?: Scope;
         })
       | null;
@@ -25,13 +25,13 @@ declare module "fastify" {
 export interface AuditRoutesOptions {
   readonly audit: AuditLog;
   readonly nowMs: () => number;
-  /** Absent where nobody is asked. */
+  /** Absent on a hub without access control. */
   readonly access?: Pick<HubAccess, "openReads">;
 }
 
 const usualCount = 100;
 const mostEntries = 1_000;
-/** Of one caller without administrator rights, and of the refused requests of one address. */
+/** Entries per minute of one caller without administrator rights, and of the refused requests of one address. */
 const notedPerMinute = 20;
 const maxSources = 10_000;
 
@@ -110,13 +110,13 @@ const isAdmin = ({
 }: Partial<Pick<FastifyRequest, "access" | "audited">>): boolean =>
   audited?.scope === "admin" || (access?.by !== "nobody" && access?.scope === "admin");
 
-/** On a hub that asks nobody there is no access at all. */
+/** `access` is undefined on a hub without access control. */
 const nameOf = (request: Partial<Pick<FastifyRequest, "access">>): string =>
   request.access !== undefined && request.access !== null && "name" in request.access
     ? request.access.name
     : "nobody";
 
-/** What it was about: the names in the path, or the one the body gives. */
+/** The target of the change: the names in the path, the one in the body, or the selectors in the query. */
 function targetOf({ params, body, query }: FastifyRequest): string | undefined {
   const names = Object.values(recordOf(params)).filter((value) => typeof value === "string");
   if (names.length > 0) return names.join(" ");
@@ -130,7 +130,7 @@ function targetOf({ params, body, query }: FastifyRequest): string | undefined {
 const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null ? { ...value } : {};
 
-/** Nobody in particular, from where anybody may be. */
+/** True for a caller without credentials that may be anyone on the network. */
 function isStranger(
   { access: who, headers }: FastifyRequest,
   access: AuditRoutesOptions["access"],
@@ -139,12 +139,12 @@ function isStranger(
   return who === null || (who.by === "nobody" && (!access.openReads || wasForwarded(headers)));
 }
 
-/** Lines by source and minute, so that a flood of one does not push the rest out of the log. */
+/** Counts entries by source and minute, so that a flood from one source does not evict the others. */
 class MinuteCounts {
   #minute = 0;
   readonly #counts = new Map<string, number>();
 
-  /** How many this source caused within the minute, with this one. */
+  /** Returns the number of entries of this source within the minute, including this one. */
   add(source: string, nowMs: number): number {
     const minute = Math.floor(nowMs / 60_000);
     if (minute !== this.#minute) this.#counts.clear();

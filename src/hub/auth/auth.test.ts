@@ -1,4 +1,4 @@
-/** The hub's responses to the right token, a wrong one and none, over HTTP. */
+/** Tests of the hub's responses to valid, invalid and missing tokens, over HTTP. */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Judges every request before anything of its body is read. Says in the log who was refused and why, never with what. */
+/** Authorizes every request before any of its body is read. Logs refusals with the reason, never with the credentials. */
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { LoginAttempts } from "../../access/attempts.ts";
@@ -33,15 +33,18 @@ export interface AuthOptions {
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Who is asking; set before any route runs. */
+    /** The caller of the request; set before any route runs. */
     access: Caller | null;
   }
 }
 
-/** Another process's change acts within this. */
+/** How soon a change by another process takes effect. */
 const refreshEveryMs = 1_000;
 
-/** The caller of a request that needs no further check, noted as the hook notes it; undefined leaves it to the hook. */
+/**
+ * Returns the caller of a request that needs no further check, and records it as the hook does; undefined leaves the request to
+ * the hook.
+ */
 export type QuickAuth = (
   needs: Scope,
   pattern: string,
@@ -52,7 +55,7 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
   const { access, log, nowMs, publicUrl } = options;
   const attempts = new LoginAttempts();
   const judge = new Authenticator(access, attempts);
-  /** Answers that go on for hours, and whom they were allowed to. */
+  /** Responses that last for hours, with their callers. */
   const streams = new Map<ServerResponse, Caller>();
   const noteUse = usesNoted(access, log);
   const failed = (
@@ -70,7 +73,7 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
 
   app.decorateRequest("access", null);
   app.addHook("onRequest", async (request, reply) => {
-    // An earlier guard has answered already.
+    // An earlier guard has already responded.
     if (reply.sent) return;
     const pattern = request.routeOptions.url;
     const needs = requiredScope(request.method, pattern);
@@ -82,7 +85,7 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
     );
     if (!verdict.ok) {
       access.refused.add(verdict.why);
-      // A browser that has yet to log in is no attempt at anything.
+      // A browser without a login is not an attack.
       if (!["missing", "too-many", "damaged"].includes(verdict.why)) {
         failed(address, verdict, `${request.method} ${pattern ?? "?"}`);
         request.isRefusalLogged = true;
@@ -198,17 +201,17 @@ function refuse(
   return sendLoginPage(reply, 401, oidc === undefined ? {} : { oidc });
 }
 
-/** Asked for a password, a browser puts a window of its own over our form, also when the page asks in the background. */
+/** Browsers react to `WWW-Authenticate` with their own password dialog over the login form, even for background requests. */
 const isBrowser = (headers: IncomingHttpHeaders): boolean =>
   headers["sec-fetch-site"] !== undefined || (headers["user-agent"] ?? "").startsWith("Mozilla/");
 
-/** The same address as a relative one, whatever stands before it at a proxy. */
+/** The same URL as a relative one, independent of a proxy's path prefix. */
 function sameAgain(url: string): string {
   const [path = "/"] = url.split("?", 1);
   return `./${path.slice(path.lastIndexOf("/") + 1)}${url.slice(path.length)}`;
 }
 
-/** In the shape of Prometheus's API, which its clients know how to show. */
+/** Sends an error in the format of Prometheus's API, which its clients know how to show. */
 const answer = (
   reply: FastifyReply,
   status: number,

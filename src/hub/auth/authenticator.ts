@@ -1,4 +1,4 @@
-/** Who a request is from and whether that is enough. Knows tokens, sessions, users and shares; sends nothing itself. */
+/** Authenticates and authorizes requests by token, session, user or share. Sends no responses itself. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { LoginAttempts } from "../../access/attempts.ts";
 import { type Credentials, credentialsOf, influxCredentials } from "../../access/credentials.ts";
@@ -13,21 +13,21 @@ import { isClosedToShares } from "./required-scope.ts";
 import type { OidcSettings } from "../../access/oidc.ts";
 import type { RefusalCounts } from "./self-metrics.ts";
 
-/** How the hub is reached, and so what it asks for. */
+/** Access state together with how the hub is reached, which decides whether authentication is needed. */
 export interface HubAccess extends AccessState {
-  /** Of the web configuration file; a user may do everything, as there. */
+  /** Users of the web configuration file, who have full access, as in Prometheus. */
   readonly users: () => BasicUsers;
-  /** Loopback without `always`: reading needs no credentials there. */
+  /** Loopback without `always`: reads need no credentials. */
   readonly openReads: boolean;
   /** Loopback or `--insecure`: no credentials are needed as long as there is no token and no user. */
   readonly openWithoutTokens: boolean;
-  /** The browser reaches the hub by HTTPS, so its cookie must not travel otherwise. */
+  /** True if the browser reaches the hub by HTTPS: its cookies are then restricted to HTTPS. */
   readonly secure: boolean;
-  /** A reverse proxy forwards the requests: a loopback peer says nothing about where the client is. */
+  /** A reverse proxy forwards the requests, so a loopback peer address does not identify the client. */
   readonly behindProxy?: boolean;
   readonly random: (bytes: number) => Buffer;
   readonly refused: RefusalCounts;
-  /** Whose users may log in beside our own. */
+  /** OpenID provider whose users may log in besides the hub's own. */
   readonly oidc?: OidcSettings;
 }
 
@@ -43,9 +43,9 @@ export interface AuthenticatedCaller {
   readonly by: "token" | "session" | "user" | "share";
   readonly name: string;
   readonly scope: Scope;
-  /** On whose account. */
+  /** The account behind the credentials. */
   readonly holder: SessionHolder;
-  /** Of a session or share: what it is kept under, and its end. */
+  /** Key and end time of a session or share. */
   readonly session?: { readonly key: string; readonly endsMs: number };
 }
 export type Caller = { readonly by: "nobody" } | AuthenticatedCaller;
@@ -68,7 +68,7 @@ export type AuthResult =
 
 const nobody: Caller = { by: "nobody" };
 
-/** When all places for password checks are taken. */
+/** Suggested wait while all slots for password checks are in use. */
 const busyMs = 2_000;
 
 export class Authenticator {
@@ -81,8 +81,8 @@ export class Authenticator {
   }
 
   /**
-   * The caller where no credentials are needed or a live token allows the request; undefined leaves the decision to `judge`.
-   * Counts nothing and waits for nothing.
+   * Returns the caller if no credentials are needed or a live token allows the request; undefined leaves the decision to
+   * `judge`. Counts nothing and waits for nothing.
    */
   quickCaller(
     { needs, pattern, headers }: Pick<AuthRequest, "needs" | "pattern" | "headers">,
@@ -107,13 +107,13 @@ export class Authenticator {
     if (given !== undefined) return this.#judgeCredentials(given, asked, nowMs);
     const session = this.#judgeSession(asked, nowMs);
     if (session !== undefined) return session;
-    // What a proxy on this machine passes on comes from anywhere.
+    // Requests forwarded by a proxy on this machine may come from anywhere.
     if (this.#access.openReads && asked.needs === "read" && !wasForwarded(asked.headers))
       return { ok: true, access: nobody };
     return { ok: false, why: "missing" };
   }
 
-  /** Whether what was allowed still would be: a token may have been revoked since, a user logged out. */
+  /** True if the caller's access is still valid: a token may have been revoked since, a user logged out. */
   stillGood(access: Caller, nowMs: number): boolean {
     if (access.by === "nobody") return true;
     const { holder, session } = access;
@@ -122,7 +122,7 @@ export class Authenticator {
     return this.isHolderGood(holder, nowMs);
   }
 
-  /** Whose password it is; also what the login form asks. */
+  /** Checks a name and password; the login form uses it too. */
   async judgePassword(
     name: string,
     password: string,
@@ -155,7 +155,7 @@ export class Authenticator {
     return { ok: false, why: "password", who: this.triedName(name) };
   }
 
-  /** For logs: people type their password into the wrong field, so a name is reported only where it is one. */
+  /** The name for log lines. Users type passwords into the wrong field, so only existing names are logged. */
   triedName(name: string): string {
     const known =
       this.#access.accounts.get(name)?.name ??
@@ -171,7 +171,7 @@ export class Authenticator {
     const { tokens, users, accounts } = this.#access;
     let judged = tokens.judge(secret.reveal(), nowMs);
     const waitMs = this.#attempts.byAddress.waitMs(asked.address, nowMs);
-    // It may have been made a moment ago; looking costs a stat, and those who fail often do not get it.
+    // The token may be new. The refresh costs a stat call, which clients with many failures do not get.
     if (!judged.ok && waitMs === 0 && tokens.refresh())
       judged = tokens.judge(secret.reveal(), nowMs);
     if (judged.ok) return enough(tokenCaller(judged.token), asked);
@@ -197,7 +197,7 @@ export class Authenticator {
     return enough({ by, name, scope, holder, session: { key, endsMs } }, asked);
   }
 
-  /** Whether this account still opens what it once opened. */
+  /** True if this account still grants access. */
   isHolderGood(holder: SessionHolder, nowMs: number): boolean {
     const { tokens, accounts, shares, users, oidc } = this.#access;
     switch (holder.kind) {
@@ -215,7 +215,7 @@ export class Authenticator {
   }
 }
 
-/** Whether anybody is asked anything, as things are. */
+/** True if requests need authentication in the current state. */
 export const requiresAuth = ({
   tokens,
   accounts,

@@ -3,15 +3,15 @@ import type { FastifyRequest } from "fastify";
 import { isLoopback } from "../guard.ts";
 import { type HubAccess, wasForwarded } from "./authenticator.ts";
 
-/** True for a caller without a credential who may be anybody. */
+/** True for a caller without credentials that may be anyone on the network. */
 export const isUnknownCaller = (
   { access: who, headers }: FastifyRequest,
   { openReads }: Pick<HubAccess, "openReads">,
 ): boolean => who === null || (who.by === "nobody" && (!openReads || wasForwarded(headers)));
 
 /**
- * True for a caller without a token or login. Every local account reaches a loopback port, so what would hand out the hub
- * owner's files, environment or an admin credential is refused to such a caller even on loopback.
+ * True for a caller without a token or login. Every local account reaches a loopback port, so routes that expose the hub
+ * owner's files, environment or an admin credential refuse such a caller even on loopback.
  */
 export const isAnonymous = ({ access: caller }: FastifyRequest): boolean =>
   (caller?.by ?? "nobody") === "nobody";

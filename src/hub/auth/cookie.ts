@@ -1,4 +1,4 @@
-/** Our cookies. By HTTPS their names make the browser itself refuse one set for another path, host or by plain HTTP. */
+/** The hub's cookies. By HTTPS their name prefixes make the browser refuse one set for another path, host or by plain HTTP. */
 export type CookieName = "session" | "login";
 
 const nameOf = (name: CookieName, secure: boolean): string =>
@@ -20,11 +20,11 @@ export function cookieOf(
   return undefined;
 }
 
-/** Strict: no request that another site causes carries it, not even a link from there (see `fromElsewhere`). */
+/** SameSite=Strict: requests from another site never carry it, not even a link from there (see `isCrossSite`). */
 export const sessionCookie = (value: string, secure: boolean, maxAgeSeconds: number): string =>
   cookie("session", value, secure, maxAgeSeconds, "Strict");
 
-/** Lax: the provider's page leads back here with a link, and this one, which opens nothing, has to come along. */
+/** SameSite=Lax: the provider leads back with a cross-site link, which has to carry this cookie. It grants no access. */
 export const loginCookie = (value: string, secure: boolean, maxAgeSeconds: number): string =>
   cookie("login", value, secure, maxAgeSeconds, "Lax");
 

@@ -1,8 +1,14 @@
-/** Whether a request with our cookie really comes from our page: a browser sends the cookie whichever page made the request. */
+/**
+ * Checks that a request with the session cookie comes from the hub's own page: a browser sends the cookie whichever page made
+ * the request.
+ */
 import type { IncomingHttpHeaders } from "node:http";
 import { isOwnOrigin, safeMethods } from "../guard.ts";
 
-/** A change by cookie must say that it comes from here; what says nothing is no browser's page, and has no business with a cookie. */
+/**
+ * A change authenticated by cookie must carry the headers of the hub's own origin. A client without them is no browser page and
+ * does not use cookies.
+ */
 export function isUnverifiedChange(
   method: string,
   headers: IncomingHttpHeaders,
@@ -14,6 +20,6 @@ export function isUnverifiedChange(
   return !isOwnOrigin(headers, publicUrl);
 }
 
-/** A link of another site: it comes without our strict cookie, also for who is logged in. */
+/** True for a link from another site: it comes without the strict cookie even if the user is logged in. */
 export const isCrossSite = ({ "sec-fetch-site": site }: IncomingHttpHeaders): boolean =>
   site === "cross-site" || site === "same-site";

@@ -1,4 +1,4 @@
-/** Users and their sessions over HTTP. */
+/** Tests of users and their sessions over HTTP. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { hashSync } from "bcryptjs";

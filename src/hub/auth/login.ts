@@ -1,4 +1,4 @@
-/** Logging in to the page and out again: a plain form, no script, and secrets travel in a body, never in a URL. */
+/** Login and logout of the page: a plain form without a script; secrets are sent in a body, never in a URL. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { LoginAttempts } from "../../access/attempts.ts";
 import { isAccessDamaged, refreshAccess } from "../../access/open.ts";
@@ -18,9 +18,9 @@ export interface LoginContext {
   readonly attempts: LoginAttempts;
   readonly log: Log;
   readonly nowMs: () => number;
-  /** Ends the live streams of clients that may no longer see them; within a second this happens by itself. */
+  /** Ends the live streams of callers that have lost access at once; otherwise that happens within a second. */
   readonly endStreams: () => void;
-  /** Counts and reports a failed try. */
+  /** Counts and logs a failed attempt. */
   readonly failed: (
     address: string,
     verdict: Exclude<AuthResult, { ok: true }>,
@@ -74,7 +74,7 @@ export async function addLogin(app: FastifyInstance, context: LoginContext): Pro
   });
 }
 
-/** A new session at each login, whatever cookie came along: nobody can have planted it. */
+/** Opens a new session at each login, whatever cookie the request had, which prevents session fixation. */
 export function openSession(
   { access, log, nowMs }: Pick<LoginContext, "access" | "log" | "nowMs">,
   { name, scope, holder }: Pick<AuthenticatedCaller, "name" | "scope" | "holder">,

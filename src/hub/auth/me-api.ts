@@ -1,4 +1,4 @@
-/** `/api/me`: who the page is shown to, what they may do and until when; and a new password for oneself. */
+/** `/api/me`: the current caller, its permissions and the end of its session; and a change of the caller's own password. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
 import { maxPasswordLength } from "../../access/password.ts";
@@ -18,7 +18,7 @@ export function addMe(app: FastifyInstance, context: LoginContext, docs: boolean
   app.get("/api/me", async (request, reply) =>
     noStore(reply).send({
       ...callerJson(request.access),
-      // Where nobody is asked, any client may do everything but what needs a known user.
+      // Without access control, any client may do everything except what needs an authenticated user.
       mayChange:
         request.access?.by === "nobody" ? !requiresAuth(access) : mayChange(request.access),
       mayManage:
@@ -47,7 +47,7 @@ export function addMe(app: FastifyInstance, context: LoginContext, docs: boolean
   });
 }
 
-/** The current one is asked for: who finds a page open must not be able to take it over. */
+/** Requires the current password: an unattended page must not let someone take over the account. */
 async function changeOwn(
   context: LoginContext,
   who: AuthenticatedCaller,
@@ -70,7 +70,7 @@ async function changeOwn(
   try {
     const user = await access.accounts.setPassword(who.name, wanted.password, nowMs());
     log.info("password changed", { name: user.name, by: user.name });
-    // Every other session of theirs ends.
+    // Ends all other sessions of the user.
     const { name, generation } = user;
     if (who.session !== undefined)
       access.sessions.goOnAs(who.session.key, { kind: "user", id: name, generation });

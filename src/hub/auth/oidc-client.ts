@@ -1,6 +1,6 @@
 /**
- * Speaks OpenID Connect with one provider: authorization code with PKCE, state and nonce. The library is loaded at the first
- * login, as most hubs have no provider. Nothing the provider hands out is kept beyond the answer to who it is.
+ * OpenID Connect client for one provider: authorization code with PKCE, state and nonce. The library is loaded at the first
+ * login, as most hubs have no provider. Tokens of the provider are discarded after the user is identified.
  */
 import type * as OpenIdClient from "openid-client";
 import type { Configuration } from "openid-client";
@@ -10,7 +10,7 @@ import { formatError, systemCode } from "../../base/error.ts";
 
 type Library = typeof OpenIdClient;
 
-/** A login that has begun, as this side must remember it. */
+/** State of a login in progress. */
 export interface PendingLogin {
   readonly state: string;
   readonly nonce: string;
@@ -18,7 +18,7 @@ export interface PendingLogin {
   readonly redirectUrl: string;
 }
 
-/** A sentence for the person, and how it is answered: 401 try again, 502 the provider's fault. */
+/** An error sentence for the user, with the response status: 401 to try again, 502 for a failure of the provider. */
 export class OidcError extends Error {
   readonly status: 401 | 502;
 
@@ -29,7 +29,7 @@ export class OidcError extends Error {
 }
 
 const timeoutSeconds = 10;
-/** What a provider says about itself changes rarely; its keys are fetched again by the library. */
+/** Provider metadata rarely changes; the library refreshes the keys itself. */
 const keepMs = 3_600_000;
 
 export class OidcClient {
@@ -42,7 +42,7 @@ export class OidcClient {
     this.#nowMs = nowMs;
   }
 
-  /** Where the browser goes, and what must be remembered until it comes back. */
+  /** Returns the URL to redirect the browser to, and the state of the login. */
   async begin(redirectUrl: string): Promise<{ readonly url: URL; readonly login: PendingLogin }> {
     const library = await import("openid-client");
     const configuration = await this.#configuration(library);
@@ -63,7 +63,7 @@ export class OidcClient {
     return { url, login };
   }
 
-  /** Who came back; `search` is the query the provider sent along. */
+  /** Returns the claims of the user; `search` is the query string of the callback. */
   async finish(
     { state, nonce, verifier, redirectUrl }: PendingLogin,
     search: string,
@@ -94,7 +94,7 @@ export class OidcClient {
       const { roleClaim } = this.#settings;
       const hasRole = claimAt(claims, roleClaim) !== undefined;
       if (hasRole || configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
-      // Many providers report groups only there.
+      // Many providers return groups only from the userinfo endpoint.
       const subject = typeof claims["sub"] === "string" ? claims["sub"] : "";
       const more = await library.fetchUserInfo(configuration, tokens.access_token, subject);
       return { ...more, ...claims };
@@ -119,7 +119,7 @@ export class OidcClient {
           : library.ClientSecretBasic(clientSecret.reveal()),
         {
           timeout: timeoutSeconds,
-          // A provider on this very machine, as on a developer's.
+          // A provider on this machine may use plain HTTP, for development.
           execute: plain ? [library.allowInsecureRequests] : [],
         },
       );

@@ -1,4 +1,7 @@
-/** `/login/oidc` leads to the provider, `/login/oidc/callback` comes back from it. Each login is answered once, by the browser that began it. */
+/**
+ * `/login/oidc` redirects to the provider, `/login/oidc/callback` is the return URL. Each login is completed once, by the
+ * browser that began it.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { nameOfClaims, type OidcSettings, scopeOfClaims } from "../../access/oidc.ts";
 import { digestOf } from "../../access/token.ts";
@@ -20,7 +23,7 @@ interface StoredPendingLogin extends PendingLogin {
 export function addOidc(app: FastifyInstance, settings: OidcSettings, context: LoginContext): void {
   const { access, log, nowMs } = context;
   const client = new OidcClient(settings, nowMs);
-  /** By the digest of the cookie. In memory: a restart within these minutes means to begin again. */
+  /** By the digest of the cookie. In memory only: after a restart, users in the middle of a login begin again. */
   const begun = new Map<string, StoredPendingLogin>();
   const again = { oidc: settings.label };
   const refuse = (reply: FastifyReply, status: number, problem: string): FastifyReply =>
@@ -55,7 +58,7 @@ export function addOidc(app: FastifyInstance, settings: OidcSettings, context: L
     const value = cookieOf("login", request.headers.cookie, access.secure);
     const key = value === undefined ? "" : digestOf(value);
     const login = begun.get(key);
-    // Answered once: a second try with the same address finds nothing.
+    // A login completes once: the callback URL cannot be replayed.
     begun.delete(key);
     reply.header("set-cookie", loginCookie("", access.secure, 0));
     request.audited = { who: "nobody", by: "nobody" };
@@ -92,7 +95,7 @@ export function addOidc(app: FastifyInstance, settings: OidcSettings, context: L
   });
 }
 
-/** The address the browser used. The provider leads back only to registered ones. */
+/** The callback on the address the browser used. The provider redirects only to registered URLs. */
 const callbackOf = (
   { headers }: FastifyRequest,
   { secure }: { readonly secure: boolean },

@@ -1,4 +1,4 @@
-/** Logging in with a real OpenID provider, in this process on loopback: the whole way there and back, and every way it can fail. */
+/** Tests logins with a real OpenID provider, in this process on loopback: the complete flow, and its failures. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { FastifyInstance } from "fastify";
@@ -21,7 +21,7 @@ let issuer = "";
 let lab: LoginFixture;
 
 beforeAll(async () => {
-  // The provider warns of what is only fit for a test.
+  // Silences the provider's warnings about test-only settings.
   vi.spyOn(console, "info").mockReturnValue(undefined);
   vi.spyOn(console, "warn").mockReturnValue(undefined);
   server = createServer();
@@ -78,13 +78,13 @@ const hub = (changes: Partial<OidcSettings> = {}): Promise<FastifyInstance> =>
 const cookies = (given: string | string[] | undefined): string[] =>
   [given ?? []].flat().map((one) => one.split(";", 1)[0] ?? "");
 
-/** What the browser asks of the hub first. */
+/** The browser's first request to the hub. */
 async function begin(app: FastifyInstance, next = "") {
   const answer = await app.inject({ url: `/login/oidc${next}`, headers: { accept: "text/html" } });
   return { answer, cookie: cookies(answer.headers["set-cookie"]).join("; ") };
 }
 
-/** A browser at the provider: follows where it leads, fills in its forms, and stops where it leads back. */
+/** Simulates a browser at the provider: follows redirects, submits forms, and stops at the callback. */
 async function atProvider(start: string, login: string): Promise<string> {
   const jar = new Map<string, string>();
   let url = start;

@@ -1,10 +1,10 @@
-/** Pages beside the app: log in, refused, redirecting, not found. Plain HTML without a script, in the app's colours; nothing of a request is in them unescaped. */
+/** HTML pages outside the app: login, refused, redirect, not found. No scripts, the app's colours; all request data is escaped. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { guardHeaders } from "../guard.ts";
 import { pageNames } from "../page-names.ts";
 import { pagePath } from "./share-page.ts";
 
-/** The style of these pages. */
+/** The stylesheet of these pages. */
 export function serveAccessPageStyle(app: FastifyInstance): void {
   app.get("/login.css", async (_request, reply) =>
     reply
@@ -14,7 +14,7 @@ export function serveAccessPageStyle(app: FastifyInstance): void {
   );
 }
 
-/** For a browser that followed a wrong or an old link. */
+/** The response to a browser that followed a wrong or outdated link. */
 export function sendNotFoundPage(reply: FastifyReply, path: string): FastifyReply {
   const root = toRoot(reply.request.url);
   const links = pageNames.map((name) => `<a href="${root}${name}">${name}</a>`);
@@ -28,7 +28,7 @@ export function sendNotFoundPage(reply: FastifyReply, path: string): FastifyRepl
   );
 }
 
-/** Answers with the form: the page cannot be shown to who is not known. */
+/** Responds with the login form. */
 export function sendLoginPage(
   reply: FastifyReply,
   status: number,
@@ -43,7 +43,7 @@ export function sendLoginPage(
   return sendAccessPage(reply, status, "log in", form);
 }
 
-/** Known, and not allowed to. */
+/** The response to an authenticated caller without the required scope. */
 export function sendForbiddenPage(
   reply: FastifyReply,
   sentence: string,
@@ -62,8 +62,8 @@ export function sendForbiddenPage(
 }
 
 /**
- * Goes to `target` by a step of our own page. After a link from another site the browser holds our strict cookie back; for a
- * step from here it does not.
+ * Redirects to `target` from the hub's own page. On a link from another site the browser withholds the strict cookie; on a
+ * navigation from here it does not.
  */
 export function sendRedirectPage(reply: FastifyReply, target: string): FastifyReply {
   const to = escapeMarkup(target);
@@ -89,7 +89,7 @@ export function sendAccessPage(
     .code(status)
     .headers({
       "cache-control": "no-store",
-      // Reported no referrer, a browser says of its own form that it comes from nowhere, and it would be refused as foreign.
+      // With `no-referrer`, a browser sends `Origin: null` for the form's own submission, which would be refused as cross-site.
       "referrer-policy": "same-origin",
       "content-security-policy": policy.replace("form-action 'none'", "form-action 'self'"),
     })
@@ -114,13 +114,13 @@ ${body}
 `);
 }
 
-/** Relative, so that the form works under whatever path a proxy has put the hub. */
+/** A relative path to the root, so that the form works under any path prefix of a proxy. */
 export function toRoot(url: string): string {
   const [path = "/"] = url.split("?", 1);
   return "../".repeat(Math.min(10, path.split("/").length - 2));
 }
 
-/** The page that was asked for, so that logging in leads there. */
+/** The requested page, to return to after the login. */
 const nextOf = (url: string): string => {
   const next = pagePath(url);
   return next === undefined || next === "/" ? "" : next.slice(1);

@@ -1,4 +1,4 @@
-/** What a refused client gets. Revoked and unknown read the same outside: the log says which it was. */
+/** Responses to refused clients. Revoked and unknown tokens get the same response; the log tells them apart. */
 import type { AuthResult } from "./authenticator.ts";
 
 export function formatRefusal(verdict: Exclude<AuthResult, { ok: true }>): string {

@@ -1,12 +1,12 @@
 /**
- * Which scope each route needs, and which routes bring readings or only ask: the audit log goes by that too. It is asked with
- * the pattern the router matched, never with the text of the URL, so that no spelling of a path gets around it; and what is
- * listed nowhere needs more rather than less.
+ * The scope that each route needs, and which routes ingest data or only read, which the audit log uses too. Looked up by the
+ * pattern the router matched, never by the text of the URL, so that no spelling of a path bypasses it. Unlisted routes need the
+ * admin scope for changes and the read scope otherwise.
  */
 import type { Scope } from "../../access/scope.ts";
 import { safeMethods } from "../guard.ts";
 
-/** Probes of load balancers, and what a person without a session must reach to get one. */
+/** Health checks of load balancers, and the routes needed to log in. */
 const open = new Set([
   "/-/healthy",
   "/-/ready",
@@ -20,11 +20,11 @@ const open = new Set([
   "/share",
   "/share.js",
   "/api/share",
-  // The signature of its link is the right that it needs.
+  // The signature in the link authorizes the request.
   "/keep",
 ]);
 
-/** What comes in by the thousand and changes nothing but the numbers. */
+/** Ingestion routes: high volume, and they change nothing but the samples. */
 const readings = [
   "/api/push",
   "/api/v1/write",
@@ -38,7 +38,7 @@ const readings = [
   "/api/v2/alerts",
 ];
 
-/** A sender may also leave a description of its machine. */
+/** A sender may also upload a snapshot of its machine. */
 const push = [...readings, "/api/snapshots"];
 
 const admin = [
@@ -52,7 +52,7 @@ const admin = [
   "/api/audit",
 ];
 
-/** What the bearer of a shared link may not see though it is there to be read: how the hub is set up, and its machines' files. */
+/** Readable routes that share links may not access: the hub's configuration, and files of its machines. */
 const closedToShares = [
   ...admin,
   "/api/pipes",
@@ -72,7 +72,7 @@ const closedToShares = [
   "/mcp",
 ];
 
-/** A query may be too long for a URL, so these are asked by POST as well. */
+/** Queries may be too long for a URL, so these are also available by POST. */
 const questions = new Set([
   "/api/v1/query",
   "/api/v1/query_range",
@@ -87,32 +87,32 @@ const questions = new Set([
   "/mcp",
 ]);
 
-/** What everybody may change: their own. */
+/** Changes that every user may make to their own account. */
 const ofOneself = new Set(["/api/logout", "/api/me/password"]);
 
-/** What an Influx 1 client asks before it sends. */
+/** Query that Influx 1 clients send before they write. */
 const influxQuestion = "/query";
 
-/** Undefined where nobody is asked. `pattern` is undefined where no route matched. */
+/** Returns undefined if the route needs no authentication. `pattern` is undefined if no route matched. */
 export function requiredScope(method: string, pattern: string | undefined): Scope | undefined {
   if (pattern === undefined) return "read";
   if (open.has(pattern)) return undefined;
   if (isUnderAny(pattern, admin)) return "admin";
-  // An agent also asks before it sends.
+  // An agent also sends GET requests before it pushes.
   if (isUnder(pattern, "/api/push") || pattern === influxQuestion) return "push";
   if (safeMethods.has(method)) return "read";
-  // Anyone who sends readings may send the benchmark run they belong to, and delete none.
+  // Senders of samples may also upload their benchmark runs, but not delete any.
   if (method === "POST" && pattern === "/api/runs") return "push";
   if (isUnderAny(pattern, push)) return "push";
   return questions.has(pattern) || ofOneself.has(pattern) ? "read" : "admin";
 }
 
-/** Whether it brings readings, and whether it only asks, whatever its method. */
+/** Whether the route ingests data, and whether it only reads, whatever its method. */
 export const isIngestRoute = (pattern: string): boolean => isUnderAny(pattern, readings);
 export const isQueryRoute = (pattern: string): boolean =>
   questions.has(pattern) || pattern === influxQuestion;
 
-/** Asked with the router's pattern too. */
+/** Also looked up by the router's pattern. */
 export const isClosedToShares = (pattern: string): boolean => isUnderAny(pattern, closedToShares);
 
 const isUnderAny = (pattern: string, prefixes: readonly string[]): boolean =>

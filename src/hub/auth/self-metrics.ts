@@ -15,7 +15,6 @@ const reasons: readonly AuthFailureReason[] = [
   "too-many",
 ];
 
-/** Refused requests by reason. */
 export class RefusalCounts {
   readonly #counts = new Map<AuthFailureReason, number>();
 

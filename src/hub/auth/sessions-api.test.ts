@@ -1,4 +1,4 @@
-/** Who is logged in, as an administrator sees it and ends it. */
+/** Tests of listing and ending sessions as an administrator. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import type { FastifyInstance } from "fastify";
@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 afterEach(() => lab.close());
 
-/** Nobody talks to it here: its people are let in already. */
+/** Never contacted: its users are logged in already. */
 const oidc: OidcSettings = {
   issuer: "https://login.example",
   clientId: "gpulse",

@@ -1,6 +1,6 @@
 /**
- * `/api/sessions`: who is logged in to the page, by what, since when, and how an administrator ends it. What it calls an id is
- * the beginning of a digest and opens nothing. Shared links are not in it: they are revoked, not logged out.
+ * `/api/sessions`: the login sessions of the page, listed and ended by administrators. The id of a session is a prefix of its
+ * digest and grants no access. Shares are not listed: they are revoked instead.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { idOfSession, type KeyedSession } from "../../access/sessions.ts";

@@ -1,9 +1,9 @@
-/** Where a shared link may lead: a page of the app and what is chosen on it, never another site. */
+/** The pages a share link may open: a page of the app with its query, never another site. */
 import { pageNames } from "../page-names.ts";
 
 const maxChars = 4_000;
 
-/** `/gpu?uuid=…` out of that, `gpu?uuid=…` or the whole address of a page; undefined where it is none of ours. */
+/** Returns `/gpu?uuid=…` for that, for `gpu?uuid=…` and for the whole URL of a page; undefined for any other text. */
 export function pagePath(given: string): string | undefined {
   if (given.length > maxChars || /[\p{Cc}\\]/u.test(given)) return undefined;
   const base = "http://gpulse.invalid/";

@@ -1,4 +1,4 @@
-/** Shared links over HTTP, and what ends when a user is removed. */
+/** Tests of share links over HTTP, and of what ends when a user is removed. */
 import { randomBytes } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";

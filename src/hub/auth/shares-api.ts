@@ -1,6 +1,6 @@
 /**
- * `/api/shares`: links to a view, made, listed and revoked by administrators; and `/share`, which a link opens. Its secret
- * stands behind the `#`, which a browser sends to nobody: a script of ours takes it to `/api/share` in a body.
+ * `/api/shares`: links to a view, created, listed and revoked by administrators; and `/share`, the page a link opens. The
+ * secret is in the URL fragment, which browsers send to no server: a script passes it to `/api/share` in a body.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
@@ -107,7 +107,7 @@ export function addShares(app: FastifyInstance, context: LoginContext): void {
 
 const wantedSecret = v.object({ secret: v.string() });
 
-/** The secret for a session that ends with the share. Who is logged in stays who they are. */
+/** Exchanges the secret for a session that ends with the share. A logged-in user stays logged in. */
 async function exchange(
   { access, attempts, judge, log, nowMs, failed }: LoginContext,
   request: FastifyRequest,
@@ -173,7 +173,7 @@ function shareJson(share: Share, { shares }: HubAccess, nowMs: number) {
   };
 }
 
-/** Takes the secret out of the address before anything else, so that it stays in no history. */
+/** Removes the secret from the address first, so that it is not in the browser's history. */
 const script = `"use strict";
 const secret = location.hash.slice(1);
 history.replaceState(null, "", location.pathname);

@@ -1,6 +1,6 @@
 /**
- * `/api/tokens`: tokens from the page, made and revoked by administrators; the first one is made with `gpulse token add`. A
- * token's text is in one answer, the one that makes it. A hub open to the network without access control lists none.
+ * `/api/tokens`: tokens created and revoked on the page by administrators; the first one is created with `gpulse token add`.
+ * Only the response that creates a token contains its text. A hub open to the network without access control lists none.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";

@@ -1,6 +1,6 @@
 /**
- * `/api/users`: users from the page, made and changed by administrators; the first one is made with `gpulse user add`. No answer has a password
- * or its hash. Nobody shuts themselves out here: who disables an administrator is another one.
+ * `/api/users`: users created and changed on the page by administrators; the first one is created with `gpulse user add`. No
+ * response contains a password or its hash. Administrators cannot lock themselves out: only another one can disable them.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
@@ -137,7 +137,7 @@ const holderOf = ({ name, role: of, generation }: User) => ({
 
 const isNameTakenError = (thrown: unknown): boolean => formatError(thrown).includes("already");
 
-/** A sentence about a wrong value quotes it, and this one must not be quoted. */
+/** Validation errors quote the wrong value; a password must not be quoted. */
 const withoutPassword = (
   problems: readonly { readonly path: readonly (string | number)[]; readonly sentence: string }[],
 ): string =>

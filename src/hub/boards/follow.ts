@@ -1,8 +1,8 @@
-/** A query that follows a variable: a matcher is added to every selector that has none for the label. Pure. */
+/** Adds a variable to a query: a matcher on every selector that has none for the label. Pure. */
 import { childrenOf, type Expr, type VectorSelector } from "../../query/ast.ts";
 import { parse } from "../../query/parse/parse.ts";
 
-/** Durations of the same length, so that the positions stay those of the text. */
+/** Replacements of the same length, so that positions in the text stay valid. */
 const durations: readonly (readonly [string, string])[] = [
   ["$range", "10000s"],
   ["$step", "1000s"],
@@ -32,7 +32,7 @@ export function followVariable(query: string, label: string, variable: string): 
   return followed;
 }
 
-/** Where the closing brace is; undefined for a bare name. A `}` inside quotes is no brace. */
+/** Position of the closing brace, ignoring braces inside quotes; undefined for a bare name. */
 function endOfMatchers(
   selector: string,
   matchers: number,

@@ -1,4 +1,4 @@
-/** The variables of a Grafana dashboard: lists of label values become variables of the board, fixed texts are filled in. Pure. */
+/** The variables of a Grafana dashboard: label value lists become variables of the board, constants are substituted. Pure. */
 import { QueryError } from "../../query/errors.ts";
 import { parse } from "../../query/parse/parse.ts";
 import {
@@ -12,12 +12,12 @@ import { type BoardJson, recordIn, textIn } from "./json.ts";
 
 export interface GrafanaVariables {
   readonly own: readonly BoardVariable[];
-  /** The query with our spelling of variables, and fixed ones as their text. */
+  /** Rewrites a query to gpulse's variable syntax and substitutes constants. */
   readonly fill: (query: string) => string;
   readonly isKnown: (name: string) => boolean;
 }
 
-/** Grafana's own, as the durations that the page fills in. */
+/** Grafana's built-in variables, with the durations that the page fills in. */
 const builtIn: ReadonlyMap<string, string> = new Map([
   ["__rate_interval", "$rate"],
   ["__interval", "$step"],
@@ -53,7 +53,7 @@ export function readVariables(
   }
   return { own, fill, isKnown: (name) => isOwn(name) || durationNames.some((one) => one === name) };
 
-  /** Why it cannot be taken over. */
+  /** Returns why the variable cannot be imported. */
   function add(one: BoardJson, name: string, type: string): string | undefined {
     if (!variableName.test(name) || durationNames.some((taken) => taken === name))
       return "Its name cannot be used here.";
@@ -102,12 +102,12 @@ function askedLabelValues(asked: string): AskedValues | undefined {
     : { label, selector: selector ?? `{${label}!=""}`, ignoresRegex: true };
 }
 
-/** The regex reads the label's value out of the text of each result: `/uuid="(?<value>[^"]+)/`. */
+/** The regex extracts the label's value from the text of each result: `/uuid="(?<value>[^"]+)/`. */
 function askedQueryResult(asked: string, regex: string): AskedValues | undefined {
   const label = labelInRegex.exec(regex)?.[1];
   const expr = queryResult.exec(asked)?.[1];
   if (label === undefined || expr === undefined) return undefined;
-  // Grafana's variables have no meaning in PromQL: the length, and so each position, stays the same.
+  // Grafana's variables are not valid PromQL. The placeholders have the same length, so that positions stay valid.
   const text = expr.replaceAll(reference, (whole) => "_".repeat(whole.length));
   try {
     const selectors = selectorsIn(parse(text));
@@ -121,11 +121,11 @@ function askedQueryResult(asked: string, regex: string): AskedValues | undefined
   }
 }
 
-/** The text that Grafana would fill in; undefined where there is none that is the same everywhere. */
+/** The constant that Grafana would substitute; undefined if it is not the same everywhere. */
 function fixedText(one: BoardJson, type: string): string | undefined {
   const current = recordIn(one, "current") ?? {};
   const given = current["value"];
-  // Several chosen values of a list are one regular expression, as Grafana makes it.
+  // Multiple selected values become one regular expression, as in Grafana.
   const chosen =
     Array.isArray(given) && given.every((each) => typeof each === "string")
       ? given.length === 1

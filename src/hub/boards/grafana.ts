@@ -1,6 +1,6 @@
 /**
- * A Grafana dashboard's PromQL panels as a board, with a list of what could not be taken over. Reads any JSON: what it does
- * not know is listed or ignored, and nothing in it is trusted. Pure.
+ * Imports a Grafana dashboard's PromQL panels as a board, with a list of what could not be imported. Accepts any JSON: unknown
+ * parts are listed or ignored, and nothing in it is trusted. Pure.
  */
 import type { Unit } from "../../model/catalogue/entry.ts";
 import {
@@ -18,11 +18,11 @@ import { isRecord, type BoardJson, listIn, numberIn, recordIn, textIn } from "./
 
 export interface ConvertedBoard {
   readonly board: Board;
-  /** A sentence each. */
+  /** Parts not imported, one sentence each. */
   readonly leftOut: readonly string[];
 }
 
-/** Grafana itself has hundreds at most. */
+/** Grafana dashboards have hundreds of panels at most. */
 const maxReadPanels = 1_000;
 const maxListed = 200;
 
@@ -101,11 +101,11 @@ export function convertGrafana(given: BoardJson): ConvertedBoard {
   };
 }
 
-/** From top to bottom, those of collapsed rows in their place. */
+/** Panels from top to bottom, with those of collapsed rows in their place. */
 function panelsOf(dashboard: BoardJson): readonly BoardJson[] {
   const all = [
     ...listIn(dashboard, "panels"),
-    // Dashboards before Grafana 5.
+    // Format of dashboards before Grafana 5.
     ...listIn(dashboard, "rows").map((row) => ({ type: "row", panels: row["panels"] })),
   ].slice(0, maxReadPanels);
   const place = (panel: BoardJson): readonly [number, number] => {
@@ -201,7 +201,7 @@ function queriesOf(
   return queries;
 }
 
-/** The type of the data source; undefined where it is the default one or a variable. */
+/** The type of the data source; undefined for the default one or a variable. */
 function engineOf(value: BoardJson): string | undefined {
   const type = textIn(recordIn(value, "datasource") ?? {}, "type");
   return type === undefined || type.startsWith("$") ? undefined : type;

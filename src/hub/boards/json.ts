@@ -1,4 +1,4 @@
-/** Looks into JSON of unknown shape: a value of another kind is undefined or an empty list. Pure. */
+/** Accessors for JSON of unknown shape: a value of another type is undefined or an empty list. Pure. */
 
 export type BoardJson = Readonly<Record<string, unknown>>;
 

@@ -15,7 +15,7 @@ import { isRecord } from "./json.ts";
 import { checkBoard } from "./schema.ts";
 import { BoardError, type BoardStore, type BoardVersion, type StoredBoard } from "./store.ts";
 
-/** A board and its version as JSON. */
+/** Limit of a board and its version as JSON. */
 const saveBytes = boardLimits.boardBytes + 4_096;
 
 const savedBoard = v.strictObject({
@@ -89,7 +89,7 @@ export async function addBoards(app: FastifyInstance, store: BoardStore): Promis
   });
 }
 
-/** A new id for the panel; `follow` has its queries follow the board's host. */
+/** Pins a panel to a board under a new id; `follow` makes its queries use the board's host variable. */
 function pin(board: Board, panel: unknown, follow: boolean): ReturnType<typeof checkBoard> {
   const ids = new Set(board.panels.map(({ id }) => id));
   let number = board.panels.length + 1;
@@ -112,7 +112,7 @@ const following = (panel: BoardPanel, label: string, variable: string): BoardPan
     try {
       return { ...one, query: followVariable(one.query, label, variable) };
     } catch (thrown) {
-      // It has variables of its own: it stays as it is.
+      // The query contains variables already: it stays unchanged.
       if (thrown instanceof QueryError) return one;
       throw thrown;
     }
@@ -123,7 +123,7 @@ type ImportResult =
   | { readonly board: Board; readonly leftOut: readonly string[]; readonly problem?: undefined }
   | { readonly board?: undefined; readonly leftOut?: undefined; readonly problem: string };
 
-/** A board that was exported here, or a Grafana dashboard. */
+/** Imports a board exported by gpulse, or a Grafana dashboard. */
 function readImport(value: unknown): ImportResult {
   if (isRecord(value) && value["gpulse"] === "board") {
     const { gpulse: _kind, format, ...rest } = value;

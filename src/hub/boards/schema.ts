@@ -1,4 +1,4 @@
-/** Checks a board that comes from outside or from an old file: sizes, names, and that each query is PromQL. */
+/** Validates a board from outside or from an old file: sizes, names, and that each query is PromQL. */
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
 import { units } from "../../model/catalogue/entry.ts";
@@ -101,7 +101,7 @@ export function checkBoard(value: unknown): CheckedBoard {
   return problems.length > 0 ? { problem: sentences(problems) } : { board };
 }
 
-/** All but whether the queries are PromQL, which takes longer: enough for a board that was stored once. */
+/** Validates everything except the PromQL, which takes longer: sufficient for a stored board. */
 export function checkShape(value: unknown): CheckedBoard {
   const checked = checkValue(boardSchema, value);
   if (!checked.ok) return { problem: sentences(checked.problems.map(({ sentence }) => sentence)) };

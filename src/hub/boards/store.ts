@@ -1,4 +1,4 @@
-/** The boards of a hub, in small state, each with a version and its earlier versions. Bounded by number and size. */
+/** The boards of a hub, in state files, each with a version number and its earlier versions. Bounded by number and size. */
 import path from "node:path";
 import type { Log } from "../../base/log.ts";
 import { StateMap } from "../../base/state/state-map.ts";
@@ -6,11 +6,11 @@ import { type Board, boardLimits } from "../../view/board/board.ts";
 import { isRecord } from "./json.ts";
 import { checkShape } from "./schema.ts";
 
-/** Of the records in the file. */
+/** Format version of the stored records. */
 const FORMAT = 1;
 
 export interface BoardVersion {
-  /** Counts up from 1 with every save. */
+  /** Increments from 1 with every save. */
   readonly version: number;
   readonly savedMs: number;
   readonly savedBy: string;
@@ -53,7 +53,7 @@ export class BoardStore {
     for (const [id, stored] of this.#stored.entries()) this.#bytes.set(id, sizeOf(stored));
   }
 
-  /** By title. */
+  /** Sorted by title. */
   list(): readonly StoredBoard[] {
     return [...this.#stored.values()].sort((one, other) =>
       one.board.title.localeCompare(other.board.title, "en", { numeric: true }),
@@ -80,7 +80,7 @@ export class BoardStore {
     return this.#put({ ...this.#newVersion(board, by, 1), id, earlier: [] });
   }
 
-  /** `version` is the one that the change was made to: somebody else's save in between is not overwritten. @throws BoardError */
+  /** `version` is the version the change is based on, so that a concurrent save is not overwritten. @throws BoardError */
   save(id: string, version: number, board: Board, by: string): StoredBoard {
     const { earlier, id: _id, ...before } = this.get(id);
     if (before.version !== version)
@@ -111,7 +111,7 @@ export class BoardStore {
     return { version, savedMs: this.#options.nowMs(), savedBy, board };
   }
 
-  /** Earlier versions make room for the newest. */
+  /** Drops earlier versions to make room for the newest. */
   #put(stored: StoredBoard): StoredBoard {
     const { totalBytes, earlierVersions } = this.#limits;
     const others = [...this.#bytes].reduce(
@@ -132,7 +132,7 @@ export class BoardStore {
     );
   }
 
-  /** Readable in a URL: the title's letters, and a number where that is taken. */
+  /** Derives a URL-friendly id from the title, with a number if it is in use. */
   #freeId(title: string): string {
     const words = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
     const base = words.slice(0, 40).replaceAll(/^-+|-+$/g, "") || "board";

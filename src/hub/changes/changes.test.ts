@@ -40,7 +40,7 @@ test("a GPU that lost its airflow: clock and temperatures lead, with values befo
   const leading = titles(found).slice(0, 4);
   expect(leading).toContain("Temperature (edge), GPU 1 of node-1");
   expect(leading).toContain("Clock (graphics), GPU 1 of node-1");
-  // The clock of another domain moves as one with it.
+  // The clock of another domain moves together with it.
   expect(titles(found)).not.toContain("Clock (sm), GPU 1 of node-1");
   const heat = found.changes.find(({ title }) => title === "Temperature (edge)");
   expect(heat).toMatchObject({ kind: "moved", unit: "celsius", relation: "own" });

@@ -1,5 +1,5 @@
 /**
- * What changed in a range of time:
+ * Changes in a time range:
  *
  *   GET /api/changes?gpu=UUID | host=NAME | job=ID &from=SECONDS|RFC 3339 &to=SECONDS|RFC 3339
  */
@@ -23,7 +23,7 @@ const changesQuery = v.strictObject({
   to: v.string(),
 });
 
-/** @param turns shared with what costs as much */
+/** @param turns limits concurrency together with other expensive routes */
 export function addChanges(
   app: FastifyInstance,
   context: ExplainContext,
@@ -57,7 +57,7 @@ export function addChanges(
   });
 }
 
-/** A range that reaches into the future ends now. */
+/** Parses the range; an end in the future is replaced by now. */
 function readRange(
   { from, to }: { readonly from: string; readonly to: string },
   nowMs: number,

@@ -1,4 +1,7 @@
-/** Reads what "what changed" looks at from the history: the GPUs' series, their machines', then the peers' of what moved. */
+/**
+ * Reads the series for "what changed" from the history: first the GPUs', then their machines', then those of the peers of
+ * changed series.
+ */
 import { anyOf, type Matcher, type Queryable } from "../../model/select.ts";
 import { ChangeSearch } from "../../view/changes/changes.ts";
 import { changeGrid, readSpans } from "../../view/changes/grid.ts";
@@ -8,7 +11,7 @@ import { gpuMetricNames, type GpuIdentity } from "../../view/explain/fleet-cells
 import { findMates, withPeers } from "../explain/read.ts";
 import type { ResolvedSubject } from "../explain/subject.ts";
 
-/** GPUs of which every series is read; of more, only those that an explanation reads. */
+/** Number of GPUs read with every series; above it, only the series that an explanation uses. */
 const mostWhole = 8;
 const mostPeers = 16;
 

@@ -1,4 +1,4 @@
-/** Compares what the history has of GPUs, hosts and times: the same maths as for recorded runs, over stretches of the range. */
+/** Compares GPUs, hosts and time ranges of the history with the same statistics as recorded runs, over windows of the range. */
 import { compare, type Comparison } from "../../runs/compare/compare.ts";
 import type { RunSeries } from "../../runs/compare/series.ts";
 import { windowsOf } from "../../runs/compare/windows.ts";
@@ -13,7 +13,7 @@ import {
 export async function compareLive(
   subjects: readonly LiveSubject[],
   options: LiveOptions & {
-    /** What to call them, in their order; those without a name get one. */
+    /** Names of the subjects, in order; subjects without one get a generated name. */
     readonly names?: readonly string[];
   },
 ): Promise<Comparison> {
@@ -35,7 +35,7 @@ export async function compareLive(
     wholes.map((whole, at) => ({
       name: names[at] ?? whole.name,
       runs: windowsOf(whole, watched[at]?.workIn ?? (() => whole.work)).map((run, window) =>
-        // What is doubtful about the whole is reported once, not once a window.
+        // Doubts about the whole range are reported once, not per window.
         window === 0 ? run : { ...run, doubts: [] },
       ),
     })),
@@ -60,7 +60,7 @@ export async function compareLive(
   );
 }
 
-/** As short as distinguishes them: the model, then where, then which, then when. */
+/** The shortest distinguishing names: by model, then host, then uuid, then time. */
 function namesOf(
   subjects: readonly LiveSubject[],
   watched: readonly SubjectSeries[],

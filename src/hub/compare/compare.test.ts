@@ -18,7 +18,7 @@ interface Watched {
   readonly watts: number;
   readonly rate?: number;
   readonly power?: "gpu_power_watts" | "gpu_chip_power_watts";
-  /** How much of one reading is in the next. */
+  /** Correlation of consecutive readings. */
   readonly following?: number;
 }
 

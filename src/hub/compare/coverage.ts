@@ -1,4 +1,4 @@
-/** The part of a range that has readings: what lies before the first and after the last of them is not compared. */
+/** The part of a range that has samples: the time before the first and after the last sample is not compared. */
 import type { Caveat } from "../../runs/compare/caveats.ts";
 import { GAP_DISTANCES } from "../../runs/compare/distribution.ts";
 import { formatLength } from "../../runs/compare/quantity.ts";
@@ -9,7 +9,7 @@ export interface CoveredRange {
   readonly endMs: number;
 }
 
-/** One for each: its own, or, of ranges that are compared at the same times, the one that all have readings in. */
+/** Returns one range per subject: its own, or, if paired, the range that all subjects have samples in. */
 export function coveredRanges(
   wholes: readonly RunSeries[],
   paired: boolean,
@@ -30,7 +30,7 @@ function coveredRange(whole: RunSeries): CoveredRange {
       first = Math.min(first, at);
       last = Math.max(last, at);
     }
-  // No more than a few distances between samples: the range does not begin or end at one.
+  // Ignores gaps of a few sampling intervals at the ends of the range.
   const slackMs = GAP_DISTANCES * samplingMs;
   if (!(first < last)) return { startMs, endMs };
   return {

@@ -20,7 +20,7 @@ interface SeriesSpec {
   readonly from?: number;
   readonly to?: number;
   readonly every?: number;
-  /** A value at a time, "stale" for a staleness marker, undefined for no sample. */
+  /** A value per time, "stale" for a staleness marker, undefined for no sample. */
   readonly value: number | ((second: number) => number | "stale" | undefined);
 }
 
@@ -341,7 +341,7 @@ test.each([
   const answer = await get(query);
   expect(answer.statusCode).toBe(404);
   expect(answer.json<{ error: string }>().error).toMatch(says);
-  // Known, but silent in this range: figures are missing, and that is no mistake of the caller.
+  // Known, but silent in this range: missing figures are not a client error.
   expect((await get("gpu=a", 5_000, 5_300)).statusCode).toBe(200);
 });
 

@@ -13,11 +13,11 @@ export type LiveOptions = WorkOptions;
 export interface SubjectSeries {
   readonly whole: RunSeries;
   readonly workIn: WorkIn;
-  /** How the GPU calls itself; undefined for a host. */
+  /** Model name reported by the GPU; undefined for a host. */
   readonly model?: string;
 }
 
-/** A label beyond uuid goes to the column's name. */
+/** The value of `label` is appended to the column's name. */
 const columns: readonly {
   readonly metric: string;
   readonly label?: string;
@@ -34,7 +34,7 @@ const columns: readonly {
   { metric: "gpu_energy_joules_total", isCounter: true },
 ];
 
-/** A counter is read beyond the range, so that its increase reaches from end to end. */
+/** Counters are read beyond the range, so that their increase covers it from end to end. */
 const COUNTER_MARGIN_MS = 60_000;
 
 export async function readSubjectSeries(
@@ -45,7 +45,7 @@ export async function readSubjectSeries(
   const { kind, name, fromMs, toMs } = subject;
   const own = kind === "gpu" ? "uuid" : "host";
   const found: ColumnSamples[] = [];
-  // One after the other: a long range of every metric at once is a lot to hold.
+  // Reads sequentially to limit memory: all metrics of a long range are large.
   for (const { metric, label, isCounter = false } of columns) {
     const margin = isCounter ? COUNTER_MARGIN_MS : 0;
     const matchers = [
@@ -133,7 +133,7 @@ function gpusOf(all: readonly ColumnSamples[], infos: readonly LabelSet[]): read
   });
 }
 
-/** Uuids that two hosts report at the same time: two GPUs. One that only came back under another host name is one. */
+/** Uuids that two hosts report at the same time, and therefore two GPUs. A GPU that returned under another host name is one. */
 function sharedUuids(all: readonly ColumnSamples[]): ReadonlySet<string> {
   const spans = new Map<string, Map<string, readonly [fromMs: number, toMs: number]>>();
   for (const { labels, timeMs } of all) {
@@ -151,8 +151,8 @@ function sharedUuids(all: readonly ColumnSamples[]): ReadonlySet<string> {
 }
 
 /**
- * One series of those that a GPU has for one column: the longest, and of the others what lies before or after it, as
- * where an agent came back under another name. What two sources read at the same time counts once.
+ * Merges the series of a GPU for one column: the longest, plus those entirely before or after it, as when an agent returned
+ * under another name. Overlapping series of a second source are dropped.
  */
 function merge(series: readonly SampleSeries[]): readonly SampleSeries[] {
   const chosen: SampleSeries[] = [];
@@ -164,7 +164,7 @@ function merge(series: readonly SampleSeries[]): readonly SampleSeries[] {
   return chosen;
 }
 
-/** Columns that were sampled at times of their own, as rows of all these times. */
+/** Joins columns sampled at different times into rows of all these times. */
 function rowsOf(
   byColumn: ReadonlyMap<string, readonly SampleSeries[]>,
 ): Pick<GpuSeries, "timeMs" | "columns" | "counts"> {
@@ -191,7 +191,7 @@ function rowsOf(
   };
 }
 
-/** How far apart samples are: of the column that is read most often. */
+/** The sampling interval of the column with the most frequent samples. */
 function samplingOf(gpus: readonly GpuSeries[]): number | undefined {
   const distances = gpus.flatMap(({ timeMs, columns: own }) =>
     [...own.values()].flatMap(

@@ -1,4 +1,4 @@
-/** `/api/compare`: GPUs, hosts and times of the history, or recorded runs, side by side. Only reads; everything is in the URL. */
+/** `/api/compare`: compares GPUs, hosts and time ranges of the history, or recorded runs. Read-only; all parameters are in the URL. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { compare, type Comparison } from "../../runs/compare/compare.ts";
 import { parseDurationMs } from "../../config/duration.ts";
@@ -17,7 +17,7 @@ import { noStore } from "../reply.ts";
 
 export interface CompareContext {
   readonly history: SampleHistory;
-  /** The recorded runs; absent on a hub that keeps none. */
+  /** The recorded runs; absent on a hub without a run store. */
   readonly runs?: { read(id: string): Promise<RunFile | undefined> };
   readonly nowMs: () => number;
   readonly version: string;
@@ -58,7 +58,7 @@ async function compareRuns(
   if (runs === undefined) throw new PrometheusApiError("not_found", "This hub keeps no runs.");
   if (ids.length > MOST_RUNS) throw invalidParameter("run", `at most ${MOST_RUNS} runs`);
   const named = [];
-  // One after the other: a run may be large.
+  // Reads sequentially: a run may be large.
   for (const id of ids) {
     const file = await runs.read(id);
     if (file === undefined)
@@ -68,7 +68,7 @@ async function compareRuns(
       );
     named.push({ name: id, file });
   }
-  // One alone still has figures: the page shows them until the second is chosen.
+  // A single run is valid: the page shows its figures until the second is selected.
   return compare(subjectsOf(named, 1), { keepsWarmUp: repeats === "all" });
 }
 
@@ -99,7 +99,7 @@ async function compareHistory(
   });
 }
 
-/** `UUID`, `UUID@HOST`, and either with `@-24h` or `@2026-01-31T14:00:00Z`: the same length of another time. */
+/** Parses `UUID`, `UUID@HOST`, and either with `@-24h` or `@2026-01-31T14:00:00Z`: the same duration at another time. */
 export function readSubject(
   kind: LiveSubject["kind"],
   text: string,
@@ -147,7 +147,7 @@ async function answer(
   }
   if (format === "html") {
     const { htmlOf } = await import("../../runs/compare/report/html.ts");
-    // Its styles stand inside it, which the hub's own policy forbids: it is a file to keep, not a page to be on.
+    // The report has inline styles, which the hub's content security policy forbids, so it is sent as a download.
     return reply
       .type("text/html; charset=utf-8")
       .header("content-disposition", 'attachment; filename="comparison.html"')

@@ -1,23 +1,23 @@
 /**
- * Recorded runs as subjects of a comparison: two runs are compared with each other; of more, those of one label are repeats of one
- * subject. A copy is no repeat.
+ * Recorded runs as subjects of a comparison: two runs are compared with each other; of more than two, those with the same label
+ * are repeats of one subject. A copy of a run is not a repeat.
  */
 import type { RunSeries, ComparisonSubject } from "../../runs/compare/series.ts";
 import { GpulseError } from "../../base/error.ts";
 import { measuredSeconds, measuredSpan, type RunFile } from "../../runs/run.ts";
 
 export interface NamedRun {
-  /** The file, or the run's id. */
+  /** The file name, or the run's id. */
   readonly name: string;
   readonly file: RunFile;
-  /** Instead of its label. */
+  /** Groups runs instead of the label. */
   readonly group?: string;
 }
 
-/** @throws GpulseError USAGE where there are fewer subjects than that, or one run is given twice. */
+/** @throws GpulseError USAGE if there are fewer than `fewest` subjects, or the same run appears twice. */
 export function subjectsOf(runs: readonly NamedRun[], fewest = 2): readonly ComparisonSubject[] {
   const labels = new Set(runs.map(({ file }) => file.run.label));
-  // Two files that were named are two subjects, whatever their label.
+  // Two runs are always two subjects, even with the same label.
   const pairs = runs.length === 2 && labels.size === 1 && runs.every(({ group }) => !group);
   const seen = new Map<string, string>();
   const groups = new Map<string, RunSeries[]>();
@@ -70,7 +70,7 @@ export function seriesOf(name: string, { run, trace }: RunFile): RunSeries {
   };
 }
 
-/** Why its numbers may not be those of the system. */
+/** Reasons why the numbers may not be representative. */
 function doubtsOf(run: RunFile["run"]): readonly string[] {
   const { verdict, changes, foreign } = run.verdict;
   const late = foreign.filter(({ before }) => !before);

@@ -1,6 +1,6 @@
 /**
- * Samples of the history as a comparison needs them: those that were taken, each once. A long range is condensed to
- * means of equal cells, with the number of samples in each; nothing is ever held or repeated.
+ * Samples of the history prepared for a comparison: only real samples, each once. A long range is condensed to means of equal
+ * cells, with the number of samples in each; no value is held over or repeated.
  */
 import type { History } from "../../storage/history.ts";
 import { labelKey, type LabelSet } from "../../model/labels.ts";
@@ -13,9 +13,9 @@ export type SampleHistory = Pick<History, "range" | "instant"> & Queryable;
 export interface SampleSeries {
   readonly labels: LabelSet;
   readonly timeMs: Float64Array;
-  /** NaN where the series ended (a staleness marker). */
+  /** NaN at the end of the series (a staleness marker). */
   readonly values: Float64Array;
-  /** How many samples each value is the mean of; absent where each is one. */
+  /** Number of samples behind each value; absent if each value is one sample. */
   readonly counts?: Float64Array;
 }
 
@@ -26,7 +26,7 @@ export interface SampleRange {
 
 /** Points of a condensed range: enough for percentiles, few enough for the autocorrelation. */
 const MOST_POINTS = 3_600;
-/** Up to here every sample is read: 7,200 a series at one a second. */
+/** Ranges up to this length are read sample by sample: 7,200 per series at one sample per second. */
 const RAW_RANGE_MS = 2 * 3_600_000;
 
 export const stepMsFor = ({ fromMs, toMs }: SampleRange): number =>
@@ -77,7 +77,7 @@ async function condensed(
   const countOf = new Map(counts.map((series) => [keyOf(series.labels), series.values]));
   return values.map((series) => ({
     labels: series.labels,
-    // A gauge's mean is of the middle of its cell, a counter's last value of the end.
+    // The mean of a gauge belongs to the middle of its cell, the last value of a counter to the end.
     timeMs: kind === "gauge" ? series.times.map((time) => time - stepMs / 2) : series.times,
     values: series.values,
     counts: countOf.get(keyOf(series.labels)) ?? new Float64Array(series.values.length).fill(1),

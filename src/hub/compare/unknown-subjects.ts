@@ -1,16 +1,16 @@
-/** GPUs and hosts that the history has never seen: a mistake in a name, distinguished from one that was only silent. */
+/** GPUs and hosts that never appear in the history: distinguishes a misspelled name from a subject that was silent. */
 import { labelValue, type LabelSet } from "../../model/labels.ts";
 import type { Queryable } from "../../model/select.ts";
 import { PrometheusApiError } from "../api/failure.ts";
 import type { LiveSubject } from "./live.ts";
 import { isOfHost } from "./work.ts";
 
-/** As far back as anybody keeps what they still compare with. */
+/** How far back to search: as long as users keep data they compare with. */
 const HISTORY_MS = 365 * 24 * 3_600_000;
-/** More names than this are a list to search, not to read. */
+/** A longer list of names is of no use in an error message. */
 const MOST_NAMES = 20;
 
-/** @throws PrometheusApiError not_found with the names that are known. */
+/** @throws PrometheusApiError not_found with the known names. */
 export async function rejectUnknownSubjects(
   subjects: readonly LiveSubject[],
   history: Pick<Queryable, "series">,

@@ -1,7 +1,7 @@
 /**
- * Work per second of a subject, from a PromQL query. Where the query takes the rate of a counter, the rate is the
- * counter's increase over the time its samples cover: never extrapolated to before the first of them, never smeared over
- * the window of `rate()`, and without the time in which the counter was reset or not read.
+ * Work per second of a subject, from a PromQL query. If the query takes the rate of a counter, the rate is the counter's
+ * increase over the time between its samples: never extrapolated to before the first of them, never averaged over the window of
+ * `rate()`, and without the time in which the counter was reset or not sampled.
  */
 import {
   GAP_DISTANCES,
@@ -25,20 +25,20 @@ import { readSamples, stepMsFor, type SampleHistory, type SampleSeries } from ".
 export interface WorkSubject {
   readonly kind: "gpu" | "host";
   readonly name: string;
-  /** Of a GPU, where it matters: two hosts may report one uuid. */
+  /** Host of a GPU, if ambiguous: two hosts may report one uuid. */
   readonly host?: string;
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** Whether a series is the subject's; one without a host may be. */
+/** True if a series may belong to the subject: its host matches or is missing. */
 export function isOfHost({ host }: Pick<WorkSubject, "host">, labels: LabelSet): boolean {
   return host === undefined || (labelValue(labels, "host") ?? host) === host;
 }
 
 export interface WorkOptions {
   readonly history: SampleHistory;
-  /** PromQL whose value is work per second; absent: the simulator's own counter, where there is one. */
+  /** PromQL whose value is work per second; absent: the simulator's own counter, if present. */
   readonly workQuery?: string;
   readonly workUnit?: string;
   readonly signal?: AbortSignal;
@@ -49,9 +49,9 @@ export interface WorkSeries {
   readonly workRate?: NonNullable<RunSeries["workRate"]>;
 }
 
-/** A sample around each end of the range, so that a counter's increase reaches from end to end. */
+/** Reads a sample beyond each end of the range, so that a counter's increase covers it from end to end. */
 const MARGIN_MS = 60_000;
-/** Gauges of the query: a longer lookback would hold what has ended. */
+/** Lookback for gauges of the query: a longer one would continue series that have ended. */
 const LOOKBACK_MS = 15_000;
 const engine = createEngine();
 
@@ -92,7 +92,7 @@ export async function readWork(subject: WorkSubject, options: WorkOptions): Prom
   };
 }
 
-/** No real GPU counts work; the simulator's loads `stress` and `work` do. */
+/** Real GPUs expose no work counter; the simulator's loads `stress` and `work` do. */
 function ownCounter({ kind, name, host }: WorkSubject): string {
   const label = kind === "gpu" ? "uuid" : "host";
   const matchers = [
@@ -102,7 +102,7 @@ function ownCounter({ kind, name, host }: WorkSubject): string {
   return `sum by (${label}) (max by (host, uuid) (rate(${gpu.work.name}{${matchers.join()}}[1m])))`;
 }
 
-/** The query's value in every cell of the range, each at the middle of its cell. */
+/** Evaluates the query in every cell of the range, at the middle of the cell. */
 async function rates(
   query: string,
   { fromMs, toMs }: WorkSubject,
@@ -136,7 +136,7 @@ const within = (timeMs: Float64Array, fromMs: number, toMs: number): number =>
 
 const rateName = (at: number): string => `gpulse_compare_rate_${at}`;
 
-/** The same expression over series that are rates already; which counters they are made of goes to `counters`. */
+/** Replaces rates in the expression by precomputed series; their counters are appended to `counters`. */
 function withoutRates(expr: Expr, counters: VectorSelector[]): Expr {
   const inside = (one: Expr): Expr => withoutRates(one, counters);
   switch (expr.kind) {
@@ -167,7 +167,7 @@ function withoutRates(expr: Expr, counters: VectorSelector[]): Expr {
     case "unary":
     case "paren":
       return { ...expr, expr: inside(expr.expr) };
-    // Of a subquery only the engine knows the steps; the rest holds no call.
+    // Subqueries stay as they are: only the engine knows their steps. The other kinds contain no calls.
     case "subquery":
     case "matrix":
     case "vector":
@@ -187,7 +187,7 @@ const isShifted = ({ offsetMs, offsetExpr, atMs, atEdge, anchored, smoothed }: V
   anchored ||
   smoothed;
 
-/** Rates in cells of the range: what the counter rose by in the covered part of a cell, over that part. */
+/** Adds the rates per cell of the range: the counter's increase in the covered part of a cell, divided by that part. */
 function addRate(
   store: MemoryStore,
   name: string,

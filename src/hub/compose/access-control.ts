@@ -1,4 +1,4 @@
-/** How the hub is reached: its tokens, TLS and users, and the refusal to start where the network would find it unguarded. */
+/** Access control of the hub from its settings: tokens, TLS and users, and the refusal to start unprotected on a network. */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import path from "node:path";
@@ -47,7 +47,7 @@ export function openHubAccessControl(
   };
 }
 
-/** Asked before anything is opened: beyond loopback there must be somebody to ask for, and nobody who listens in. */
+/** Checked before anything is opened: beyond loopback the hub needs authentication and encryption. */
 export async function requireNetworkAuth(settings: Settings, io: CommandIo): Promise<void> {
   const { host } = settings.listen;
   if (isLoopback(host) || settings.insecure) return;

@@ -1,4 +1,4 @@
-/** Who routes what fires: an alertmanager.yml in this hub, or Alertmanagers that flags or a prometheus.yml name. */
+/** Chooses where alerts are routed: by an alertmanager.yml in this hub, or by external Alertmanagers from flags or a prometheus.yml. */
 import type { CommandIo } from "../../cli/command/io.ts";
 import type { Settings } from "../../cli/command/settings.ts";
 import {

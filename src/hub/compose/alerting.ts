@@ -1,4 +1,4 @@
-/** Alerting as the settings and files say it: which rules, over what, and who routes what fires. */
+/** Opens alerting from the settings and files: the rules, the history they query, and the sink for their alerts. */
 import { existsSync } from "node:fs";
 import { checkRuleFile } from "../../alerting/rules/file.ts";
 import type { CommandIo } from "../../cli/command/io.ts";
@@ -25,7 +25,7 @@ export async function openAlerting(
   log: Log,
 ): Promise<AlertingEngine> {
   const plan = (): Promise<RulePlan> => planOf(settings, io, log);
-  // A rule file that is wrong must be reported before anything is opened for it.
+  // An invalid rule file must be reported before anything is opened for it.
   const first = bringsFiles(settings) ? await plan() : undefined;
   const sink = timeline.watchAlerts(
     await openAlertSink(settings, externalUrlOf(settings), io, log),
@@ -34,7 +34,7 @@ export async function openAlerting(
     { ...storage, sink, plan, clock: systemClock, log },
     first,
   );
-  // It has logged the error.
+  // `reload` has logged the error.
   io.onReload?.(() => void alerting.reload().catch(() => undefined));
   return alerting;
 }
@@ -68,7 +68,7 @@ async function planOf(settings: Settings, io: CommandIo, log: Log): Promise<Rule
   };
 }
 
-/** The rules made on the page. A damaged file costs only its own rules. */
+/** The file of the rules created on the page. If it is damaged, only its own rules are skipped. */
 async function pageRuleFiles({ dataDir }: Settings, log: Log): Promise<readonly string[]> {
   const file = ownRulesFile(dataDir);
   if (!existsSync(file)) return [];
@@ -81,7 +81,7 @@ async function pageRuleFiles({ dataDir }: Settings, log: Log): Promise<readonly 
   return [];
 }
 
-/** Those of gpulse.yaml, which a reload reads again. */
+/** The rule files named in gpulse.yaml, which a reload reads again. */
 async function ownRuleFiles({ configFile }: Settings, io: CommandIo): Promise<readonly string[]> {
   if (configFile === undefined) return [];
   const { configSchema } = await import("../../cli/command/schema.ts");
@@ -89,7 +89,7 @@ async function ownRuleFiles({ configFile }: Settings, io: CommandIo): Promise<re
   return names.map((name) => resolveBesideFile(configFile, name));
 }
 
-/** Without a slash at its end. */
+/** Without a trailing slash. */
 export function externalUrlOf({ alerting, listen, web, access, hostName }: Settings): string {
   if (alerting.externalUrl !== undefined) return alerting.externalUrl.replace(/\/+$/, "");
   const secure = web.tls !== undefined || access.behindProxy;

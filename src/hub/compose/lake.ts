@@ -1,4 +1,4 @@
-/** The hub's lake: everything storage accepts, from agents and local sources alike, also goes into Parquet files. */
+/** The hub's lake: everything storage accepts, from agents and local sources alike, is also written to Parquet files. */
 import type { CommandIo } from "../../cli/command/io.ts";
 import { resolveLakeLocation } from "../../cli/command/lake.ts";
 import type { Settings } from "../../cli/command/settings.ts";
@@ -11,17 +11,17 @@ import type { Sink } from "../../pipeline/sink.ts";
 import type { Log } from "../../base/log.ts";
 
 export interface OpenLake {
-  /** For SQL queries; absent where no lake is kept. */
+  /** For SQL queries; absent without a lake. */
   readonly lake: HubLake | undefined;
   readonly sinks: readonly Sink[];
-  /** Its files, for tables that are not made of frames; absent where no lake is kept. */
+  /** Its files, for tables not derived from frames; absent without a lake. */
   readonly files?: FileStore;
   close(): Promise<void>;
 }
 
 const none: OpenLake = { lake: undefined, sinks: [], close: async () => {} };
 
-/** `isOn` says what holds where neither flag nor file speaks of it. */
+/** @param isOn the default if neither a flag nor the file sets it */
 export async function openHubLake(
   settings: Settings,
   isOn: boolean,
@@ -44,7 +44,8 @@ export async function openHubLake(
       series: true,
       format,
       snapshots: 86_400_000,
-      // The data folder is locked; a bucket may have other writers, whose files are theirs to merge.
+      // The data folder is locked, so all its files can be merged; a bucket may have other writers, which merge their own
+      // files.
       merge: isFolder ? "all" : "own",
       retention: retentionMs,
       mirror,
@@ -61,7 +62,7 @@ export async function openHubLake(
   };
 }
 
-/** The lake with the ledger's table in it, which is brought up to date wherever the lake is. */
+/** Adds the job ledger's table to the lake; it is updated whenever the lake is. */
 export async function withJobTable(
   { lake, files }: OpenLake,
   jobs: HubJobs | undefined,

@@ -1,4 +1,4 @@
-/** Every part of a hub beside its history and its port, which are open already: opened in the order in which they need each other. */
+/** Opens every part of a hub besides its history and listener, which are open already, in the order of their dependencies. */
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { AuditLog } from "../../access/audit.ts";
@@ -46,7 +46,7 @@ import type { HubScrapeRunner } from "./scraping.ts";
 import { startSelfScrape, startUpSeries } from "./self-scrape.ts";
 import { startWarmUp } from "../warm-up.ts";
 
-/** Beside the bundle's folder; every chunk stands in it. */
+/** Beside the folder of the bundle, which contains every chunk. */
 const webDir = fileURLToPath(new URL("../web", import.meta.url));
 const docsDir = fileURLToPath(new URL("../docs", import.meta.url));
 
@@ -58,16 +58,16 @@ export interface HubServer {
 
 export interface HubServerOptions {
   readonly settings: Settings;
-  /** This machine's own GPUs; none on a hub. */
+  /** Sources of this machine's own GPUs; empty for the `hub` command. */
   readonly sources: readonly OpenSource[];
   readonly selfScrape: boolean;
-  /** Whether a lake is kept where nothing says otherwise. */
+  /** Default for keeping a lake. */
   readonly lake: boolean;
   readonly io: CommandIo;
   readonly log: Log;
 }
 
-/** Closed in the reverse order. */
+/** Parts are closed in reverse order. */
 export type Part = { close(): void | Promise<void> };
 
 interface OpenedFirst {
@@ -297,7 +297,7 @@ export async function openParts(
     listener,
   );
   parts.push(hub);
-  // Before the server: a pipe into this very hub must be able to hand over its last.
+  // Closed before the server: a pipe into this same hub has to deliver its last samples.
   parts.push({ close: () => pipes.halt() });
   const self = { writer, host: settings.hostName, log };
   if (sources.length > 0) parts.push(startUpSeries(identityOf(settings.hostName), self));
@@ -306,7 +306,7 @@ export async function openParts(
   return { collector, shedding };
 }
 
-/** Where a file may tell what to scrape, now or when it is read again. */
+/** Starts scraping if a file can configure it, now or after a reload. */
 async function openScraping(
   files: ScrapeFiles | undefined,
   api: ApiContext,
@@ -317,12 +317,12 @@ async function openScraping(
     return undefined;
   const { startScraping } = await import("./scraping.ts");
   const scraping = startScraping(files, settings, api, exporters, io, log);
-  // It has logged the error.
+  // `reload` has logged the error.
   io.onReload?.(() => void scraping.reload().catch(() => undefined));
   return scraping;
 }
 
-/** GPUs that an engine elsewhere knows of, where one is configured. */
+/** GPUs found in an external engine, if one is configured. */
 async function openPrometheusGpus(
   { prometheus: address }: Settings,
   { exporters, history, log }: PrometheusContext,
@@ -345,7 +345,7 @@ interface NodeTaintContext {
   readonly log: Log;
 }
 
-/** Loaded only where it is switched on. */
+/** Loaded only if enabled. */
 async function openNodeTaints(
   { nodeTaints }: Settings,
   { health, audit, env, log }: NodeTaintContext,
@@ -372,7 +372,7 @@ interface PodInfoContext {
   readonly log: Log;
 }
 
-/** Loaded only where it is switched on. */
+/** Loaded only if enabled. */
 async function openPodInfo(
   { podInfo, nodeTaints }: Settings,
   { latest, writer, describe, env, log }: PodInfoContext,
@@ -394,14 +394,14 @@ async function openPodInfo(
   return info;
 }
 
-/** Each is done, whatever becomes of the others; then what went wrong first is thrown. */
+/** Runs all of them even if some fail, then throws the first error. */
 async function allOf(works: readonly (() => Promise<void> | undefined)[]): Promise<void> {
   const problems: unknown[] = [];
   for (const work of works) await work()?.catch((thrown: unknown) => void problems.push(thrown));
   if (problems.length > 0) throw problems[0];
 }
 
-/** A hub without sources is ready when it answers; with them, when each has been read. */
+/** A hub without sources is ready once it responds; with sources, once each has been read. */
 function readyState(
   collector: Collector,
   sourceCount: number,
@@ -416,7 +416,7 @@ function readyState(
   };
 }
 
-/** An agent that is silent is reported; the hub itself is as ready as before. */
+/** Silent agents are reported as problems but do not affect readiness. */
 function withProblems<State extends { readonly problems: readonly string[] }>(
   state: State,
   more: readonly string[],

@@ -1,4 +1,4 @@
-/** Which addresses a pipe made over HTTP may contact, by where its hub listens. */
+/** Tests which addresses a pipe created over HTTP may contact, depending on the hub's listen address. */
 import { expect, test } from "vitest";
 import { outboundSettings } from "../../cli/command/outbound.ts";
 import { checkAddress } from "../../net/http/outbound.ts";

@@ -1,6 +1,6 @@
 /**
- * The hub's pipes with what only the command line knows: the program to run them with, how it reads their URLs, and which
- * addresses they may contact. What somebody on the network asks for must not become a way into the hub's own network.
+ * The hub's pipes with what the command line provides: the program to run them, the URL parsers, and the addresses they may
+ * contact. Pipes requested over the network must not give access to the hub's internal network.
  */
 import { lookup } from "node:dns/promises";
 import type { CommandIo } from "../../cli/command/io.ts";
@@ -32,8 +32,8 @@ export function openHubPipes(settings: Settings, io: CommandIo, log: Log): Pipes
 }
 
 /**
- * On loopback the client is on this machine and may contact what it may. Beyond, a pipe reaches private networks only
- * where the hub's own files or flags name them, and this very hub, which asks for a token itself.
+ * On a loopback hub the client runs on this machine and has its network access anyway. Otherwise a pipe reaches private
+ * networks only if the hub's own files or flags allow them, and this hub itself, which requires a token.
  */
 export function pipeRule({
   listen: { host, port },
@@ -63,7 +63,7 @@ async function check({ kind, from, to, options }: PipeSpec, rule: OutboundSettin
   for (const url of [...from, ...to]) await refuseAddresses(url, rule);
 }
 
-/** Reported at once what the process would be refused later; that one is the guard, this is the sentence. */
+/** Checks the address in advance for a clear error message; the pipe's process enforces the rule. */
 async function refuseAddresses(url: string, rule: OutboundSettings): Promise<void> {
   const [, authority = ""] = /^[a-z0-9+.-]+:\/\/([^/?#]*)/i.exec(url) ?? [];
   for (const place of authority.slice(authority.lastIndexOf("@") + 1).split(",")) {

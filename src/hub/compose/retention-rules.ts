@@ -1,4 +1,4 @@
-/** The retention rules of the settings, with their selectors parsed and their durations compared with the store's. */
+/** The retention rules of the settings, with parsed selectors and durations checked against the store's. */
 import { GpulseError } from "../../base/error.ts";
 import type { Settings } from "../../cli/command/settings.ts";
 import { formatDuration } from "../../config/duration.ts";
@@ -8,7 +8,7 @@ import type { RetentionRule } from "../../storage/embedded/rules.ts";
 
 type RuleSettings = Pick<Settings, "retentionMs" | "rollupRetentionMs" | "retentionRules">;
 
-/** Throws on the first rule that cannot apply. */
+/** Throws on the first rule that is invalid. */
 export const toRetentionRules = (settings: RuleSettings): readonly RetentionRule[] =>
   settings.retentionRules.map((rule) => {
     const { match, retentionMs, rollupRetentionMs } = rule;

@@ -1,4 +1,4 @@
-/** What a hub scrapes, from a prometheus.yml and from gpulse.yaml together, and the same as text without secrets. */
+/** The hub's scrape configuration from a prometheus.yml and from gpulse.yaml together, and its text without secrets. */
 import type { Env } from "../../config/secrets.ts";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
@@ -8,13 +8,13 @@ import type { PrometheusConfig } from "../../sources/scrape/config/types.ts";
 
 export interface ScrapeFiles {
   readonly config: PrometheusConfig;
-  /** As YAML, secrets as `<secret>`. */
+  /** YAML, with secrets as `<secret>`. */
   readonly yaml: string;
 }
 
 type Places = Pick<Settings, "prometheusConfig" | "configFile" | "features">;
 
-/** Undefined where neither file says anything of it. @throws GpulseError with what is wrong. */
+/** Returns undefined if neither file configures scraping. @throws GpulseError if a file is invalid. */
 export async function loadScrapeFiles(places: Places, env: Env): Promise<ScrapeFiles | undefined> {
   const scrapesNative = places.features.includes("native-histograms");
   const [prometheus, own] = [
@@ -80,10 +80,10 @@ async function fromOwnFile(
 const secretKey =
   /^(password|credentials|bearer_token|key|secret|secrets|client_secret|secret_key|token)$/;
 
-/** What stands in a file, without what may be a secret: comments, values of secret keys, passwords in URLs. */
+/** Returns a file's content without potential secrets: comments, values of secret keys, passwords in URLs. */
 export async function redactYaml(text: string, only?: readonly string[]): Promise<string> {
   const { parseAllDocuments, stringify } = await import("./yaml.ts");
-  // Only the first document is in use.
+  // Only the first document is used.
   const [document] = parseAllDocuments(text, { schema: "failsafe", merge: true });
   const value = hidden(document?.toJS({ maxAliasCount: 1_000 }));
   if (only === undefined || typeof value !== "object" || value === null) return stringify(value);
@@ -106,7 +106,7 @@ function hidden(value: unknown): unknown {
   );
 }
 
-/** Headers of a remote write: any of them may be a key. */
+/** Redacts the headers of a remote write: any of them may be an API key. */
 const maskedValues = (item: unknown): unknown =>
   typeof item === "object" && item !== null
     ? Object.fromEntries(Object.keys(item).map((name) => [name, "<secret>"]))

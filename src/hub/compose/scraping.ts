@@ -1,4 +1,4 @@
-/** The hub's scraping: started from its configuration, reloaded with it, and the intake behind it. */
+/** Runs scraping in the hub: starts and reloads it from its configuration, and connects it to ingestion. */
 import { hubClient } from "../../base/fair/loop-turns.ts";
 import type { CommandIo } from "../../cli/command/io.ts";
 import type { Settings } from "../../cli/command/settings.ts";
@@ -16,7 +16,7 @@ export interface HubScrapeRunner extends ScrapeRunner {
   close(): Promise<void>;
 }
 
-/** Losing samples is reported, but not a thousand times a second. */
+/** Limits the log lines about lost samples. */
 const errorLogIntervalMs = 60_000;
 
 export function startScraping(

@@ -1,4 +1,4 @@
-/** Writes what a scrape of this very process would write: the hub's own metrics, and `up`, every 15 s. */
+/** Writes the hub's own metrics and `up` every 15 s, as a scrape of this process would. */
 import type { Collector } from "../../agent/collector.ts";
 import { type LabelSet, labelSet, labelValue } from "../../model/labels.ts";
 import type { SampleWriter } from "../../storage/history.ts";
@@ -18,7 +18,7 @@ interface SelfScrape {
   close(): Promise<void>;
 }
 
-/** The hub's own metrics, with their `up`. */
+/** Writes the hub's own metrics, with their `up`. */
 export function startSelfScrape(collector: Collector, options: SelfScrapeOptions): SelfScrape {
   const { writer, host } = options;
   const labels = labelSet({ job: "gpulse-hub", instance: `${host}:9410` });
@@ -35,7 +35,7 @@ export function startSelfScrape(collector: Collector, options: SelfScrapeOptions
   };
 }
 
-/** `up` of this process under the identity of its series: 1 while it runs, stale once it stops, as a target that is removed. */
+/** Writes `up` of this process under the identity of its series: 1 while it runs, stale once it stops, like a removed target. */
 export function startUpSeries(identity: LabelSet, options: SelfScrapeOptions): SelfScrape {
   const target = {
     job: labelValue(identity, "job") ?? "",

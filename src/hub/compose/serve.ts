@@ -1,6 +1,6 @@
 /**
- * What `up` and `hub` have in common: the history and the port first, then every other part, started and ended together. Only
- * what a hub needs to be ready is imported here; the rest is loaded while it already listens.
+ * Startup and shutdown that `up` and `hub` share: the history and the listener first, then every other part. Imports only what
+ * a hub needs to be ready; the rest is loaded while it already listens.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { makePrivateFolder } from "../../base/private-folder.ts";
@@ -73,7 +73,7 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
     late.shedding = opened.shedding;
     return { url: listener.url, collector: opened.collector, close };
   } catch (thrown) {
-    // Why it did not start matters; a disk that fails often fails at the end as well.
+    // The original error matters; a failing disk often fails during close as well.
     await close().catch((failure: unknown) =>
       log.warn("not everything could be closed", { error: formatError(failure) }),
     );
@@ -81,7 +81,7 @@ export async function serveHub(options: HubServerOptions): Promise<HubServer> {
   }
 }
 
-/** One after the other, so that a health check meanwhile waits for one of them at most: 10 to 30 ms each. */
+/** Loads modules one after the other, so that a health check waits for one of them at most: 10 to 30 ms each. */
 async function loadParts(): Promise<void> {
   for (const load of [
     () => import("fastify"),
@@ -98,7 +98,7 @@ async function loadParts(): Promise<void> {
   await nextTurn();
 }
 
-/** A hub with files of its user is ready once they have been read: a mistake in one ends it. */
+/** A hub with user files is ready only after reading them: an invalid file aborts the start. */
 const readsFiles = ({ alerting, prometheusConfig, configFile, web }: Settings): boolean =>
   alerting.ruleFiles.length > 0 ||
   alerting.routingFile !== undefined ||
@@ -106,7 +106,7 @@ const readsFiles = ({ alerting, prometheusConfig, configFile, web }: Settings): 
   configFile !== undefined ||
   web.configFile !== undefined;
 
-/** The history in the place that the settings name. */
+/** Opens the history that the settings select. */
 async function openConfiguredHistory(
   settings: Settings,
   io: CommandIo,
@@ -133,7 +133,7 @@ async function openConfiguredHistory(
   });
 }
 
-/** The history in the settings' data folder. Without rules, those of the folder's hub are left as they are. */
+/** Opens the history in the data folder of the settings. Without `retentionRules`, the folder keeps its current rules. */
 export async function openHistory(
   settings: Settings,
   io: CommandIo,
@@ -160,6 +160,6 @@ export async function openHistory(
   });
 }
 
-/** Unlimited behind a proxy, which hides the addresses, unless the operator set a number. */
+/** Unlimited behind a proxy, which hides client addresses, unless the operator set a number. */
 const connectionsPerAddress = ({ limits, access }: Settings): number =>
   limits.connectionsPerAddress ?? (access.behindProxy ? Infinity : defaultConnectionsPerAddress);

@@ -1,4 +1,4 @@
-/** The sinks a hub forwards to: `--to` and the `remote_write` of a prometheus.yml. */
+/** The sinks a hub forwards to: `--to` and the `remote_write` section of a prometheus.yml. */
 import type { CommandIo } from "../../cli/command/io.ts";
 import type { Settings } from "../../cli/command/settings.ts";
 import { sinkContext } from "../../cli/command/sink-context.ts";
@@ -11,7 +11,7 @@ import type { PrometheusConfig } from "../../sources/scrape/config/types.ts";
 import { openSink } from "../../sinks/open.ts";
 
 export interface HubSinks {
-  /** Sinks that take this machine's frames alone: the collector drives and closes them. */
+  /** Sinks that receive only this machine's frames: the collector drives and closes them. */
   readonly frameSinks: readonly Sink[];
   /** Sinks that get everything storage accepts. */
   readonly sampleSinks: readonly Sink[];

@@ -1,2 +1,2 @@
-/** The YAML parser and printer, in a file of its own so that they are loaded only where there is a file to show. */
+/** The YAML parser and printer, in a separate file so that they are loaded only when there is a file to show. */
 export { parseAllDocuments, stringify } from "yaml";

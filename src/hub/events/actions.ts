@@ -1,6 +1,6 @@
 /**
- * What is done when an alert comes in: a command started, or the alert handed on by HTTP. Once for each alert and status,
- * also over restarts: that it is about to be done is written down before it is.
+ * Actions on alerts: starts a command, or forwards the alert by HTTP. Once per alert and status, also across restarts: an
+ * action is persisted before it runs.
  */
 import path from "node:path";
 import { pause } from "../../base/retry.ts";
@@ -23,7 +23,7 @@ export interface ActionsOptions {
   readonly events: EventSink;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly nowMs: () => number;
-  /** Follows no jump of the wall clock: what was done is forgotten by it. */
+  /** A clock that follows no jump of the wall clock; records expire by it. */
   readonly trustedNowMs: () => number;
   readonly log: Log;
 }
@@ -35,7 +35,7 @@ interface Action extends AlertActionSettings {
   readonly running: Set<CommandRun>;
 }
 
-/** Done once is remembered this long: no Alertmanager repeats an alert of last month. */
+/** How long completed actions are remembered: no Alertmanager repeats an alert of last month. */
 const rememberedMs = 30 * 86_400_000;
 const maxWaiting = 200;
 const forwardTries = 3;
@@ -50,7 +50,7 @@ export class AlertActions {
   readonly #closing = new AbortController();
   readonly #forwards = new Set<Promise<void>>();
 
-  /** @throws GpulseError where a matcher is not understood. */
+  /** @throws GpulseError if a matcher is invalid. */
   constructor(options: ActionsOptions) {
     this.#options = options;
     this.#actions = options.onAlert.map((one, index) => ({
@@ -71,7 +71,7 @@ export class AlertActions {
     return this.#actions.length > 0;
   }
 
-  /** Returns how many actions this set off. */
+  /** Returns how many actions were started or queued. */
   take(alert: WebhookAlert): number {
     if (this.#closing.signal.aborted) return 0;
     const labels = new Map(Object.entries(alert.labels));
@@ -96,7 +96,7 @@ export class AlertActions {
     return count;
   }
 
-  /** Ends what runs; what waits is not started any more. */
+  /** Stops running commands; queued ones are not started. */
   async close(): Promise<void> {
     this.#closing.abort();
     const runs = this.#actions.flatMap(({ running }) => [...running]);
@@ -105,7 +105,7 @@ export class AlertActions {
     this.#done.close();
   }
 
-  /** A few lines and events a minute: a flood of alerts must not become a flood of these. */
+  /** Limits log lines and events per minute: a flood of alerts must not become a flood of these. */
   #refuse(alert: WebhookAlert): void {
     const line = this.#refused.take("waiting", this.#options.nowMs());
     if (line === undefined) return;
@@ -192,7 +192,7 @@ export class AlertActions {
     });
   }
 
-  /** In the order they were put, so only the first ones can be old. */
+  /** Entries are in insertion order, so only the first ones can be old. */
   #forget(): void {
     const oldestMs = this.#options.trustedNowMs() - rememberedMs;
     for (const [key, timeMs] of this.#done.entries()) {

@@ -13,7 +13,7 @@ const hot = (startsAtMs: number, endsAtMs?: number): PostableAlert =>
     ...(endsAtMs !== undefined && { endsAtMs }),
   }) as unknown as PostableAlert;
 
-/** A run of the hub: what it hears, after what an earlier one left on the timeline. */
+/** Simulates a run of the hub: the alerts it receives, after the events of an earlier run on the timeline. */
 function run(left: readonly NewEvent[], heard: readonly PostableAlert[]): NewEvent[] {
   const reported: NewEvent[] = [];
   const events = { add: (event: NewEvent) => (reported.push(event), undefined) };

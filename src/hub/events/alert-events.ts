@@ -1,11 +1,11 @@
-/** Alerts on the timeline: an event when an alert fires, when it resolves, and for each notification sent or failed. */
+/** Records alerts on the timeline: an event when an alert fires, when it resolves, and for each notification sent or failed. */
 import type { NotifiedAlert, PostableAlert } from "../../alerting/alert.ts";
 import type { NotificationDelivery } from "../../alerting/route/deliveries.ts";
 import { fingerprintOf } from "../../alerting/route/fingerprint.ts";
 import { type EventSink, type NewEvent, severityOf } from "./event.ts";
 import type { AlertSink } from "../alerts/sink.ts";
 
-/** The same alert received again, from here or from elsewhere, is the same event. */
+/** Identifies an alert: the same alert received again, from any sender, is the same event. */
 export const alertKey = ({
   fingerprint,
   startsAtMs,
@@ -44,7 +44,7 @@ export function findOngoingAlerts(keys: Iterable<string | undefined>): OngoingAl
 }
 
 /**
- * The same sink, with its alerts recorded on the timeline. An alert that fired before a restart continues with a new start:
+ * Wraps the sink to record its alerts on the timeline. An alert that fired before a restart continues with a new start time:
  * that is not a second event.
  */
 export function withTimeline(
@@ -78,7 +78,7 @@ function recordAlert(
   firing: OngoingAlerts,
 ): void {
   const { labels, annotations, startsAtMs, endsAtMs, generatorUrl } = alert;
-  // Without a start, one alert cannot be distinguished from the next.
+  // Without a start time, successive alerts cannot be distinguished.
   if (startsAtMs === undefined) return;
   const isOver = endsAtMs !== undefined && endsAtMs <= nowMs;
   const fingerprint = fingerprintOf(labels);

@@ -1,6 +1,6 @@
 /**
- * Runs a configured program for an alert: no shell, an environment of its own without the hub's secrets, bounded in time
- * and output. Its whole process group is ended when its time is up or the hub ends.
+ * Runs a configured program for an alert: no shell, its own environment without the hub's secrets, bounded in time and output.
+ * Its whole process group is ended on timeout or when the hub ends.
  */
 import { spawn } from "node:child_process";
 import type { WebhookAlert } from "./payload.ts";
@@ -9,20 +9,20 @@ export interface CommandOutcome {
   readonly ok: boolean;
   /** `exit 0`, `exit 3`, `ended after 10m`, `ENOENT`. */
   readonly how: string;
-  /** The last of what it wrote. */
+  /** The last part of its output. */
   readonly output: string;
 }
 
 export interface CommandRun {
   readonly done: Promise<CommandOutcome>;
-  /** Asks it to end, then makes it. */
+  /** Sends SIGTERM, then SIGKILL. */
   end(why: string): void;
 }
 
 const maxCommandOutputBytes = 4_096;
 const maxVariableBytes = 8_192;
 const graceMs = 5_000;
-/** What a program needs to run at all; everything else of the hub's environment may be a secret. */
+/** The environment variables that a program needs to run at all; all others may contain secrets. */
 const passed = ["PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "SystemRoot"];
 
 export function runCommand(
@@ -35,7 +35,7 @@ export function runCommand(
   const child = spawn(program, args, {
     env: { ...only(env, passed), ...alertVariables(alert) },
     stdio: ["pipe", "pipe", "pipe"],
-    // A group of its own, so that what it started ends with it.
+    // A separate process group, so that child processes end with it.
     detached: process.platform !== "win32",
     shell: false,
     windowsHide: true,
@@ -46,7 +46,7 @@ export function runCommand(
   };
   child.stdout.on("data", keep);
   child.stderr.on("data", keep);
-  // One that does not read its input is no problem.
+  // A program that does not read its input is not an error.
   child.stdin.on("error", () => {});
   child.stdin.end(`${JSON.stringify(webhookAlertJson(alert))}\n`);
   let ended: string | undefined;
@@ -66,7 +66,7 @@ export function runCommand(
     };
     child.once("error", (thrown) => finish(false, thrown.message));
     child.once("exit", (code, signal) => {
-      // What it left running in its group does not outlive it; its pipes may stay open otherwise.
+      // Kills what the program left running in its group; otherwise its pipes may stay open.
       signalGroup(child.pid, "SIGKILL");
       finish(code === 0 && ended === undefined, ended ?? signal ?? `exit ${code}`);
     });
@@ -79,11 +79,11 @@ function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   try {
     process.kill(process.platform === "win32" ? pid : -pid, signal);
   } catch {
-    // It is gone already.
+    // The process has already exited.
   }
 }
 
-/** What the program receives, as its variables. */
+/** Environment variables for the program. */
 export function alertVariables(alert: WebhookAlert): Record<string, string> {
   const { labels, annotations, status, fingerprint, startsAtMs, endsAtMs } = alert;
   const variables: Record<string, string> = {
@@ -112,7 +112,7 @@ export function alertVariables(alert: WebhookAlert): Record<string, string> {
 
 const variableName = (name: string): string => name.toUpperCase().replace(/[^A-Z0-9_]/g, "_");
 
-/** As Alertmanager writes an alert; what the program reads on its input and where it is forwarded. */
+/** An alert in Alertmanager's format: standard input of the program, and body of forwarded requests. */
 export function webhookAlertJson(alert: WebhookAlert): Readonly<Record<string, unknown>> {
   const { status, labels, annotations, startsAtMs, endsAtMs, generatorUrl, fingerprint } = alert;
   return {

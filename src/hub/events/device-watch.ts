@@ -1,6 +1,6 @@
 /**
- * Reports the timeline what frames show of devices: one that appears, is lost, comes back or has another driver, and XIDs.
- * Remembers what it knew over restarts, so that a restart is no news. Looks at few slots of a frame, and at no value twice.
+ * Records changes of devices on the timeline: one that appears, is lost, returns or has another driver, and XIDs. Its state
+ * persists across restarts, so that a restart is not reported. Reads few slots of a frame, and no value twice.
  */
 import path from "node:path";
 import type { Log } from "../../base/log.ts";
@@ -31,24 +31,24 @@ const keyOf = ({ host, uuid }: DeviceId): string => deviceKey(host, uuid);
 export interface DeviceChangeWatchOptions {
   readonly dataDir: string;
   readonly events: EventSink;
-  /** The name of this machine, for frames that were read here. */
+  /** The host name for frames read on this machine. */
   readonly hostName: string;
   readonly log: Log;
 }
 
-/** Where a layout holds what is looked at. */
+/** The slots of a layout to watch. */
 interface Plan {
   readonly up: readonly { readonly slot: number; readonly uuid: string }[];
   readonly xids: readonly {
     readonly slot: number;
-    /** Of the time it was last seen; -1 where it is not reported. */
+    /** Slot of the XID's last time; -1 if not reported. */
     readonly lastSlot: number;
     readonly uuid: string;
     readonly xid: string;
   }[];
 }
 
-/** A source that invents devices must not grow the timeline without end. */
+/** A source that invents devices must not grow the timeline without limit. */
 const maxDevices = 10_000;
 
 export class DeviceChangeWatch {
@@ -56,7 +56,7 @@ export class DeviceChangeWatch {
   readonly #known: StateMap<KnownDevice>;
   readonly #plans = new WeakMap<Layout, Plan>();
   readonly #counts = new Map<string, number>();
-  /** Lists of devices that were looked at, with their length then. */
+  /** Device lists already checked, with their length at that time. */
   readonly #met = new WeakMap<readonly Device[], number>();
 
   constructor(options: DeviceChangeWatchOptions) {
@@ -70,7 +70,7 @@ export class DeviceChangeWatch {
 
   take(delivery: Delivery): void {
     const { devices, frame } = delivery;
-    // Mostly the same list as before, and this is asked ten times a second.
+    // Usually the same list as before, and this runs ten times a second.
     if (this.#met.get(devices) !== devices.length) {
       this.#met.set(devices, devices.length);
       for (const device of devices) this.#meet(device, delivery);
@@ -118,7 +118,7 @@ export class DeviceChangeWatch {
       );
   }
 
-  /** Entries of earlier versions have the uuid alone as their key. */
+  /** Records of earlier versions use the uuid alone as their key. */
   #find(id: DeviceId): KnownDevice | undefined {
     const known = this.#known.get(keyOf(id));
     if (known !== undefined) return known;
@@ -147,7 +147,7 @@ export class DeviceChangeWatch {
     const before = this.#counts.get(id);
     if (before === count) return;
     this.#counts.set(id, count);
-    // Without a time, what stood there when we first looked may be of any age.
+    // Without a time, the first count seen may be of any age.
     if (count === 0 || (before === undefined && lastMs === undefined)) return;
     const more = before === undefined || count < before ? 1 : count - before;
     const known = this.#find(device);

@@ -1,4 +1,4 @@
-/** What happened, as the timeline stores it: alerts, anomalies, XIDs, devices that come and go, kernel lines, deployments and notes. */
+/** Events of the timeline: alerts, anomalies, XIDs, devices that appear and disappear, kernel lines, deployments and notes. */
 
 export const eventKinds = [
   "alert",
@@ -16,16 +16,16 @@ export type EventSeverity = (typeof eventSeverities)[number];
 
 export interface NewEvent {
   readonly timeMs: number;
-  /** When it was over, where it lasted. */
+  /** End of an event with a duration. */
   readonly endMs?: number | undefined;
   readonly kind: EventKind;
-  /** What of its kind: `firing`, `resolved`, `sent`, `failed`, `appeared`, `lost`, `back`, … */
+  /** State within the kind: `firing`, `resolved`, `sent`, `failed`, `appeared`, `lost`, `back`, … */
   readonly state?: string | undefined;
   readonly severity: EventSeverity;
   readonly title: string;
   readonly text?: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
-  /** Events with the same key are one: reported twice, kept once. */
+  /** Deduplicates events: of several with the same key, one is stored. */
   readonly key?: string | undefined;
 }
 
@@ -33,9 +33,9 @@ export interface TimelineEvent extends NewEvent {
   readonly id: string;
 }
 
-/** Anyone who has something to tell. */
+/** Accepts events for the timeline. */
 export interface EventSink {
-  /** Undefined where an event with this key is kept already, or it is older than anything that is. */
+  /** Returns undefined if an event with this key is stored already, or the event is older than the retention. */
   add(event: NewEvent): TimelineEvent | undefined;
 }
 
@@ -47,7 +47,7 @@ const maxText = 4_000;
 const maxLabels = 40;
 const maxLabel = 500;
 
-/** Within bounds, so that a busy sender costs no more than a quiet one. */
+/** Truncates an event to the limits, so that a verbose sender costs no more than others. */
 export function boundEvent(event: NewEvent): NewEvent {
   const labels = Object.entries(event.labels)
     .slice(0, maxLabels)

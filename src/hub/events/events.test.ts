@@ -1,4 +1,4 @@
-/** The timeline's routes over HTTP, and the actions that an incoming alert starts. */
+/** Tests of the timeline's routes over HTTP, and of the actions that an incoming alert triggers. */
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
@@ -189,7 +189,7 @@ test.each([
 
 const onAlert = (entry: object): readonly AlertActionSettings[] =>
   onAlertSettings({ on_alert: [{ match: ['alertname="GpuIdle"'], ...entry }] });
-/** Writes its input to a file; node, so that it runs anywhere. */
+/** A program that writes its input to a file; node, so that it runs anywhere. */
 const writes = (file: string, more = ""): string[] => [
   process.execPath,
   "-e",

@@ -1,4 +1,4 @@
-/** Kernel lines about GPUs on the timeline: of this machine, and those that an agent sends. */
+/** Tests of kernel log lines about GPUs on the timeline: of this machine, and from agents. */
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";

@@ -1,4 +1,4 @@
-/** Alertmanager's webhook payload, version 4, as it comes in: checked and bounded, never trusted further. */
+/** Alertmanager's webhook payload, version 4: validated and bounded, never trusted further. */
 import * as v from "valibot";
 import type { NotifiedAlert } from "../../alerting/alert.ts";
 import { fingerprintOf } from "../../alerting/route/fingerprint.ts";
@@ -30,7 +30,7 @@ const payloadSchema = v.object({
   alerts: v.array(alertSchema, "a list of alerts"),
 });
 
-/** With the receiver of the notification it came in. */
+/** An alert with the receiver of its notification. */
 export interface WebhookAlert extends NotifiedAlert {
   readonly receiver: string;
 }
@@ -58,7 +58,7 @@ export function readPayload(body: unknown): WebhookPayloadResult {
       status,
       labels,
       annotations,
-      // Another's fingerprint is taken as it is: it must be the same the next time, and that is all.
+      // A foreign fingerprint is used as it is: it only has to be stable.
       fingerprint: alert.fingerprint || fingerprintOf(new Map(Object.entries(labels))),
       startsAtMs: Date.parse(startsAt),
       endsAtMs: status === "resolved" && endsAt !== undefined ? Date.parse(endsAt) : undefined,

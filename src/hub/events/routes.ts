@@ -1,4 +1,4 @@
-/** `/api/events`, `POST /alert` and the runbook: what happened, who reports on it, and what to do about it. */
+/** `/api/events`, `POST /alert` and the runbook: the timeline, its external events, and instructions for alerts. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
 import { runbookChapters, runbookSections } from "../../alerting/pack/runbook.ts";
@@ -68,7 +68,7 @@ export async function addEvents(
   addRunbook(app);
 }
 
-/** More alerts than the quota allows: 413 for a request that is too large, 429 for one too soon. */
+/** The request exceeds the alert quota: 413 if it is too large, 429 if it is too early. */
 class TooManyAlertsError extends PrometheusApiError {
   readonly retryAfterSeconds: number | undefined;
 
@@ -136,7 +136,7 @@ const newEvent = v.strictObject({
   ),
 });
 
-/** Somebody announces a deployment, a maintenance, anything worth a mark on the time axis. */
+/** Adds an external event: a deployment, a maintenance, anything worth a mark on the time axis. */
 async function add(
   { store: book, nowMs }: EventRoutesContext,
   request: FastifyRequest,
@@ -156,7 +156,7 @@ async function add(
       "bad_data",
       `"time" is before ${new Date(book.oldestMs).toISOString()}: older events are not stored.`,
     );
-  // Apart from our own keys: a poster can repeat itself, and not speak for an alert.
+  // A prefix of its own: posted events deduplicate among themselves, and cannot replace those of alerts.
   const added = book.add({
     ...event,
     timeMs,
@@ -168,14 +168,14 @@ async function add(
   return reply.code(201).send({ status: "success", data: { event: eventJson(added) } });
 }
 
-/** Alertmanager's webhook. Each alert becomes an event, and may set off what `hub.on_alert` says. */
+/** Alertmanager's webhook. Each alert becomes an event, and may trigger the actions of `hub.on_alert`. */
 async function handleWebhook(
   { store: book, actions, nowMs }: EventRoutesContext,
   quota: AlertQuota,
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  // Starting programs is more than writing a line: it is for those who are known, also on loopback.
+  // Actions start programs, so they require an authenticated caller, also on loopback.
   if (actions.any && (request.access === null || request.access.by === "nobody"))
     return reply.code(401).header("www-authenticate", "Bearer").send({
       error:
@@ -213,8 +213,8 @@ export function eventJson(event: TimelineEvent): Readonly<Record<string, unknown
 }
 
 /**
- * Where the links in messages lead: a browser is sent to the runbook's page, other clients get the section as plain text. The page
- * reads every section from `/api/runbook`.
+ * Target of the links in notifications: browsers are redirected to the runbook page, other clients get the section as plain
+ * text. The page reads every section from `/api/runbook`.
  */
 function addRunbook(app: FastifyInstance): void {
   const plain = "text/plain; charset=utf-8";

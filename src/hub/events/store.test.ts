@@ -1,4 +1,4 @@
-/** The timeline against restarts, repeats and too much of everything, and what it makes of frames. */
+/** Tests of the timeline with restarts, duplicates and excessive load, and of the events derived from frames. */
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";

@@ -1,6 +1,6 @@
 /**
- * The timeline: events in the order of their time, in memory and in a checksummed log of their own. Bounded by number and
- * age, the oldest go first; what `add` returned for outlives a kill.
+ * The timeline's events in order of time, in memory and in a checksummed log of their own. Bounded by number and age, the
+ * oldest are evicted first. An event that `add` returned survives a kill of the process.
  */
 import path from "node:path";
 import type { Log } from "../../base/log.ts";
@@ -21,28 +21,28 @@ import {
 export interface EventStoreOptions {
   readonly dataDir: string;
   readonly retentionMs: number;
-  /** Follows no jump of the wall clock: events are forgotten by it. */
+  /** A clock that follows no jump of the wall clock; events expire by it. */
   readonly trustedNowMs: () => number;
   readonly log: Log;
-  /** The most that is kept, give or take a fiftieth. */
+  /** Maximum number of events, exceeded by up to a fiftieth. */
   readonly maxEvents?: number;
 }
 
 export interface EventQuery {
   readonly fromMs: number;
   readonly toMs: number;
-  /** All where it is empty. */
+  /** All kinds if empty or absent. */
   readonly kinds?: readonly EventKind[];
-  /** One set must fit; every event does where there is none. */
+  /** Alternatives, of which one has to match; absent: every event matches. */
   readonly matchers?: readonly (readonly Matcher[])[];
-  /** The newest so many. */
+  /** Maximum number of events; the newest are returned. */
   readonly limit: number;
 }
 
 const defaultMaxEvents = 50_000;
-/** So much above the bound, as a part of it, is let stand for a while. */
+/** Tolerates this fraction above the bound (1/50), so that trimming is rare. */
 const slackShare = 50;
-/** The file is written again when it holds this many records more than there are events. */
+/** The file is rewritten when it holds this many records more than there are events. */
 const slackRecords = 5_000;
 
 export class EventStore implements EventSink {
@@ -51,7 +51,7 @@ export class EventStore implements EventSink {
   readonly #log: StateLog;
   readonly #keys = new Set<string>();
   readonly #listeners = new Set<(event: TimelineEvent) => void>();
-  /** By time; events of one instant in the order they were reported. */
+  /** By time; events of the same time in the order of arrival. */
   #events: TimelineEvent[] = [];
   #records = 0;
   #next = 1;
@@ -80,7 +80,7 @@ export class EventStore implements EventSink {
     return this.#events.length;
   }
 
-  /** What is older is not kept. */
+  /** Start of the retention. */
   get oldestMs(): number {
     return this.#options.trustedNowMs() - this.#options.retentionMs;
   }
@@ -101,7 +101,7 @@ export class EventStore implements EventSink {
     return this.#keys.has(key);
   }
 
-  /** In the order of their time, and whether older ones were left out. */
+  /** Returns the events in order of time, and whether older ones were cut off. */
   list(query: EventQuery): { readonly events: readonly TimelineEvent[]; readonly cut: boolean } {
     const kinds = new Set(query.kinds ?? []);
     const fits = (query.matchers ?? []).map(matchAll);
@@ -121,7 +121,7 @@ export class EventStore implements EventSink {
     return { events: found.reverse(), cut: false };
   }
 
-  /** Calls with every event from now on; the returned function ends it. */
+  /** Subscribes to new events; the returned function unsubscribes. */
   subscribe(listener: (event: TimelineEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -147,7 +147,7 @@ export class EventStore implements EventSink {
     this.#next = Math.max(this.#next, Number(event.id) + 1);
   }
 
-  /** Where the events after this time begin. */
+  /** Index of the first event after this time. */
   #after(timeMs: number): number {
     let [from, to] = [0, this.#events.length];
     while (from < to) {
@@ -158,7 +158,7 @@ export class EventStore implements EventSink {
     return from;
   }
 
-  /** Not for every single one above the bound: each time the whole list moves. */
+  /** Trims in batches: each time the whole list moves. */
   #trim(): void {
     const { oldestMs } = this;
     const above = this.#events.length - this.#maxEvents;
@@ -178,7 +178,7 @@ export class EventStore implements EventSink {
   }
 }
 
-/** The records are ours and checksummed: one of a kind that is no more is left out. */
+/** The records are checksummed; one of a removed kind is skipped. */
 function readEvent(value: unknown): TimelineEvent | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const event = value as TimelineEvent;

@@ -1,4 +1,4 @@
-/** The timeline of a running hub: its book, everybody who writes to it, and what is done about alerts that come in. */
+/** The timeline of a running hub: its event store, the event producers, and the actions on incoming alerts. */
 import type { AlertActionSettings } from "../../cli/command/on-alert.ts";
 import { EventStore } from "./store.ts";
 import { DeviceChangeWatch } from "./device-watch.ts";
@@ -20,14 +20,14 @@ export interface TimelineOptions {
   readonly onAlert: readonly AlertActionSettings[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly nowMs: () => number;
-  /** Follows no jump of the wall clock: events are forgotten by it. */
+  /** A clock that follows no jump of the wall clock; events expire by it. */
   readonly trustedNowMs: () => number;
   readonly log: Log;
 }
 
 const lookEveryMs = 2_000;
 const deliveriesLookedAt = 100;
-/** In an hour: a driver that repeats itself must not push alerts out of the timeline. */
+/** Per hour: a driver that logs in a loop must not evict alerts from the timeline. */
 const mostKernelLines = 1_000;
 
 export class Timeline implements EventRoutesContext {
@@ -56,14 +56,14 @@ export class Timeline implements EventRoutesContext {
     });
   }
 
-  /** What every frame shows of devices. */
+  /** Records device changes from every frame. */
   watchFrames(frames: { subscribe(listener: (delivery: Delivery) => void): () => void }): void {
     this.#ends.push(
       frames.subscribe((delivery) => this.#carefully(() => this.#devices.take(delivery))),
     );
   }
 
-  /** A line of this machine's kernel log about a GPU. */
+  /** Records a line of this machine's kernel log about a GPU. */
   addKernelLine(line: KernelLine): void {
     const timeMs = Number(line.timeNs / 1_000_000n);
     const hour = Math.floor(timeMs / 3_600_000);
@@ -73,7 +73,7 @@ export class Timeline implements EventRoutesContext {
     this.#carefully(() => this.store.add({ ...kernelLineEvent(line), timeMs }));
   }
 
-  /** Alerts that go through this sink are on the timeline, and so is who was notified. */
+  /** Wraps a sink to record its alerts and notifications on the timeline. */
   watchAlerts(sink: AlertSink): AlertSink {
     this.#look(() => {
       for (const delivery of (sink.routing?.router.deliveries.list(deliveriesLookedAt) ?? [])
@@ -94,12 +94,12 @@ export class Timeline implements EventRoutesContext {
     );
   }
 
-  /** Machines that fall silent, stop or are heard again. */
+  /** Records agents that become silent, stop or return. */
   watchAgents(agents: { readonly list: readonly Agent[] }): void {
     this.#look(() => {
       for (const agent of agents.list) {
         const nowMs = this.nowMs();
-        // Late or not, it is heard.
+        // A late agent is not silent.
         const state = agent.state === "late" ? "ok" : agent.state;
         const before = this.#states.get(agent.id);
         this.#states.set(agent.id, state);
@@ -142,7 +142,7 @@ export class Timeline implements EventRoutesContext {
     this.#ends.push(() => clearInterval(timer));
   }
 
-  /** A full disk must not stop frames or alerts: the timeline says so once and goes on. */
+  /** A full disk must not stop frames or alerts: logs the first failure and continues. */
   #carefully<Result>(work: () => Result): Result | undefined {
     try {
       const result = work();

@@ -1,4 +1,4 @@
-/** An explanation from the history: reads the cells, finds the job's other GPUs, and adds the runbook's steps. */
+/** Explains a GPU, host, job or alert from the history: reads the cells, finds the job's other GPUs, and adds the runbook's steps. */
 import { runbookSection } from "../../alerting/pack/runbook.ts";
 import type { ExplainedCause, Explanation } from "../../view/explain/explanation.ts";
 import { explain } from "../../view/explain/explain.ts";
@@ -30,7 +30,7 @@ export async function explainSubject(
   });
 }
 
-/** The fix that the runbook names, as one line. */
+/** The runbook's fix, as one line. */
 function runbookOf(name: string): ExplainedCause["runbook"] {
   const text = runbookSection(name)?.text ?? "";
   const step = /\*\*Fix\.\*\*\s*([\s\S]*?)(?:\n\n|$)/.exec(text)?.[1] ?? "";

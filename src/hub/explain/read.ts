@@ -1,4 +1,4 @@
-/** Reads what an explanation looks at from the history: which GPUs there are, and their samples as cells. Only reads. */
+/** Reads the data of an explanation from the history: the GPUs, and their samples as cells. */
 import { gpu, self } from "../../model/catalogue/index.ts";
 import { labelValue } from "../../model/labels.ts";
 import { deviceKey } from "../../model/device.ts";
@@ -13,14 +13,14 @@ import {
 import { CellGrid, type GridWindow } from "../../view/explain/grid.ts";
 import { ownerOf } from "../../lake/analyses/anomaly/readings.ts";
 
-/** GPUs that one explanation reads: those asked about first, then their neighbours and peers. */
+/** Maximum number of GPUs per explanation: the requested ones first, then those of the same host and model. */
 export const mostGpus = 64;
-/** How far back a GPU may have been seen last. */
+/** How long ago a GPU may have reported last. */
 const knownMs = 24 * 3_600_000;
 
 const equals = (name: string, value: string): Matcher => ({ name, op: "=", value });
 
-/** The GPUs that `gpu_info` describes and that match; parts of GPUs (MIG instances) only where one is named. */
+/** Finds the matching GPUs in `gpu_info`; MIG instances only if one is named. */
 export async function findGpus(
   history: Pick<Queryable, "series">,
   timeMs: number,
@@ -52,7 +52,7 @@ export async function findGpus(
 const byPlace = (left: GpuIdentity, right: GpuIdentity): number =>
   left.host.localeCompare(right.host) || Number(left.index) - Number(right.index);
 
-/** Those asked about, then their machine's, then their model's, as many as are read. */
+/** Adds GPUs of the same machine, then of the same model, up to the limit. */
 export async function withPeers(
   history: Pick<Queryable, "series">,
   timeMs: number,
@@ -74,15 +74,15 @@ export async function withPeers(
   return [...all.values()];
 }
 
-/** What the GPUs are read for. */
+/** The GPUs to read, by purpose. */
 export interface ReadPlan {
-  /** Asked about, and their jobs' other GPUs: every field. */
+  /** Requested GPUs and the other GPUs of their jobs: read with every field. */
   readonly explained: readonly GpuIdentity[];
-  /** On the same machines and of the same models: what the explained ones are compared by. */
+  /** GPUs of the same machines and models, as a baseline for the explained ones. */
   readonly peers: readonly GpuIdentity[];
 }
 
-/** A day as cells: one selection for each window and kind, each series reduced before the next is decoded. */
+/** Reads a day as cells: one selection per window and kind, with each series reduced before the next is decoded. */
 export async function readFleetCells(
   history: Pick<Queryable, "select">,
   { explained, peers }: ReadPlan,
@@ -113,7 +113,7 @@ export async function readFleetCells(
     peerMetricNames,
     grid.peerWindows,
   );
-  // Self-metrics carry no host: their instance is its address.
+  // Self-metrics have no host label: the instance is the host's address.
   const instances = {
     name: "instance",
     op: "=~",
@@ -129,10 +129,13 @@ export async function readFleetCells(
 const anyHost = (gpus: readonly GpuIdentity[]): Matcher =>
   anyOf("host", [...new Set(gpus.map(({ host }) => host))]);
 
-/** An owner that was seen on a GPU within this long holds it. */
+/** An owner counts as the GPU's current one if seen this recently. */
 const currentMs = 5 * 60_000;
 
-/** Other GPUs that the same job holds. Names are unique on a machine; beyond it only those of a scheduler or a cluster are. */
+/**
+ * Finds other GPUs held by the same job. Process and unit names are unique per machine; those of a scheduler or cluster are
+ * unique beyond it.
+ */
 export async function findMates(
   history: Pick<Queryable, "select">,
   asked: readonly GpuIdentity[],

@@ -1,5 +1,5 @@
 /**
- * Why something is as it is:
+ * Explanations of a GPU, host, job or alert:
  *
  *   GET /api/explain?gpu=UUID | host=NAME | job=ID | alert=FINGERPRINT [&time=SECONDS|RFC 3339]
  */
@@ -13,7 +13,7 @@ import { explainSubject } from "./explain.ts";
 import { type ExplainContext, resolveSubject } from "./subject.ts";
 import { ExplainTurns } from "./turns.ts";
 
-/** Of a GPU, a machine, a job or an alert. */
+/** Name of a GPU, host, job or alert. */
 export const subjectName = v.pipe(
   v.string(),
   v.nonEmpty("a name"),
@@ -27,7 +27,7 @@ const explainQuery = v.strictObject({
   time: v.optional(v.string()),
 });
 
-/** @param turns shared with what costs as much */
+/** @param turns limits concurrency together with other expensive routes */
 export function addExplain(
   app: FastifyInstance,
   context: ExplainContext,

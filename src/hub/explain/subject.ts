@@ -1,4 +1,4 @@
-/** Turns what a request names (a GPU, a machine, a job, an alert) into the GPUs to look at and the moment to look at. */
+/** Resolves the subject of a request (a GPU, host, job or alert) to GPUs and a time. */
 import { fingerprintOf } from "../../alerting/route/fingerprint.ts";
 import type { Queryable } from "../../model/select.ts";
 import type { Explanation, SubjectKind } from "../../view/explain/explanation.ts";
@@ -22,10 +22,10 @@ export interface ResolvedSubject {
   readonly asksIdle: boolean;
 }
 
-/** A sentence where there is no such thing. */
+/** `missing`: an error sentence if the subject does not exist. */
 export type SubjectResult = ResolvedSubject | { readonly missing: string };
 
-/** @param timeMs as asked; absent: now, the job's end or the alert's start */
+/** @param timeMs requested time; absent: now, the job's end or the alert's start */
 export async function resolveSubject(
   context: ExplainContext,
   kind: SubjectKind,
@@ -46,7 +46,7 @@ export async function resolveSubject(
 
 const shown = (text: string): string => JSON.stringify(text.slice(0, 100));
 
-/** `UUID`, `UUID@HOST` where two machines report one, the first characters of a UUID, or `HOST:INDEX`. */
+/** Accepts `UUID`, `UUID@HOST` if two machines report the same one, the first characters of a UUID, or `HOST:INDEX`. */
 async function gpuSubject(
   { history }: ExplainContext,
   id: string,
@@ -177,7 +177,7 @@ interface FoundAlert {
   readonly startsAtMs: number;
 }
 
-/** Routed here, or still pending, or routed by an Alertmanager elsewhere. */
+/** Finds the alert in the hub's router, or among the rules' alerts, which are pending or routed by an external Alertmanager. */
 function findAlert({ alerting }: ExplainContext, fingerprint: string): FoundAlert | undefined {
   const routed = alerting?.sink.routing?.router.alerts.find(
     (alert) => alert.fingerprint === fingerprint,

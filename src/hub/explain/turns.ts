@@ -1,4 +1,7 @@
-/** Explanations and searches for changes read some millions of samples each: few run at once, some wait, the rest are asked to retry. */
+/**
+ * Limits concurrent explanations and change searches, which read some millions of samples each: few run at once, some queue,
+ * the rest get 503 with Retry-After.
+ */
 import type { FastifyReply } from "fastify";
 import { QueryError } from "../../query/errors.ts";
 import { sendError } from "../reply.ts";
@@ -11,7 +14,7 @@ export class ExplainTurns {
   #running = 0;
   readonly #waiting: (() => void)[] = [];
 
-  /** Answers the request in its turn. The signal is aborted when the client hangs up. */
+  /** Runs the work when a slot is free. The signal is aborted when the client disconnects. */
   async run(
     reply: FastifyReply,
     work: (signal: AbortSignal) => Promise<FastifyReply>,

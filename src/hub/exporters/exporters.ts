@@ -1,7 +1,7 @@
 /**
- * GPUs that other exporters report. What a scrape has stored under an exporter's names is stored once more under ours and
- * shown, so that page, top, rules, lake and anomalies see these GPUs like those of an agent. A scraped gpulse agent has our
- * names already and is only shown.
+ * GPUs reported by other exporters. Samples that a scrape stored under an exporter's metric names are also stored under
+ * gpulse's names and shown live, so that the page, top, rules, lake and anomaly detection treat these GPUs like those of an
+ * agent. A scraped gpulse agent uses gpulse's names already and is only shown.
  */
 import { ExporterFrames } from "../../formats/exporters/frames.ts";
 import type { ExporterFrame } from "../../formats/exporters/targets.ts";
@@ -17,36 +17,36 @@ import type { SampleWriter } from "../../storage/history.ts";
 
 export interface ExporterGpusOptions {
   readonly writer: SampleWriter;
-  /** Where the newest frames are shown. */
+  /** Passes the newest frames to the live view. */
   readonly show: (delivery: Delivery) => void;
   readonly nowMs: () => number;
 }
 
 export interface ObserveOptions {
-  /** The samples are stored elsewhere, so that those with our own names are stored here too. */
+  /** True if the original samples are stored elsewhere, so that samples under gpulse's names have to be stored here too. */
   readonly storesOwn?: boolean;
-  /** False for what is stored later. */
+  /** False if the samples are stored later. */
   readonly isStored?: boolean;
-  /** False for history, and for a part of an instant. */
+  /** False for history, and for frames that cover only part of a timestamp. */
   readonly isShown?: boolean;
-  /** What is not in a frame may be in another: it ends no series. */
+  /** True for a partial frame: devices missing from it may be in another one, so it ends no series. */
   readonly isPart?: boolean;
 }
 
-/** A frame is the present for three times the interval of its target, within these bounds. */
+/** A frame stays fresh for three scrape intervals of its target, within these bounds. */
 const intervals = 3;
 const [leastFreshMs, mostFreshMs] = [15_000, 300_000];
 const firstFreshMs = 90_000;
-/** Targets come and go; beyond so many, those that no longer report are forgotten. */
+/** Above this number of targets, those that no longer report are removed. */
 const maxQuietTargets = 10_000;
 
 interface SeenTarget {
   readonly exporter: string;
   lastTimeMs: number;
   freshForMs: number;
-  /** GPUs and when they were last in a frame. */
+  /** GPUs, with the time of their last frame. */
   readonly gpus: Map<string, number>;
-  /** Times of its frames by what is in them: an agent sends some readings every second and others every minute. */
+  /** Frame times by layout: an agent sends some metrics every second and others every minute. */
   readonly layouts: WeakMap<Layout, FrameTimes>;
 }
 
@@ -65,7 +65,7 @@ export class ExporterGpus {
     this.#options = options;
   }
 
-  /** Called with the samples of one scrape, after they were stored. Rejects as the writer does. */
+  /** Call with the samples of one scrape, after they were stored. Rejects if the writer does. */
   async observe(batch: SampleBatch, options: ObserveOptions = {}): Promise<void> {
     const byTarget = new Map<string, ExporterFrame[]>();
     for (const found of this.#frames.frames(batch)) {
@@ -74,8 +74,8 @@ export class ExporterGpus {
       if (frames === undefined) byTarget.set(target, [found]);
       else frames.push(found);
     }
-    // Targets side by side: each write waits for the log, and a fleet has hundreds of them. Those of one in their order: an
-    // exporter that took another's place goes on after its end.
+    // Targets are written concurrently: each write waits for the WAL, and a fleet has hundreds of targets. Frames of one target
+    // keep their order: an exporter that replaces another continues after its end.
     await Promise.all(
       [...byTarget.values()].map(async (frames) => {
         for (const found of frames) await this.write(found, options);

@@ -1,6 +1,6 @@
 /**
- * GPUs of an existing Prometheus, without an agent: reads what its GPU exporters wrote, as the newest samples every few
- * seconds and, once at the start, a few hours of history. Read-only, and never more than one query a second.
+ * GPUs of an existing Prometheus, without an agent: reads the series of its GPU exporters, as the newest samples every few
+ * seconds and, once at the start, a few hours of history. Read-only, one query per second at most.
  */
 import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
@@ -20,30 +20,30 @@ import type { ExporterGpus } from "./exporters.ts";
 export interface PrometheusGpusOptions {
   readonly address: StoreAddress;
   readonly exporters: ExporterGpus;
-  /** Where the translated samples are stored: asked whether it has them already. */
+  /** Stores the translated samples; queried first for samples of an earlier run. */
   readonly history: Pick<History, "instant">;
   readonly log: Log;
   readonly nowMs: () => number;
 }
 
 const pollMs = 15_000;
-/** Covers the usual scrape interval of a minute, so that no poll misses a scrape. */
+/** Covers the usual scrape interval of one minute, so that no poll misses a scrape. */
 const windowMs = 90_000;
-/** Of a history that takes long to read, so much of what came meanwhile is read afterwards. */
+/** If reading the history takes long, at most this much of the time meanwhile is caught up afterwards. */
 const mostMissedMs = 15 * 60_000;
 const namesEveryMs = 5 * 60_000;
 const timeoutMs = 20_000;
-/** One query a second at most. */
+/** Limits the rate to one query per second. */
 const betweenQueriesMs = 1_000;
 const historyMs = 6 * 3_600_000;
 const leastStepMs = 60_000;
-/** Points of history in all: a large fleet gets a longer step. */
+/** Bounds the points of the history in total: a large fleet is read with a longer step. */
 const mostHistoryPoints = 4_000_000;
 
-/** VictoriaMetrics takes queries of up to 16 KiB. */
+/** VictoriaMetrics accepts queries of up to 16 KiB. */
 const mostNameBytes = 8_000;
 
-/** Alternatives of a regular expression for these names, each of a length that engines take. */
+/** Groups the names into regular expression alternations short enough for the engines. */
 function portionsOf(names: readonly string[]): string[] {
   const portions: string[] = [];
   for (const name of names.map(escapeRegex)) {
@@ -90,7 +90,7 @@ export class PrometheusGpus {
           await this.#findNames();
           namesAtMs = startMs;
         }
-        // Shown first; stored after the history, so that nothing is out of order.
+        // Shown at once, but stored after the history, so that no sample is out of order.
         if (!hasHistory) {
           await this.#show();
           await this.#readHistory(startMs);
@@ -108,7 +108,7 @@ export class PrometheusGpus {
     }
   }
 
-  /** Which of the names that the tables know are there; few of them are. */
+  /** Finds which metric names of the exporter tables exist. */
   async #findNames(): Promise<void> {
     const found: string[] = [];
     for (const names of portionsOf([...exporterNames.keys(), ...ownGpuNames])) {
@@ -126,7 +126,7 @@ export class PrometheusGpus {
       );
   }
 
-  /** Samples as they were scraped, with their own instants: those of the usual window, and of `sinceMs` before it. */
+  /** Reads raw samples with their own timestamps: the polling window, plus `sinceMs` before it. */
   async #newest(sinceMs = 0): Promise<SampleBatch> {
     const rangeMs = windowMs + Math.min(Math.round(sinceMs), mostMissedMs);
     const data = await this.#query("query", { query: `${this.#selector()}[${rangeMs}ms]` });
@@ -139,7 +139,7 @@ export class PrometheusGpus {
     await this.#options.exporters.observe(newest, { isStored: false, storesOwn: true });
   }
 
-  /** The last hours, one metric at a time, at a step that bounds the points of all of them. */
+  /** Reads the last hours, one metric at a time, at a step that bounds the total number of points. */
   async #readHistory(endMs: number): Promise<void> {
     const { exporters, history, log } = this.#options;
     const stored = await history.instant(`count(last_over_time(gpu_up[${historyMs}ms]))`, endMs);
@@ -153,7 +153,7 @@ export class PrometheusGpus {
     log.info("reading history from Prometheus", { series, hours: historyMs / 3_600_000, stepMs });
     for (const name of this.#names) {
       await this.#rest();
-      // A large fleet's history takes longer than its GPUs stay the present.
+      // A large fleet's history takes longer to read than its GPUs stay fresh.
       if (this.#options.nowMs() - this.#shownMs >= pollMs) {
         await this.#show();
         await this.#rest();
@@ -186,7 +186,7 @@ export class PrometheusGpus {
     return pause(betweenQueriesMs, this.#stopped.signal);
   }
 
-  /** Logged when it changes, not at every poll. */
+  /** Logs changes only, not every poll. */
   #report(why: string | undefined): void {
     const problem =
       why === undefined ? undefined : `Prometheus ${this.#options.address.base}: ${why}`;
@@ -199,7 +199,7 @@ export class PrometheusGpus {
 
 const escapeRegex = (text: string): string => text.replaceAll(".", "\\\\.");
 
-/** Series by series; what is asked for by instant has one sample each. */
+/** Converts the query result, series by series; a vector yields one sample per series. */
 export function batchOf(data: QueryData): SampleBatch {
   const builder = new BatchBuilder();
   const all: readonly MatrixSeries[] = data.type === "matrix" ? data.series : [];

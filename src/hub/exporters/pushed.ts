@@ -1,6 +1,6 @@
 /**
- * GPU series that come by remote write, OTLP, JSON or Influx line, as frames: put together from the requests of all senders
- * and written beside the series themselves. A request without GPU series costs a look at each metric name.
+ * GPU series received by remote write, OTLP, JSON or Influx line protocol, as frames: assembled from the requests of all
+ * senders and stored in addition to the original series. A request without GPU series costs one lookup per metric name.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { formatError } from "../../base/error.ts";
@@ -19,7 +19,7 @@ export interface PushedGpusOptions {
 }
 
 const tickMs = 500;
-/** Others get a turn after so long. */
+/** Yields to the event loop after this long. */
 const turnMs = 10;
 
 export class PushedGpus {
@@ -38,13 +38,13 @@ export class PushedGpus {
     put(self.exporterIgnored, this.#assembly.ignored, { path: "push" });
   }
 
-  /** Called with samples that are stored. */
+  /** Call with samples that are stored. */
   take(batch: SampleBatch): void {
     this.#assembly.add(batch, this.#options.nowMs());
     if (!this.#assembly.isEmpty) this.#timer ??= setInterval(() => this.flush(), tickMs).unref();
   }
 
-  /** Writes what is complete; one write at a time. */
+  /** Writes the complete frames; one write at a time. */
   flush(isLast = false): void {
     if (this.#assembly.isEmpty) {
       clearInterval(this.#timer);

@@ -1,4 +1,4 @@
-/** The verdicts of a running hub on every GPU it sees: its own readings, what agents found, and the anomaly watch. */
+/** Health verdicts of a running hub on every GPU it sees, from its own frames, those of agents, and the anomaly detection. */
 import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import type { Anomaly } from "../../lake/analyses/anomaly/anomaly.ts";
@@ -41,7 +41,7 @@ export class HubHealth {
     this.#unsubscribe();
   }
 
-  /** A frame that cannot be judged is still shown and stored. */
+  /** A frame whose evaluation fails is still shown and stored. */
   #take(delivery: Delivery): void {
     try {
       this.#watch.take(delivery);

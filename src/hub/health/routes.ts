@@ -1,4 +1,4 @@
-/** `GET /api/health`: the verdict on every GPU, or on those of a host, a uuid or some states. */
+/** `GET /api/health`: the verdict on every GPU, filtered by host, uuid or state. */
 import type { FastifyInstance } from "fastify";
 import { healthStates } from "../../view/health/verdict.ts";
 import { noStore } from "../reply.ts";

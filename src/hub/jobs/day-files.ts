@@ -1,7 +1,7 @@
 /**
- * What the ledger has closed, in two files a day (UTC): jobs by the day they ended with the books of the GPUs, and what each
- * job used in the hours of that day, which is all that a bill reads. Records are checksummed; a record with the same key
- * replaces the one before, so writing it again after a crash changes nothing.
+ * Closed records of the ledger, in two files per day (UTC): jobs by the day they ended together with the energy books of the
+ * GPUs, and the usage of each job in the hours of that day, which is all that a bill reads. Records are checksummed; a record
+ * replaces an earlier one with the same key, so writing it again after a crash changes nothing.
  *
  *   jobs/days/2026-11-18.log         records: [["job", {…}], ["book", {…}], …]
  *   jobs/days/2026-11-18.hours.log   records: [["part", {…}], …]
@@ -37,13 +37,13 @@ const entriesSchema = v.array(
   v.union([v.tuple([v.literal("job"), jobSchema]), v.tuple([v.literal("book"), bookSchema])]),
 );
 
-/** A day of an array of 100,000 jobs has 100 MB. */
+/** A day with an array job of 100,000 tasks has 100 MB. */
 const maxFileBytes = 2 ** 30;
-/** Files that are open for writing: today's, and yesterday's around midnight. */
+/** Files open for writing: today's, and yesterday's around midnight. */
 const mostOpen = 4;
-/** Bytes of files whose content is held for the next reader. */
+/** Size of the files whose content is cached. */
 const mostCachedBytes = 64 * 2 ** 20;
-/** In one record at most. */
+/** Maximum entries per record. */
 const recordEntries = 1_000;
 const fileName = /^(\d{4}-\d{2}-\d{2})(?:\.hours)?\.log$/;
 const [jobsEnding, hoursEnding] = [".log", ".hours.log"];
@@ -79,30 +79,30 @@ export class DayFiles {
       for (const lot of lotsOf(entries)) this.#writer(name).append(lot);
   }
 
-  /** Days that have a file, oldest first. */
+  /** Days with a file, oldest first. */
   days(): string[] {
     if (!existsSync(this.#dir)) return [];
     const days = readdirSync(this.#dir).flatMap((name) => fileName.exec(name)?.[1] ?? []);
     return [...new Set(days)].sort();
   }
 
-  /** Jobs that ended on the day, and its books. */
+  /** The jobs that ended on the day, and its books. */
   read(day: string): DayContent {
     return this.#read(day + jobsEnding, this.#days, () => new CollectedDay());
   }
 
-  /** What each job used in the hours of the day, by its id. */
+  /** The usage of each job in the hours of the day, by job id. */
   readParts(day: string): DayParts {
     return this.#read(day + hoursEnding, this.#parts, () => new CollectedParts());
   }
 
-  /** When the hours of the day were last changed; 0 where there are none. */
+  /** When the hours of the day last changed; 0 if there are none. */
   partsChangedMs(day: string): number {
     const file = path.join(this.#dir, day + hoursEnding);
     return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   }
 
-  /** Puts these records in the place of all of the day, each file atomically. */
+  /** Replaces all records of the day, each file atomically. */
   replace(
     day: string,
     { jobs, books }: { readonly jobs: readonly JobRecord[]; readonly books: readonly GpuDayBook[] },
@@ -122,12 +122,12 @@ export class DayFiles {
   #rewrite(name: string, entries: readonly DayEntry[]): void {
     if (entries.length === 0 && !existsSync(path.join(this.#dir, name))) return;
     this.#writer(name).rewrite(lotsOf(entries));
-    // A file of the same size may have other content now.
+    // Evicts the cache: a file of the same size may have other content now.
     this.#days.delete(name);
     this.#parts.delete(name);
   }
 
-  /** Deletes whole days before this one. */
+  /** Deletes all days before this one. */
   deleteBefore(day: string): number {
     const old = this.days().filter((one) => one < day);
     for (const name of old.flatMap((one) => [one + jobsEnding, one + hoursEnding])) {

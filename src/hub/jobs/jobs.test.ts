@@ -47,7 +47,7 @@ const device: Device = {
   simulated: false,
 };
 
-/** What an agent sends of one GPU that takes 100 W. */
+/** A frame from an agent with one GPU that draws 100 W. */
 function slowFrame(seconds: number, workload?: string): Delivery {
   const builder = new LayoutBuilder();
   const energy = builder.add(gpu.energy, deviceLabels(device, "node7"));
@@ -73,7 +73,7 @@ function slowFrame(seconds: number, workload?: string): Delivery {
   };
 }
 
-/** Job 1 for 100 s, then nothing for long enough to end it, then job 2, which goes on. */
+/** Job 1 for 100 s, then a pause long enough to end it, then job 2, which continues. */
 const story: Delivery[] = [];
 for (let at = 0; at <= 100; at += 10) story.push(slowFrame(at, "1"));
 for (let at = 110; at <= 450; at += 10) story.push(slowFrame(at));
@@ -125,7 +125,7 @@ test("the API lists, shows, bills and balances what the frames said", async () =
       },
     ],
   });
-  // Over when the range began: neither running nor in it.
+  // Job 1 ended before the range: it is neither running nor in the range.
   const from = new Date(startMs + 300_000).toISOString();
   expect((await onGpu(`&from=${from}`)).body).toMatchObject({ jobs: [{ name: "2" }], total: 1 });
   expect((await get("/api/jobs?uuid=GPU-2")).body).toMatchObject({ total: 0 });
@@ -172,7 +172,7 @@ test("after a kill at any frame, with or without checkpoints, nothing is lost or
   story.forEach((delivery, at) => {
     jobs.take(delivery);
     if (at % 5 !== 0) return;
-    // Nothing is closed: a killed process does not say goodbye. What was not acknowledged is sent again.
+    // The old instance is not closed, as after a kill. Unacknowledged frames are sent again.
     jobs = open(dir, { checkpointBytes: 4_000 });
     for (const again of story.slice(Math.max(0, at - 3), at + 1)) jobs.take(again);
   });
@@ -264,12 +264,12 @@ test("ended jobs are deleted after their retention, by whole days", () => {
   expect(jobs.files.days()).toEqual(["2026-11-18"]);
   nowMs = startMs + 3 * 86_400_000;
   jobs.upkeep();
-  // Job 2 expired with its silent machine, on the day it was last seen.
+  // Job 2 expired with its silent host, on the day of its last report.
   jobs.upkeep();
   expect(jobs.files.days()).toEqual([]);
 });
 
-/** A process of ada's beside one of ben's, for 100 s, and nothing for long enough to end both. */
+/** A process of ada beside one of ben, for 100 s, then a pause long enough to end both. */
 function runProcesses(jobs: HubJobs): void {
   for (let at = 0; at <= 450; at += 10) {
     nowMs = startMs + at * 1_000;
@@ -317,7 +317,7 @@ test("a user's records are exported, put under a pseudonym and deleted; nobody e
   expect(JSON.stringify((await post("/api/jobs/process:node7%2Fben%2Fpython")).body)).toMatch(
     /"neighbours":\["process:node7\/user-[0-9a-f]{12}\/python@/,
   );
-  // A pseudonym is no place to hide from deletion.
+  // Deletion also covers records under a pseudonym.
   expect((await post("/api/jobs/forget", { user: "ada" })).body).toMatchObject({ jobs: 1 });
   expect((await post("/api/jobs")).body).toMatchObject({ total: 1, jobs: [{ user: "ben" }] });
   expect(JSON.stringify((await post("/api/jobs/process:node7%2Fben%2Fpython")).body)).toContain(

@@ -1,9 +1,9 @@
 /**
  * The hub's job ledger: fed by every frame that storage accepted and by the schedulers' reports. Each entry is in the journal
- * before it is applied, so what was acknowledged outlives a kill; the journal is replaced by a snapshot when it has grown.
+ * before it is applied, so acknowledged data survives a kill; a journal that has grown is replaced by a snapshot.
  *
  *   jobs/journal      snapshot, then the entries since
- *   jobs/days/*.log   what is closed
+ *   jobs/days/*.log   closed records
  */
 import { randomBytes } from "node:crypto";
 import path from "node:path";
@@ -29,18 +29,18 @@ import { Pseudonyms } from "./privacy.ts";
 
 export interface HubJobsOptions {
   readonly dataDir: string;
-  /** How long closed jobs are kept. */
+  /** Retention of closed jobs. */
   readonly retentionMs: number;
   readonly log: Log;
   readonly nowMs: () => number;
-  /** Deletions are judged by it: it follows no jump of the wall clock. */
+  /** A clock that follows no jump of the wall clock, for deletions. */
   readonly trustedNowMs: () => number;
   readonly directories?: readonly JobDirectory[];
   readonly anomaliesOf?: FrameTicksOptions["anomaliesOf"];
-  /** Closed records never name users. */
+  /** True if closed records contain pseudonyms instead of user names. */
   readonly isPseudonymous?: boolean;
   readonly ledger?: Partial<LedgerOptions>;
-  /** The journal is replaced by a snapshot when it has grown by this. */
+  /** Growth of the journal after which a snapshot replaces it. */
   readonly checkpointBytes?: number;
 }
 
@@ -56,10 +56,10 @@ export class HubJobs {
   readonly #journal: StateLog;
   readonly #codec = new TickCodec();
   readonly #ends: (() => void)[] = [];
-  /** Finished books that do not close, by GPU: the day of the last. */
+  /** Finished books that do not balance, by GPU: the day of the last one. */
   readonly #unclosed = new Map<string, string>();
   #pseudonyms: Pseudonyms | undefined;
-  /** What `describePods` said last. */
+  /** The result of the last `describePods`. */
   #controllers: ReadonlyMap<string, string> = new Map();
   #snapshotBytes = 0;
   #isFailing = false;
@@ -102,19 +102,19 @@ export class HubJobs {
     return (this.#pseudonyms ??= new Pseudonyms(readKey(file, randomBytes)));
   }
 
-  /** The names under which records of this user are found. */
+  /** The names under which records of this user are stored. */
   namesOf(user: string): readonly string[] {
     return this.#options.isPseudonymous === true ? [user, this.pseudonyms.of(user)] : [user];
   }
 
-  /** Why schedulers do not report now, by their names. */
+  /** Errors of schedulers that currently fail to report, with their names. */
   problems(): string[] {
     return (this.#options.directories ?? []).flatMap(({ name, problem }) =>
       problem === undefined ? [] : [`${name}: ${problem}`],
     );
   }
 
-  /** Frames of scraped agents are stored as samples: they are booked as they are shown. */
+  /** Frames of scraped agents are stored as samples, so they are booked when they are shown. */
   watch(frames: { subscribe(listener: (delivery: Delivery) => void): () => void }): void {
     this.#ends.push(
       frames.subscribe((delivery) => {
@@ -123,9 +123,9 @@ export class HubJobs {
     );
   }
 
-  /** Called with every frame that storage accepted, before its sender is acknowledged. Never throws. */
+  /** Call with every frame that storage accepted, before its sender is acknowledged. Never throws. */
   readonly take = (delivery: Delivery): void => {
-    // Another program's past comes one metric at a time, after its present.
+    // History read from another program arrives one metric at a time, after newer samples.
     if (delivery.isExposed === false && delivery.tier === "stream") return;
     try {
       const { ticks, unchanged } = this.#ticks.take(delivery);
@@ -135,7 +135,7 @@ export class HubJobs {
     }
   };
 
-  /** Called with the pods that were read from Kubernetes; those about which nothing is new cost nothing. */
+  /** Call with the pods read from Kubernetes; only changes are recorded. */
   readonly describePods = (pods: readonly PodController[]): void => {
     const news = pods.filter(
       ({ namespace, pod, controller }) =>
@@ -148,7 +148,7 @@ export class HubJobs {
     );
   };
 
-  /** Ends jobs whose GPUs have been silent for long, and deletes what is past its retention. */
+  /** Ends jobs whose GPUs have been silent for long, and deletes records past their retention. */
   upkeep(): void {
     const { trustedNowMs, retentionMs, log } = this.#options;
     this.enter(["clock", trustedNowMs()]);
@@ -167,7 +167,7 @@ export class HubJobs {
     put(self.jobsUnclosedBooks, this.unclosedBooks());
   };
 
-  /** GPUs whose book of today, or of yesterday, does not close. */
+  /** Number of GPUs whose book of today or yesterday does not balance. */
   unclosedBooks(): number {
     const gpus = new Set<string>();
     for (const book of this.ledger.openBooks()) if (!isClosed(book)) gpus.add(book.uuid);
@@ -179,13 +179,13 @@ export class HubJobs {
     return gpus.size;
   }
 
-  /** Books what frames have brought and what has waited because nothing changed. Never throws. */
+  /** Books pending frames and unchanged readings that were deferred. Never throws. */
   flush(): void {
     const ticks = this.#ticks.flush();
     if (ticks.length > 0) this.enter(["ticks", ticks]);
   }
 
-  /** Jobs that run, up to the last reading of their GPUs. */
+  /** Running jobs, up to the last frame of their GPUs. */
   openJobs(): IterableIterator<OpenJob> {
     this.flush();
     return this.ledger.openJobs();
@@ -196,7 +196,7 @@ export class HubJobs {
     return this.ledger.openBooks();
   }
 
-  /** Replaces the journal by a snapshot. */
+  /** Replaces the journal with a snapshot. */
   checkpoint(): void {
     this.#write(this.ledger.apply(["ticks", this.#ticks.flush()]));
     this.#journal.rewrite(this.ledger.snapshot());
@@ -216,7 +216,7 @@ export class HubJobs {
     this.files.close();
   }
 
-  /** Into the journal, then into the ledger. Never throws. */
+  /** Writes an entry to the journal, then applies it to the ledger. Never throws. */
   enter(entry: LedgerEntry): void {
     this.#enter(entry);
   }
@@ -226,7 +226,7 @@ export class HubJobs {
       this.#append(entry, unchanged);
       this.#isFailing = false;
     } catch (thrown) {
-      // Applied all the same: the meters make up for it if the disk recovers before a crash.
+      // Applied nevertheless: the meters make up for it if the disk recovers before a crash.
       this.#fail("the job ledger could not be written", thrown);
     }
     try {
@@ -244,14 +244,14 @@ export class HubJobs {
     try {
       this.#journal.appendBytes(bytes, payloadBytes);
     } catch (thrown) {
-      // Shapes that it held are in no journal.
+      // Shapes defined in the failed write are missing in the journal.
       this.#codec.reset();
       this.#ticks.restart();
       throw thrown;
     }
   }
 
-  /** Undefined for what this version does not understand. Earlier versions wrote ticks as JSON. */
+  /** Returns undefined for an entry of an unknown format. Earlier versions wrote ticks as JSON. */
   #parse(payload: unknown): LedgerEntry | undefined {
     if (!(payload instanceof Uint8Array)) return parseEntry(payload);
     const ticks = this.#codec.decode(payload);
@@ -259,8 +259,8 @@ export class HubJobs {
   }
 
   /**
-   * What a replay of the journal closed may lack in the files of the days. The snapshot keeps the next start from closing it
-   * again: a hub that is killed often would write every job of the day at every start.
+   * Writes what the replay of the journal closed, as the day files may lack it. The snapshot keeps the next start from closing
+   * it again: a hub that is killed often would write every job of the day at every start.
    */
   #settle(closed: LedgerOutput): void {
     if (closed.jobs.length + closed.parts.length + closed.books.length === 0) return;

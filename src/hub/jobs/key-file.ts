@@ -1,4 +1,4 @@
-/** A secret key of the data folder, made when it is first needed; it is sent nowhere. */
+/** A secret key in the data folder, created when first needed; it never leaves the machine. */
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { systemCode } from "../../base/error.ts";

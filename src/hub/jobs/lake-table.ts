@@ -1,6 +1,6 @@
 /**
- * The ledger as a table of the lake: `jobs/date=YYYY-MM-DD/`, one row per job and hour, one file a day and hub, which is written
- * again when the day has changed. The ledger stays the original: a file that is lost or behind is made again.
+ * Exports the ledger as a table of the lake: `jobs/date=YYYY-MM-DD/`, one row per job and hour, one file per day and hub,
+ * rewritten when the day has changed. The ledger is authoritative: a missing or outdated file is written again.
  */
 import { createHash } from "node:crypto";
 import { formatError } from "../../base/error.ts";
@@ -16,24 +16,24 @@ export interface JobLakeTableOptions {
   readonly jobs: HubJobs;
   readonly files: FileStore;
   readonly workers: LakeWorker;
-  /** Of this hub: several may write to one bucket. */
+  /** Name of this hub: several hubs may write to one bucket. */
   readonly name: string;
   readonly version: string;
-  /** Of the lake; days before it are not written again. */
+  /** Retention of the lake; earlier days are not written. */
   readonly retentionMs: number | undefined;
   readonly log: Log;
   readonly nowMs: () => number;
 }
 
 const writeEveryMs = 900_000;
-/** The store's clock may be this much ahead of ours. */
+/** The object store's clock may be this much ahead of the hub's. */
 const clockSkewMs = 60_000;
 
 export class JobLakeTable {
   readonly #options: JobLakeTableOptions;
   readonly #file: string;
   readonly #timer: NodeJS.Timeout;
-  /** What was written last, by day. */
+  /** Digest of the last written content, by day. */
   readonly #digests = new Map<string, string>();
   #writing: Promise<void> | undefined;
   #isFailing = false;
@@ -44,7 +44,7 @@ export class JobLakeTable {
     this.#timer = setInterval(() => void this.write(), writeEveryMs).unref();
   }
 
-  /** Writes every day that has changed. Never rejects: a failure is logged, and the next time makes up for it. */
+  /** Writes every day that has changed. Never rejects: a failure is logged, and the next call writes again. */
   write(signal?: AbortSignal): Promise<void> {
     return (this.#writing ??= this.#write(signal)
       .then(() => void (this.#isFailing = false))

@@ -1,4 +1,4 @@
-/** The job ledger where the settings ask for it. */
+/** Opens the job ledger if it is enabled in the settings. */
 import type { Settings } from "../../cli/command/settings.ts";
 import type { Log } from "../../base/log.ts";
 import type { Anomaly } from "../../lake/analyses/anomaly/anomaly.ts";

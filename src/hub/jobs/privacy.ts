@@ -1,11 +1,11 @@
-/** What the ledger holds about one user: exported, deleted, or put under a pseudonym. One day at a time, so that nothing else waits. */
+/** Exports, deletes or pseudonymizes the ledger's records about one user. Works one day at a time and yields in between. */
 import { createHmac } from "node:crypto";
 import { hideJob, hideNeighbours, hidePart, isOf } from "../../runs/jobs/privacy.ts";
 import type { JobRecord, LedgerOutput } from "../../runs/jobs/record.ts";
 import type { DayFiles } from "./day-files.ts";
 import type { HubJobs } from "./jobs.ts";
 
-/** The same for the same user for as long as the key is there; nobody without it can go back. */
+/** Pseudonyms are stable for a user as long as the key exists; without the key they cannot be reversed. */
 export class Pseudonyms {
   readonly #key: Buffer;
 
@@ -18,7 +18,7 @@ export class Pseudonyms {
     return `user-${digest.slice(0, 12)}`;
   }
 
-  /** What the ledger has closed, as it is written where users are never named. */
+  /** Replaces user names in closed records before they are written. */
   hide(output: LedgerOutput): LedgerOutput {
     const hidden = <Item extends { readonly user?: string | undefined }>(
       item: Item,
@@ -43,21 +43,21 @@ export class Pseudonyms {
   }
 }
 
-/** The user in the id of a plain process or a unit. */
+/** The user in the id of a plain process or a systemd unit. */
 const userInId = /^((?:process|unit):[^/]*\/)([^/@]+)(?=\/)/;
 
 export interface ForgetResult {
-  /** Records that were deleted or renamed. */
+  /** Number of deleted or renamed records. */
   readonly jobs: number;
   readonly days: number;
-  /** Jobs that still run: they are not changed, and have to be forgotten again when they have ended. */
+  /** Number of running jobs: they are not changed, and need another request once they have ended. */
   readonly running: number;
 }
 
-/** Everybody else gets a turn. */
+/** Yields to the event loop. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Each record as one JSON object, ended jobs first. */
+/** Yields each record as one JSON object, ended jobs first. */
 export async function* exportUser(jobs: HubJobs, user: string): AsyncGenerator<object> {
   const isTheirs = isOf(user);
   for (const day of jobs.files.days()) {
@@ -69,7 +69,7 @@ export async function* exportUser(jobs: HubJobs, user: string): AsyncGenerator<o
   for (const { record } of jobs.ledger.openJobs()) if (isTheirs(record)) yield { job: record };
 }
 
-/** @param pseudonym what takes the user's place; undefined deletes the records */
+/** @param pseudonym replaces the user's name; undefined deletes the records */
 export async function forgetUser(
   jobs: HubJobs,
   user: string,
@@ -88,7 +88,7 @@ export async function forgetUser(
     if (forgetInDay(files, day, user, ids, pseudonym)) days++;
     await turn();
   }
-  // What has ended is in the journal's entries until they are replaced by a snapshot.
+  // The journal contains ended jobs until a snapshot replaces it.
   jobs.checkpoint();
   let running = 0;
   for (const { record } of ledger.openJobs()) if (isTheirs(record)) running++;

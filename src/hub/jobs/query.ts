@@ -1,4 +1,4 @@
-/** Reads the ledger: open jobs from memory, closed ones from the files of their days, one day at a time so that nothing else waits. */
+/** Queries the ledger: open jobs from memory, closed ones from the day files, yielding to the event loop after each day. */
 import { Bill, type BillGroup, type BillLine } from "../../runs/jobs/bill.ts";
 import {
   dayMs,
@@ -13,14 +13,14 @@ import type { HubJobs } from "./jobs.ts";
 
 export interface JobSelection {
   readonly state?: "running" | "ended" | undefined;
-  /** Any of them. */
+  /** Matches any of these. */
   readonly users?: readonly string[] | undefined;
   readonly account?: string | undefined;
   readonly kind?: string | undefined;
   readonly host?: string | undefined;
-  /** Of a GPU: each job comes with what it held of it. */
+  /** Selects jobs of this GPU; each result includes what it held of it. */
   readonly uuid?: string | undefined;
-  /** A part of its name or id. */
+  /** Substring of its name or id. */
   readonly text?: string | undefined;
   readonly fromMs: number;
   readonly toMs: number;
@@ -28,7 +28,7 @@ export interface JobSelection {
   readonly offset: number;
 }
 
-/** How far back a job is looked for by its short id. */
+/** How far back a short id is searched. */
 const searchedDays = 400;
 
 export class JobQueries {
@@ -40,7 +40,7 @@ export class JobQueries {
     this.#nowMs = nowMs;
   }
 
-  /** Newest first: those that run, then those that ended. */
+  /** Newest first: running jobs, then ended ones. */
   async list(
     selection: JobSelection,
   ): Promise<{ readonly jobs: JobSummary[]; readonly total: number }> {
@@ -66,7 +66,7 @@ export class JobQueries {
     };
   }
 
-  /** By its id, its key (`slurm:4711`) or the scheduler's number (`4711`): the newest that fits. */
+  /** Finds a job by its id, its key (`slurm:4711`) or the scheduler's number (`4711`); the newest match. */
   async find(id: string): Promise<JobRecord | undefined> {
     const fits = ({ id: own, key, name, scheduler }: JobRecord): boolean =>
       own === id || key === id || scheduler?.id === id || (scheduler === undefined && name === id);
@@ -125,7 +125,7 @@ export class JobQueries {
     for await (const day of this.#dayNames(fromMs, toMs, order)) yield this.#jobs.files.read(day);
   }
 
-  /** Everybody else gets a turn after each. */
+  /** Yields to the event loop after each day. */
   async *#dayNames(fromMs: number, toMs: number, order: "oldest" | "newest") {
     const [from, to] = [dayOf(fromMs), dayOf(toMs)];
     const days = this.#jobs.files.days().filter((day) => day >= from && day <= to);
@@ -150,7 +150,7 @@ function isSelected(job: JobRecord, selection: JobSelection): boolean {
   );
 }
 
-/** A job may have held the GPU in a part of its time only. */
+/** A job may have held the GPU during part of its runtime only. */
 const isHeldIn = (
   held: JobSummary["held"],
   { end }: JobRecord,

@@ -1,14 +1,14 @@
 /**
- * The ledger over HTTP:
+ * The job ledger over HTTP:
  *
  *   GET /api/jobs?state=running&user=ada&from=…&to=…&limit=100   the list
  *   GET /api/jobs?uuid=GPU-1&host=a&from=…&to=…                  the jobs of one GPU, each with what it `held` of it
  *   GET /api/jobs/bill?by=user&from=…&to=…                       sums of a period
  *   GET /api/jobs/books?from=…&to=…                              energy by GPU and day
  *   GET /api/jobs/ID                                             one job, with its GPUs and hours
- *   GET /api/jobs/ID/text, /api/jobs/ID/report                   the same for people
- *   POST /api/jobs/export {"user":"ada"}                         all records of a user, a JSON object a line
- *   POST /api/jobs/forget {"user":"ada","pseudonym":false}       deletes them, or puts them under a pseudonym
+ *   GET /api/jobs/ID/text, /api/jobs/ID/report                   the same as text and as a report
+ *   POST /api/jobs/export {"user":"ada"}                         all records of a user, one JSON object per line
+ *   POST /api/jobs/forget {"user":"ada","pseudonym":false}       deletes or pseudonymizes them
  */
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
@@ -133,7 +133,7 @@ export function addJobs(
   });
 }
 
-/** Both need the admin scope and are in the audit log, as every change is. */
+/** Both need the admin scope and are recorded in the audit log, like every change. */
 export function addJobPrivacy(app: FastifyInstance, jobs: HubJobs): void {
   app.post("/api/jobs/export", async (request, reply) => {
     const asked = checkValue(userBody, request.body);
@@ -168,7 +168,7 @@ export function addJobPrivacy(app: FastifyInstance, jobs: HubJobs): void {
   });
 }
 
-/** Hours that were deleted with their day are not priced. */
+/** Hours beyond the retention are missing from the price. */
 function priceOf(job: JobRecord, hours: readonly JobHour[], tariffs: JobTariffs): JobPrice {
   const bill = new Bill({ by: "job", fromMs: 0, toMs: Number.POSITIVE_INFINITY, ...tariffs });
   bill.add({ id: job.id, name: job.name, kind: job.kind, hours });

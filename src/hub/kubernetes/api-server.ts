@@ -1,4 +1,4 @@
-/** Requests to the Kubernetes API server, as a kubeconfig or the service account of the hub's own pod allows. */
+/** Client of the Kubernetes API server, with the credentials of a kubeconfig or of the pod's service account. */
 import { HttpClient } from "../../net/http/client.ts";
 import { request } from "../../net/http/request.ts";
 import {
@@ -9,7 +9,7 @@ import {
 const timeoutMs = 5_000;
 const maxBytes = 64 * 1024 * 1024;
 
-/** An answer other than 200. */
+/** A response status other than 200. */
 export class ApiServerError extends Error {
   readonly status: number;
 

@@ -44,7 +44,7 @@ export class AlertQuota {
     return this.#active.size;
   }
 
-  /** Whether a request of so many alerts may be accepted now; undefined where it may. */
+  /** Returns why a request with this many alerts is refused now; undefined if it is accepted. */
   refusal(client: ClientKey, count: number, nowMs: number): QuotaRefusal | undefined {
     if (count > maxAlertsPerRequest)
       return {
@@ -61,7 +61,7 @@ export class AlertQuota {
     };
   }
 
-  /** Counts an alert as active; false where its client already has as many as one client may have. */
+  /** Counts an alert as active; false if its client is at its limit. */
   activate(client: ClientKey, fingerprint: string): boolean {
     if (this.#active.has(fingerprint)) return true;
     if (!this.#share.allows(client)) return false;
@@ -84,7 +84,7 @@ export class AlertQuota {
 
 const keyOf = ({ principal, address }: ClientKey): string => `${principal} ${address}`;
 
-/** Handles alerts a few at a time, with turns for others in between. */
+/** Handles alerts in small batches, yielding to the event loop in between. */
 export async function processAlertsFairly<Alert>(
   alerts: readonly Alert[],
   client: ClientKey,

@@ -47,7 +47,7 @@ test("an address beyond its share is rejected and reported once, others and this
     dropped: () => dropped++,
   });
   const come = (address: string): Socket => {
-    // Loopback is not counted and nothing else can be relied on here: the address is all that is made up.
+    // Only loopback is available to the test, and it is exempt: the remote address is made up.
     const socket = Object.defineProperty(new Socket(), "remoteAddress", { value: address });
     server.emit("connection", socket);
     return socket;
@@ -63,7 +63,7 @@ test("an address beyond its share is rejected and reported once, others and this
   expect([dropped, reported]).toEqual([2, [{ address: "10.0.0.1", connections: 2 }]]);
   for (const here of ["10.0.0.2", ...Array<string>(5).fill("127.0.0.1"), "::1", "::1", "::1"])
     expect(come(here).destroyed).toBe(false);
-  // A customer of IPv6 has all addresses of his network.
+  // An IPv6 customer has all addresses of a network.
   expect(["2001:db8::1", "2001:db8::2", "2001:db8::3"].map((one) => come(one).destroyed)).toEqual([
     false,
     false,

@@ -1,6 +1,6 @@
 /**
- * How many connections the hub holds at once: as many as a fleet of agents with keep-alive connections needs, and never so
- * many that no file could be opened. Beyond that, idle connections are closed.
+ * Limits open connections: enough for a fleet of agents with keep-alive connections, but never so many that files can no longer
+ * be opened. Beyond the limit, idle connections are closed.
  */
 import { readFileSync } from "node:fs";
 import type { Server } from "node:http";
@@ -8,15 +8,15 @@ import { networkOf } from "../../access/failures.ts";
 import type { Log } from "../../base/log.ts";
 import { isLoopback } from "../guard.ts";
 
-/** Thousands of agents with one each, plus pages and dashboards. */
+/** Thousands of agents with one connection each, plus pages and dashboards. */
 const mostConnections = 20_000;
-/** For the store's files, outgoing requests, and the page. */
+/** File descriptors for the store, outgoing requests, and the page. */
 const reservedFiles = 1_000;
 const leastConnections = 500;
-/** If the limit of open files is unknown. */
+/** Assumed if the limit of open files is unknown. */
 const usualFiles = 4_096;
 const makeRoomEveryMs = 1_000;
-/** More than a building of agents behind one router has, far less than the total. */
+/** More than a site of agents behind one router needs, far less than the total. */
 export const defaultConnectionsPerAddress = 2_000;
 const logEveryMs = 60_000;
 
@@ -50,7 +50,7 @@ function openFilesLimit(): number {
 }
 
 export interface AddressLimitOptions {
-  /** Infinity behind a proxy, which hides the addresses of the clients. */
+  /** Infinity behind a proxy, which hides the clients' addresses. */
   readonly perAddress?: number | undefined;
   readonly log: Log;
   readonly nowMs: () => number;

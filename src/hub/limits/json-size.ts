@@ -1,4 +1,4 @@
-/** How many objects and lists a JSON text would become, counted before any of them is made: 15 MB of `{},` take a parser 9 s. */
+/** Counts the objects and lists in a JSON text before parsing: a parser takes 9 s for 15 MB of `{},`. */
 
 const quote = 0x22;
 const backslash = 0x5c;

@@ -1,4 +1,4 @@
-/** What the hub does when it is asked too often, for too much, or by somebody who does not read. */
+/** Tests of the hub under too many or too large requests, and with clients that do not read. */
 import { anonymousClient } from "../../base/fair/client-key.ts";
 import { AlertQuota } from "./alert-quota.ts";
 import { createServer } from "node:http";
@@ -81,7 +81,7 @@ async function large4(limits: Partial<typeof responseLimits>): Promise<{ port: n
   return app.server.address() as AddressInfo;
 }
 
-/** Asks and reads nothing. */
+/** Sends a request without reading the response. */
 async function holdBack(port: number): Promise<void> {
   const socket = connect(port, "127.0.0.1");
   ends.push(() => socket.destroy());

@@ -1,4 +1,4 @@
-/** The memory limit, and what is derived from it. */
+/** Tests of the memory limit, and of the budgets derived from it. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -15,7 +15,7 @@ afterEach(() => {
 const gibibyte = 2 ** 30;
 const big = { machineBytes: 64 * gibibyte, heapBytes: 4 * gibibyte };
 
-/** A machine with these files below /sys/fs/cgroup, and a process in this group. */
+/** A machine with these files below /sys/fs/cgroup, and a process in this cgroup. */
 function machine(group: string, files: Readonly<Record<string, string>>): Machine {
   const root = mkdtempSync(path.join(tmpdir(), "gpulse-memory-"));
   folders.push(root);

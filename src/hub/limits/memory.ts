@@ -1,6 +1,6 @@
 /**
- * How much memory this process may use, and how that is divided: queries, series, the store's cache, request bodies and
- * responses. The only place that decides it; every part gets its budget from here.
+ * The process's memory limit and its division into budgets: queries, series, the store's cache, request bodies and responses.
+ * All memory budgets are decided here.
  */
 import { totalmem } from "node:os";
 import v8 from "node:v8";
@@ -17,33 +17,33 @@ export interface MemoryLimit {
 
 export interface MemoryBudgets {
   readonly limit: MemoryLimit;
-  /** All queries that are running or whose responses are being read. */
+  /** All queries that are running or whose responses are being sent. */
   readonly queriesBytes: number;
-  /** Those of one token, user or address. */
+  /** Queries of one token, user or address. */
   readonly queriesPerClientBytes: number;
   readonly queryBytes: number;
   /** Series in the store. */
   readonly series: number;
   /** Series that one token or address may create. */
   readonly seriesPerClient: number;
-  /** Decompressed blocks, and the head before it is sealed early. */
+  /** Decompressed blocks, and the head until it is sealed early. */
   readonly storeBytes: number;
   /** Request bodies being received. */
   readonly bodiesBytes: number;
-  /** Responses that wait for their readers. */
+  /** Responses waiting for slow clients. */
   readonly responsesBytes: number;
-  /** One analysis in SQL. */
+  /** One SQL analysis. */
   readonly analysisBytes: number;
 }
 
 const mebibyte = 2 ** 20;
-/** The program without series, queries or requests. */
+/** Base memory without series, queries or requests. */
 const programBytes = 160 * mebibyte;
-/** Measured 700 B with 6 labels; growing arrays are copied, and the garbage of ingest comes on top. */
+/** Measured: 700 B with 6 labels; copies of growing arrays and garbage of ingestion add to it. */
 const bytesPerSeries = 1_000;
 const maxSeries = 5_000_000;
 
-/** Where this process finds its own limits, whatever machine it monitors. */
+/** Where to read the limits of this process, independent of the monitored machine. */
 const ownMachine: Machine = {
   procfs: "/proc",
   sysfs: "/sys",
@@ -52,7 +52,7 @@ const ownMachine: Machine = {
   env: {},
 };
 
-/** `setting` is `--memory`; without it the cgroup's limit, without one half of the machine's memory. */
+/** `setting` is the `--memory` flag; without it the cgroup's limit, or half of the machine's memory without a cgroup limit. */
 export async function memoryLimit(
   setting: number | undefined,
   machine: Machine = ownMachine,
@@ -65,7 +65,7 @@ export async function memoryLimit(
       : cgroup !== undefined && cgroup < machineBytes
         ? { bytes: cgroup, origin: "cgroup" }
         : { bytes: machineBytes / 2, origin: "half of the machine" },
-    // Labels and results' objects live in V8's heap, which by default is half of a container's memory.
+    // Labels and query results are in V8's heap, which by default is half of a container's memory.
     { bytes: 2 * heapBytes, origin: "the V8 heap" },
   ];
   return limits.reduce((least, one) => (one.bytes < least.bytes ? one : least));

@@ -1,13 +1,13 @@
 /**
- * Counts what the hub refused because of overload, logs the beginning and the end of an overload, and reports it as a
- * problem while it lasts. It decides nothing: the limits (see client.ts) call `shed`.
+ * Counts requests refused because of overload, logs the beginning and end of an overload, and reports it as a problem while it
+ * lasts. It makes no decisions: the limits (see client.ts) call `shed`.
  */
 import { self } from "../../model/catalogue/index.ts";
 import type { CollectMetrics } from "../../model/self-frames.ts";
 import type { Log } from "../../base/log.ts";
 import { type ReceiverCounts, receiverNames } from "../receive/receiver-counts.ts";
 
-/** Requests with samples, queries, open pages, and connections of any kind. */
+/** Ingestion requests, queries, live streams of pages, and connections of any kind. */
 export const shedKinds = ["requests", "queries", "pages", "connections"] as const;
 export type ShedKind = (typeof shedKinds)[number];
 
@@ -55,7 +55,7 @@ export class OverloadMonitor {
     this.#counts[what]++;
   }
 
-  /** One sentence while an overload lasts. */
+  /** Returns one sentence while an overload lasts. */
   problems(): readonly string[] {
     this.check();
     return this.#before === undefined

@@ -1,6 +1,6 @@
 /**
- * How often somebody may ask for what costs much: a bucket for each token, user or address that fills by the second and is
- * emptied by a request. Generous, since a dashboard asks often; it is for the loop that never ends.
+ * Limits the rate of expensive requests: a token bucket per token, user or address. The limits are generous, since dashboards
+ * query often; they stop clients that request in a loop.
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { networkOf } from "../../access/failures.ts";
@@ -12,7 +12,7 @@ export interface RateLimits {
   readonly queriesPerSecond: number;
   /** Analyses, exports, uploads and snapshots. */
   readonly heavyPerSecond: number;
-  /** Alerts from outside, counted one by one. */
+  /** Incoming alerts, counted one by one. */
   readonly alertsPerSecond: number;
 }
 
@@ -23,13 +23,13 @@ export const defaultRates: RateLimits = {
 };
 
 export interface RateOptions {
-  /** As the operator said; the defaults hold nobody back who is on this machine and not asked for a name. */
+  /** Configured by the operator; the default limits do not apply to loopback clients on a hub without authentication. */
   readonly rates?: Partial<RateLimits>;
   readonly log: Log;
   readonly nowMs: () => number;
 }
 
-/** So many seconds' worth may come at once. */
+/** Size of the bucket, in seconds. */
 const burstSeconds = 10;
 const maxKeys = 20_000;
 
@@ -55,7 +55,7 @@ const heavy = ["/api/analytics", "/api/runs", "/api/snapshots", "/api/import", "
 
 export type RateClass = keyof RateLimits;
 
-/** Undefined for what costs little, and for what has an admission of its own. */
+/** Returns undefined for cheap routes, and for those with an admission limit of their own. */
 export function classOf(pattern: string | undefined): RateClass | undefined {
   if (pattern === undefined) return undefined;
   const isUnder = (prefix: string): boolean =>
@@ -65,11 +65,11 @@ export function classOf(pattern: string | undefined): RateClass | undefined {
 }
 
 export interface ClientRates {
-  /** Counts one request of this client beyond the request itself; the seconds to wait, 0 within the limit. */
+  /** Counts an additional request of this client; returns the seconds to wait, 0 within the limit. */
   take(kind: RateClass, request: FastifyRequest): number;
 }
 
-/** To be added when it is known who asks. */
+/** Register after authentication: the limits apply per caller. */
 export function addRates(
   app: FastifyInstance,
   { rates = {}, log, nowMs }: RateOptions,
@@ -86,7 +86,7 @@ export function addRates(
       });
     return waitSeconds;
   };
-  /** By route: looked up for every request. */
+  /** Rate class by route, cached because it is looked up for every request. */
   const classes = new Map<string | undefined, RateClass | "free">();
   app.addHook("onRequest", (request, reply, done) => {
     const { url } = request.routeOptions;
@@ -103,7 +103,7 @@ export function addRates(
   return { take };
 }
 
-/** Anyone who is on this machine, where nobody is asked for a name. */
+/** Loopback clients on a hub without authentication. */
 const isOwner = ({
   access,
   ip,
@@ -132,8 +132,8 @@ export class TokenBuckets {
   }
 
   /**
-   * How long to wait, 0 where it may go on; `isFirst` for the first refusal since it last might.
-   * @param cost how many it counts for; no more than a full bucket holds is ever waited for
+   * Returns the seconds to wait, 0 within the limit; `isFirst` is true for the first refusal since the last accepted request.
+   * @param cost number of tokens; the wait never exceeds that for a full bucket
    */
   take(
     kind: RateClass,
@@ -147,7 +147,7 @@ export class TokenBuckets {
     const found = this.#buckets.get(id) ?? { left: most, atMs: nowMs, isEmpty: false };
     const passedSeconds = Math.max(0, nowMs - found.atMs) / 1_000;
     const left = Math.min(most, found.left + passedSeconds * perSecond);
-    // Deleted and set: the first of the map is the one that was quiet longest.
+    // Deleted and set again, so that the first entry of the map is the least recently used.
     this.#buckets.delete(id);
     const needed = Math.min(cost, most);
     const isEmpty = left < needed;

@@ -1,6 +1,6 @@
 /**
- * Large answers that are on their way: how many bytes of them wait for their readers, one reader's share of that, and how long
- * a reader may take. An answer nobody reads must not stay in memory.
+ * Limits large responses in progress: their bytes waiting for clients in total and per client, and the time a client may take.
+ * A response that is not read must not stay in memory.
  */
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
@@ -9,14 +9,14 @@ import { networkOf } from "../../access/failures.ts";
 import type { Log } from "../../base/log.ts";
 
 export interface ResponseLimits {
-  /** Of all readers together. */
+  /** For all clients together. */
   readonly pendingBytes: number;
-  /** Before an answer counts: less than this is in the kernel's hands at once. */
+  /** Smaller responses do not count: the kernel's buffers hold them. */
   readonly smallBytes: number;
   readonly graceMs: number;
-  /** What a reader has to manage beyond the grace. */
+  /** Minimum read rate after the grace period. */
   readonly bytesPerSecond: number;
-  /** For an answer of unknown size, such as a file. */
+  /** Time limit for a response of unknown size, such as a file. */
   readonly longestMs: number;
 }
 
@@ -27,7 +27,7 @@ export const responseLimits: ResponseLimits = {
   bytesPerSecond: 256 * 1024,
   longestMs: 30 * 60_000,
 };
-/** The part of it that one address may have. */
+/** Maximum fraction per address. */
 const share = 0.5;
 
 export class PendingResponses {
@@ -48,7 +48,7 @@ export class PendingResponses {
     return this.#bytes;
   }
 
-  /** False where there is no room for it. It is given back when the response is closed. */
+  /** Reserves the bytes until the response is closed; false if the limit is exceeded. */
   add(reader: string, response: ServerResponse, bytes: number): boolean {
     const { pendingBytes, smallBytes, graceMs, bytesPerSecond } = this.#limits;
     if (bytes <= smallBytes) return true;
@@ -66,7 +66,7 @@ export class PendingResponses {
     return true;
   }
 
-  /** Ends the connection when the answer has not been read by then. */
+  /** Closes the connection if the response has not been read by then. */
   watch(response: ServerResponse, withinMs = this.#limits.longestMs, bytes?: number): void {
     const timer = setTimeout(() => {
       this.#cut(response, bytes);

@@ -1,4 +1,4 @@
-/** The pages of the documentation that MCP clients may read: copies beside the bundle in a built program, docs/ of the repository otherwise. */
+/** The documentation pages that MCP clients may read: copies beside the bundle in a build, docs/ of the repository otherwise. */
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
@@ -7,7 +7,7 @@ import docs from "./docs.json" with { type: "json" };
 
 const at = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 
-/** `scripts/build.mjs` puts the copies there. */
+/** `scripts/build.mjs` copies the pages there. */
 const builtDir = at("./pack/docs");
 const docsDir = existsSync(builtDir) ? builtDir : at("../../../docs");
 
@@ -25,7 +25,7 @@ export const docPages: readonly DocPage[] = docs.map(({ name, title, file }) => 
   file,
 }));
 
-/** Undefined where there is no such page. */
+/** Returns undefined if there is no such page. */
 export async function readDocPage(uri: string): Promise<string | undefined> {
   const page = docPages.find((one) => one.uri === uri);
   return page && readFile(path.join(docsDir, page.file), "utf8");

@@ -1,4 +1,4 @@
-/** The investigations that MCP clients offer to start with: each names the tools to call, in order. */
+/** Prompts offered to MCP clients: investigations that name the tools to call, in order. */
 import { quoteText } from "../../view/tools/quote.ts";
 
 export interface McpPrompt {

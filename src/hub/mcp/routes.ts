@@ -1,7 +1,7 @@
 /**
- * `POST /mcp`: the Model Context Protocol over streamable HTTP, stateless. A request is answered at once with JSON (or, for a
- * client of the 2025 protocol, with a stream of one event), and nothing is kept for it afterwards. Tools read through the
- * hub's own routes with the caller's credentials, so that scopes, rate limits and query budgets hold as for any request.
+ * `POST /mcp`: the Model Context Protocol over streamable HTTP, stateless. The response is JSON (or, for a client of the 2025
+ * protocol, a stream of one event), and no session remains. Tools read through the hub's own routes with the caller's
+ * credentials, so that scopes, rate limits and query budgets apply as for any request.
  */
 import { setMaxListeners } from "node:events";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -20,25 +20,25 @@ export interface McpRouteOptions {
 }
 
 const maxRequestBytes = 64 * 1024;
-/** Requests at work at once; the others wait in a fair order. */
+/** Limits concurrent requests; the others wait in a fair queue. */
 const slots = new FairSlots({ slots: 8, maxWaiting: 8_192 });
 const waitMs = 30_000;
 const retryAfterSeconds = 5;
 
-/** Credentials, and what distinguishes clients. */
+/** Headers with credentials or the client's identity, forwarded to the hub's routes. */
 const passedOn = ["authorization", "cookie", "host", "x-forwarded-for"] as const;
 
 export async function addMcp(app: FastifyInstance, options: McpRouteOptions): Promise<void> {
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
-    // The SDK parses it, and answers what is wrong with it in JSON-RPC.
+    // The SDK parses the body and reports errors as JSON-RPC.
     scope.addContentTypeParser(
       "application/json",
       { parseAs: "string", bodyLimit: maxRequestBytes },
       (_request, body, done) => done(null, body),
     );
     scope.post("/mcp", async (request, reply) => answer(app, request, reply, options));
-    // Clients of the 2025 protocol ask for a stream of notifications; there are none.
+    // Clients of the 2025 protocol open a stream for notifications; the hub sends none.
     scope.get("/mcp", async (_request, reply) =>
       sendError(reply.header("allow", "POST"), 405, "Send MCP requests by POST."),
     );
@@ -83,7 +83,7 @@ async function answer(
   }
 }
 
-/** Reads the hub's routes as the caller, without a connection in between. */
+/** Reads the hub's routes as the caller, by injected requests. */
 function hubReader(
   app: FastifyInstance,
   request: FastifyRequest,

@@ -1,4 +1,4 @@
-/** One MCP request over HTTP through the SDK. Loaded with the first one: the SDK is 0.6 MB. */
+/** Handles one MCP request over HTTP with the SDK. Loaded at the first request: the SDK is 0.6 MB. */
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { FastifyRequest } from "fastify";
 import { createMcpServer, type McpOptions } from "./server.ts";
@@ -9,7 +9,7 @@ export interface McpReply {
   readonly body: string;
 }
 
-/** Nothing else of a request concerns the protocol. */
+/** The headers that the protocol uses. */
 const read = ["accept", "content-type", "mcp-protocol-version", "mcp-method", "mcp-name"];
 
 export async function serveMcp(
@@ -17,7 +17,7 @@ export async function serveMcp(
   options: McpOptions,
 ): Promise<McpReply> {
   const handler = createMcpHandler(() => createMcpServer(options), {
-    // No tool list ever changes: there is nothing to listen for.
+    // The tool list never changes, so there is nothing to subscribe to.
     maxSubscriptions: 0,
     keepAliveMs: 0,
   });

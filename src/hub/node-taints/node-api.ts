@@ -1,4 +1,4 @@
-/** Nodes at the Kubernetes API server: their taint and condition of ours, read and written by patches of nothing else. */
+/** Nodes at the Kubernetes API server: reads and patches gpulse's own taint and condition, and nothing else. */
 import type { KubeEnvironment } from "../../sources/scrape/discovery/kubernetes/connection.ts";
 import { ApiServer, ApiServerError } from "../kubernetes/api-server.ts";
 import type { NodeTaintState } from "./plan.ts";
@@ -27,7 +27,7 @@ interface NodeList {
 
 const pageSize = 500;
 
-/** Another client changed the node since it was read: nothing was written, the next round reads it again. */
+/** Another client changed the node since it was read: nothing was written, and the next round reads it again. */
 export class NodeConflictError extends Error {}
 
 export class NodeApi {
@@ -72,7 +72,7 @@ export class NodeApi {
     });
   }
 
-  /** Sets our taint, or removes it; the node's other taints stay. Refused where the node changed since `list`. */
+  /** Adds or removes gpulse's taint; the node's other taints stay. Fails with a conflict if the node changed since `list`. */
   async setTaint(name: string, isTainted: boolean): Promise<void> {
     const node = this.#nodes.get(name);
     if (node === undefined) throw new Error(`BUG: node ${name} was not listed`);
@@ -99,7 +99,7 @@ export class NodeApi {
       lastHeartbeatTime: time,
       lastTransitionTime: time,
     };
-    // Conditions merge by their type.
+    // A strategic merge patch merges conditions by their type.
     await this.#patch(
       `/api/v1/nodes/${encodeURIComponent(name)}/status`,
       "application/strategic-merge-patch+json",

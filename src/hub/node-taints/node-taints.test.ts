@@ -30,7 +30,7 @@ function host(name: string, verdict: Omit<NodeVerdict, "node">): Hosts[number] {
   return { host: name, worst: state, state, action, reasons, unchecked: [], gpus: [] };
 }
 
-/** An API server in memory that fails and is changed by others as the test says. */
+/** An API server in memory, with failures and concurrent changes controlled by the test. */
 class FakeNodes implements NodeWriter {
   readonly tainted = new Set<string>();
   readonly conditions = new Map<string, boolean>();
@@ -55,7 +55,7 @@ class FakeNodes implements NodeWriter {
     if (isTainted) this.tainted.add(node);
     else this.tainted.delete(node);
     this.onTaint();
-    // Written, and the answer lost.
+    // The change is applied, but the response is lost.
     if (failure === "after") throw new Error("connection reset");
   }
 
@@ -97,7 +97,7 @@ test("a node with a lost GPU is tainted, and returns when it has been healthy lo
   state.hosts = [host("a", fine), host("b", fine)];
   await taints.round();
   state.nowMs = 30_000;
-  // A silent agent is no proof of health: the time begins again.
+  // A silent agent is no proof of health: the healthy period starts again.
   state.hosts = [host("b", fine)];
   await taints.round();
   state.hosts = [host("a", fine), host("b", fine)];
@@ -170,7 +170,7 @@ test("only a verdict that takes the GPU out of service taints, the lost before t
   expect(plan.taint.map(({ node }) => node)).toEqual(["lost", "reset"]);
 });
 
-/** A small generator of its own, so that a failure names its seed. */
+/** A seeded generator, so that a failure can be reproduced. */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -199,7 +199,7 @@ test("under random fault storms the budget is never exceeded", async () => {
       state.hosts = names
         .filter(() => random() > 0.1)
         .map((name) => host(name, random() < storm ? fault : fine));
-      // A hub that was restarted remembers nothing.
+      // A restarted hub has no memory of earlier rounds.
       if (random() < 0.1)
         again = new NodeTaints({
           mode: "on",

@@ -1,7 +1,7 @@
 /**
- * Takes nodes with failing GPUs out of service and returns them: a condition and a taint on the Kubernetes node, from the
- * hub's health verdicts. Never more nodes than the budget allows, everything in the audit log, and in a dry run nothing but
- * the audit log.
+ * Takes nodes with failing GPUs out of service and returns them: sets a condition and a taint on the Kubernetes node, based on
+ * the hub's health verdicts. Never exceeds the node budget; every step is in the audit log, and a dry run only writes the audit
+ * log.
  */
 import type { AuditLog } from "../../access/audit.ts";
 import type { ActionBudget } from "../../config/budget.ts";
@@ -12,7 +12,7 @@ import { type HealthAction, healthActions } from "../../view/health/verdict.ts";
 import { NodeConflictError } from "./node-api.ts";
 import { type NodeTaintState, type NodeVerdict, planTaints, type TaintPlan } from "./plan.ts";
 
-/** The part of `NodeApi` that is needed here. */
+/** The part of `NodeApi` used here. */
 export interface NodeWriter {
   list(): Promise<readonly NodeTaintState[]>;
   setTaint(node: string, isTainted: boolean): Promise<void>;
@@ -36,7 +36,7 @@ const actionRank = (action: HealthAction): number => healthActions.indexOf(actio
 export class NodeTaints {
   readonly #options: NodeTaintsOptions;
   readonly #healthySinceMs = new Map<string, number>();
-  /** In a dry run: what would be tainted, so that each is reported once. */
+  /** Dry run: the nodes that would be tainted, so that each is reported once. */
   #imagined: ReadonlySet<string> = new Set();
   #withheld: ReadonlySet<string> = new Set();
   #timer: NodeJS.Timeout | undefined;
@@ -63,7 +63,7 @@ export class NodeTaints {
     return this.#problem === undefined ? [] : [`node taints: ${this.#problem}`];
   }
 
-  /** One look at verdicts and nodes, and what follows from it. Never rejects. */
+  /** Evaluates verdicts and nodes once and acts on the result. Never rejects. */
   async round(): Promise<void> {
     const { log } = this.#options;
     try {
@@ -88,7 +88,7 @@ export class NodeTaints {
     this.#noteWithheld(plan);
     if (isDry) return this.#imagine(plan, states);
     const failures: unknown[] = [];
-    /** One node that cannot be written holds up no other. */
+    /** A node that fails to update does not block others. */
     const attempt = async (write: Promise<void>): Promise<boolean> => {
       try {
         await write;
@@ -109,7 +109,7 @@ export class NodeTaints {
         tainted.delete(node);
         this.#note("return node to service", node, "its GPUs are healthy again");
       }
-    // From what the API server lists, so that a condition which could not be written is written by a later round.
+    // Based on the state listed by the API server, so that a later round retries a failed condition update.
     const texts = new Map(verdicts.map(({ node, text }) => [node, text]));
     const time = new Date(nowMs()).toISOString();
     for (const { node, isReportedHealthy } of listed) {

@@ -1,7 +1,6 @@
 /**
- * Which nodes to take out of service and which to return, from the health verdicts and the nodes as the API server has them.
- * Pure. The budget counts what the API server reports, not what this process remembers: a hub that was restarted, or that
- * another replaced, never taints more than the budget either.
+ * Selects the nodes to take out of service and to return, from the health verdicts and the state at the API server. Pure. The
+ * budget counts the state at the API server, not this process's memory: a restarted or replaced hub does not exceed it either.
  */
 import { type ActionBudget, budgetLimit } from "../../config/budget.ts";
 import type { HealthAction, HealthState } from "../../view/health/verdict.ts";
@@ -10,36 +9,36 @@ export interface NodeVerdict {
   readonly node: string;
   readonly state: HealthState;
   readonly action: HealthAction;
-  /** Why, in one sentence. */
+  /** The reason, in one sentence. */
   readonly text: string;
 }
 
 export interface NodeTaintState {
   readonly node: string;
-  /** It carries our taint. */
+  /** True if the node has gpulse's taint. */
   readonly isTainted: boolean;
-  /** What its condition of ours says; undefined where it has none. */
+  /** Status of gpulse's condition on the node; undefined if missing. */
   readonly isReportedHealthy: boolean | undefined;
 }
 
 export interface TaintPlan {
   readonly taint: readonly NodeVerdict[];
   readonly release: readonly string[];
-  /** Nodes that should be tainted and are not, because the budget is used up. */
+  /** Nodes that should be tainted but are not, because the budget is used up. */
   readonly withheld: readonly NodeVerdict[];
-  /** How many nodes may be tainted at once. */
+  /** Maximum number of tainted nodes. */
   readonly limit: number;
 }
 
-/** The actions that pods cannot be left to: the GPU or its node has to be taken out of service for them. */
+/** Actions during which no pods may run: the GPU or its node has to be out of service. */
 const outOfService: ReadonlySet<HealthAction> = new Set(["reset_gpu", "reboot", "drain"]);
 
 export const needsTaint = ({ state, action }: NodeVerdict): boolean =>
   (state === "failing" || state === "lost") && outOfService.has(action);
 
 /**
- * `healthySinceMs` is the time since when a node has been judged healthy without a break; a node that cannot be judged
- * (its agent is silent) has none, and keeps its taint.
+ * `healthySinceMs`: since when each node has been healthy without interruption. A node without a verdict (its agent is silent)
+ * has no entry and keeps its taint.
  */
 export function planTaints(
   verdicts: readonly NodeVerdict[],
@@ -58,7 +57,7 @@ export function planTaints(
       return isTainted && sinceMs !== undefined && nowMs - sinceMs >= returnAfterMs;
     })
     .map(({ node }) => node);
-  // A release may fail at the API server: its node counts until it is gone from there.
+  // Removing a taint may fail at the API server: the node counts until its taint is gone there.
   const tainted = nodes.filter(({ isTainted }) => isTainted).length;
   const wanted = known
     .filter(({ isTainted }) => !isTainted)
@@ -69,5 +68,5 @@ export function planTaints(
   return { taint: wanted.slice(0, free), release, withheld: wanted.slice(free), limit };
 }
 
-/** A lost GPU before one that still answers. */
+/** Lost GPUs first, then those that still respond. */
 const rank = ({ state }: NodeVerdict): number => (state === "lost" ? 1 : 0);

@@ -1,20 +1,20 @@
 /**
- * One run of `gpulse pipe` or `gpulse replay` as a process of its own: no shell, its last words kept and hidden, its counts
- * read from its own metrics on loopback. Only this very process is ever signalled.
+ * One run of `gpulse pipe` or `gpulse replay` as a child process: no shell, its last output retained with secrets redacted, its
+ * counters read from its own metrics on loopback. Signals are sent to this process only.
  */
 import { spawn } from "node:child_process";
 import { request } from "../../net/http/request.ts";
 import { type PipeSample, pipeSamples } from "./page.ts";
 
 export interface PipeChildOptions {
-  /** The program and what stands before the command. */
+  /** The program and its first arguments. */
   readonly program: readonly string[];
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly hide: (text: string) => string;
   readonly nowMs: () => number;
   readonly pollMs: number;
-  /** From SIGTERM to SIGKILL: longer than the grace of a pipe itself. */
+  /** Time from SIGTERM to SIGKILL: longer than the grace period of a pipe itself. */
   readonly graceMs: number;
 }
 
@@ -35,7 +35,7 @@ const maxPageBytes = 1_048_576;
 export class PipeChild {
   readonly ended: Promise<PipeExit>;
   samples: readonly PipeSample[] | undefined;
-  /** How far a replay is behind its own pace, where it reported. */
+  /** How far a replay is behind schedule, if reported. */
   behindSeconds: number | undefined;
   problem: PipeProblem | undefined;
   readonly #options: PipeChildOptions;
@@ -50,7 +50,7 @@ export class PipeChild {
     this.#options = options;
     const [program = "", ...before] = options.program;
     this.#child = spawn(program, [...before, ...options.args], {
-      // With this variable the program ends when its parent is gone, also where a killed hub could not tell it to.
+      // Makes the program exit when its parent is gone, so that it also ends if the hub is killed.
       env: { ...options.env, npm_command: "gpulse-hub" },
       stdio: ["ignore", "ignore", "pipe"],
       shell: false,
@@ -79,19 +79,19 @@ export class PipeChild {
     return this.#child.pid;
   }
 
-  /** The last it said, for why it ended. */
+  /** The last lines on stderr, which explain why it ended. */
   get lastWords(): string {
     return this.#errors.join("\n");
   }
 
-  /** Asks it to end, and makes it when the grace is over. */
+  /** Sends SIGTERM, and SIGKILL after the grace period. */
   end(): void {
     if (this.#hard !== undefined) return;
     this.#child.kill("SIGTERM");
     this.#hard = setTimeout(() => this.#child.kill("SIGKILL"), this.#options.graceMs);
   }
 
-  /** Reads its counts, once for all who ask at the same time. */
+  /** Reads its counters; concurrent callers share one request. */
   async read(): Promise<void> {
     const url = this.#metricsUrl;
     if (url === undefined) return;
@@ -105,7 +105,7 @@ export class PipeChild {
       const { status, body } = await request(url, { timeoutMs: 5_000, maxBytes: maxPageBytes });
       if (status === 200) this.samples = pipeSamples(body.toString("utf8"));
     } catch {
-      // It is about to end, or busy: it is asked again, and the last counts stand until then.
+      // The process is ending or busy: the last counters stay until the next read.
     }
   }
 

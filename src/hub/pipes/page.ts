@@ -1,4 +1,4 @@
-/** What a pipe says of itself on its own `/metrics`, as far as the hub shows it. Pure. */
+/** Parses a pipe's own `/metrics` page, as far as the hub shows it. Pure. */
 
 export interface PipeSample {
   readonly name: string;
@@ -9,7 +9,7 @@ export interface PipeSample {
 export interface PipeCounts {
   readonly frames: number;
   readonly deadLetters: number;
-  /** Of the source that is furthest behind; undefined where none reports it. */
+  /** Lag of the slowest source; undefined if none reports it. */
   readonly lagSeconds: number | undefined;
   readonly lagRecords: number | undefined;
 }

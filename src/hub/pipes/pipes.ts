@@ -1,4 +1,4 @@
-/** The hub's pipes: a small list on disk, each of them a process while it is wanted. Started with the hub, ended with it. */
+/** The hub's pipes: a list on disk, with one process per running pipe. Started and stopped with the hub. */
 import { rmSync } from "node:fs";
 import path from "node:path";
 import { GpulseError } from "../../base/error.ts";
@@ -20,12 +20,12 @@ export interface PipesOptions {
   readonly dataDir: string;
   readonly hostName: string;
   readonly program: readonly string[];
-  /** The flags that say which addresses a pipe may contact; none where it may what the hub may. */
+  /** Flags that restrict the addresses a pipe may contact; empty if it may contact the same as the hub. */
   readonly outbound?: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly nowMs: () => number;
-  /** Reads sources, sinks and speed as the command line does. @throws GpulseError with its sentence. */
+  /** Validates sources, sinks and speed as the command line does. @throws GpulseError with its error message. */
   readonly check: (pipe: PipeSpec) => Promise<void>;
   readonly pauseMs?: (failures: number) => number | undefined;
   readonly pollMs?: number;
@@ -36,7 +36,7 @@ const longestPauseMs = 60_000;
 const maxFailures = 20;
 const pollMs = 2_000;
 const graceMs = 15_000;
-/** Options that run or load a program of the caller's choice, and a source that hides another. */
+/** Options that execute or load a program of the caller's choice, and a source that wraps another. */
 const refusedKeys = ["smi", "library"];
 const refusedSchemes = ["fault", "stdout"];
 
@@ -69,12 +69,12 @@ export class Pipes {
     return [...this.#stored.entries()].map(([id]) => id);
   }
 
-  /** Asks every running one for its counts, within moments. */
+  /** Updates the counters of every running pipe. */
   async refresh(): Promise<void> {
     await Promise.all([...this.#runs.values()].map((run) => run.read()));
   }
 
-  /** As it may be shown: no secret in it. Undefined where there is none. */
+  /** A pipe without its secrets, for display. Undefined if there is none. */
   shown(id: string) {
     const [pipe, run] = [this.#stored.get(id), this.#runs.get(id)];
     if (pipe === undefined || run === undefined) return undefined;
@@ -95,7 +95,7 @@ export class Pipes {
       restarts: run.restarts,
       frames: counts?.frames ?? null,
       deadLetters: counts?.deadLetters ?? null,
-      // Times of a recording are as old as they are: a replay is behind its own pace, or it is not.
+      // Samples of a recording are old by design, so a replay reports how far it is behind schedule instead.
       lagSeconds: (isPast ? run.behindSeconds : counts?.lagSeconds) ?? null,
       lagRecords: counts?.lagRecords ?? null,
       trouble:
@@ -105,11 +105,11 @@ export class Pipes {
     };
   }
 
-  /** @throws GpulseError with what is wrong with it. */
+  /** @throws GpulseError if the pipe is invalid. */
   async add(wanted: PipeSpec): Promise<string> {
     this.#refuse(wanted);
     await this.#options.check(wanted);
-    // Somebody else may have added one meanwhile.
+    // Another request may have added one meanwhile.
     this.#refuse(wanted);
     const id = String(this.#next++);
     const kept: StoredPipe = { ...wanted, wanted: "running" };
@@ -124,15 +124,15 @@ export class Pipes {
     if (!this.#closed) this.#runs.get(id)?.start();
   }
 
-  /** Resolves when its process is gone. */
+  /** Resolves when its process has exited. */
   async stop(id: string): Promise<void> {
     this.#want(id, "stopped");
     await this.#runs.get(id)?.stop();
   }
 
-  /** With what its sinks still had to send. */
+  /** Removes the pipe together with its unsent data. */
   async remove(id: string): Promise<void> {
-    // Out of the list first, so that nobody starts it again while it stops.
+    // Removed from the list first, so that it cannot be started again while it stops.
     this.#stored.delete(id);
     const run = this.#runs.get(id);
     await run?.stop();
@@ -148,7 +148,7 @@ export class Pipes {
     collectPipes(pipes, put);
   };
 
-  /** Ends every process; the list stays open for those who still ask. What is wanted stays wanted. */
+  /** Stops every process; the list stays readable, and the desired state of each pipe is unchanged. */
   async halt(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#runs.values()].map((run) => run.stop()));

@@ -1,7 +1,7 @@
 /**
  * `/api/pipes`: the hub's pipes and replays, listed for every reader, changed by administrators only. A pipe reads and writes
- * with the rights of the hub's own account, so a caller without a token or login changes nothing, not even on loopback; and a
- * request from the network may not refer to the hub's files or environment for a secret.
+ * with the permissions of the hub's own account, so a caller without a token or login may change nothing, not even on loopback,
+ * and a request from the network may not refer to the hub's files or environment for a secret.
  */
 import type { FastifyInstance } from "fastify";
 import { checkValue } from "../../config/check.ts";

@@ -1,6 +1,6 @@
 /**
- * Keeps one pipe running as long as it is wanted: started again with growing pauses when it fails, given up after a number of
- * failures in a row, ended when asked. Knows nothing of what is kept on disk.
+ * Supervises one pipe while it is wanted: restarts it with back-off when it fails, gives up after a number of consecutive
+ * failures, and stops it on request. Independent of the stored list.
  */
 import type { Log } from "../../base/log.ts";
 import { PipeChild, type PipeChildOptions, type PipeProblem } from "./child.ts";
@@ -11,13 +11,13 @@ export type PipeRunState = "running" | "waiting" | "stopping" | "stopped" | "don
 export interface PipeRunOptions extends PipeChildOptions {
   readonly name: string;
   readonly log: Log;
-  /** After so many failures in a row; undefined gives up. */
+  /** Back-off after this many consecutive failures; undefined gives up. */
   readonly pauseMs: (failures: number) => number | undefined;
-  /** Called when it came to the end of its data by itself. */
+  /** Called when the pipe has reached the end of its data. */
   readonly onDone: () => void;
 }
 
-/** A run this long is no failure in a row any more. */
+/** A run of at least this length resets the count of consecutive failures. */
 const settledMs = 60_000;
 
 export class PipeRun {
@@ -29,7 +29,7 @@ export class PipeRun {
   #child: PipeChild | undefined;
   #pause: NodeJS.Timeout | undefined;
   #failures = 0;
-  /** Asked to start while it was stopping. */
+  /** True if a start was requested while it was stopping. */
   #again = false;
   #counts: PipeCounts | undefined;
 
@@ -42,12 +42,12 @@ export class PipeRun {
     return this.#child?.pid;
   }
 
-  /** Of the run that is; none where it does not run, so that no lag of before is taken for one of now. */
+  /** Samples of the current run; empty if it is not running, so that an old lag is not reported as current. */
   get samples(): readonly PipeSample[] {
     return this.#child?.samples ?? [];
   }
 
-  /** Of the run that is, or what was counted in the last one. */
+  /** Counters of the current run, or of the last one. */
   get counts(): PipeCounts | undefined {
     const samples = this.#child?.samples;
     return samples === undefined ? this.#counts : countsIn(samples);
@@ -67,7 +67,7 @@ export class PipeRun {
 
   start(): void {
     if (this.#child !== undefined) {
-      // One that is on its way out is waited for: two would write to the same place.
+      // Waits for a run that is stopping: two would write to the same place.
       this.#again = this.state === "stopping";
       return;
     }

@@ -1,6 +1,6 @@
 /**
- * Secrets in the URLs of pipes: they come from the environment or a file, are never kept, and are hidden wherever a URL or
- * what a child said is shown.
+ * Secrets in the URLs of pipes: they come from the environment or a file, are never stored, and are redacted wherever a URL or
+ * a child's output is shown.
  */
 import { readFileSync } from "node:fs";
 import { SecretRedactor } from "../../alerting/channels/secret-redactor.ts";
@@ -10,7 +10,7 @@ const fromElsewhere = /^(?:\$\{[^}]+\}|file:.+)$/;
 const userInfo = /\/\/([^/?#@:]*):([^/?#]*)@/;
 const parameter = /([?&])([^=&?]+)=([^&]*)/g;
 
-/** What holds a secret in plain text, for a sentence: `password`, or `the password before the @`. */
+/** Describes a plain-text secret in the URL, for an error message: `password`, or `the password before the @`. */
 export function findPlainSecret(url: string): string | undefined {
   const [, , password] = userInfo.exec(url) ?? [];
   if (password !== undefined && !fromElsewhere.test(decoded(password)))
@@ -21,7 +21,7 @@ export function findPlainSecret(url: string): string | undefined {
   return undefined;
 }
 
-/** True where any part of the URL, however often it is percent-encoded, names a variable or a file of the hub. */
+/** True if any part of the URL, however often it is percent-encoded, refers to a variable or a file of the hub. */
 export function refersToSecret(url: string): boolean {
   for (let [text, next] = ["", url]; text !== next;) {
     [text, next] = [next, decoded(next)];
@@ -30,7 +30,7 @@ export function refersToSecret(url: string): boolean {
   return false;
 }
 
-/** Where a secret comes from may be seen, the secret not. */
+/** Keeps references to a secret's source, and redacts secrets. */
 export function redactUrl(url: string): string {
   const hide = (value: string): string =>
     value === "" || fromElsewhere.test(decoded(value)) ? value : "<secret>";
@@ -41,7 +41,7 @@ export function redactUrl(url: string): string {
     );
 }
 
-/** Everything secret that these URLs lead to. */
+/** Returns all secrets that these URLs refer to. */
 export function collectSecrets(
   urls: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -59,7 +59,7 @@ export function collectSecrets(
   return hidden;
 }
 
-/** The child says itself what is wrong with a file that cannot be read. */
+/** The child process reports an unreadable file itself. */
 function contentOf(file: string): string {
   try {
     return readFileSync(file, "utf8").slice(0, 65_536);

@@ -1,4 +1,4 @@
-/** Self-metrics of the hub's pipes: the series each pipe exposes, with the pipe's name before its source. */
+/** Self-metrics of the hub's pipes: the series each pipe exposes, with the pipe's name prefixed to its source. */
 import { self } from "../../model/catalogue/index.ts";
 import type { PutMetric } from "../../model/self-frames.ts";
 import type { PipeSample } from "./page.ts";

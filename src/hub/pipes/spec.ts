@@ -1,4 +1,4 @@
-/** What a pipe of the hub is, checked as it comes in and as it is read back, and as the arguments of the command that runs it. */
+/** Schema of the hub's pipes, for requests and stored records, and the command line that runs one. */
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
 
@@ -45,7 +45,7 @@ export type PipeSpec = v.InferOutput<typeof pipeSpecSchema>;
 const storedPipeSchema = v.strictObject({
   ...entries,
   wanted: v.picklist(["running", "stopped"]),
-  /** It came to the end of its data by itself. */
+  /** True if it reached the end of its data. */
   done: v.optional(v.boolean()),
 });
 export type StoredPipe = v.InferOutput<typeof storedPipeSchema>;
@@ -58,11 +58,11 @@ export function parseStoredPipe(value: unknown): StoredPipe | undefined {
 export interface PipeEnvironment {
   readonly dataDir: string;
   readonly hostName: string;
-  /** The flags that say which addresses it may contact. */
+  /** Flags that restrict the addresses it may contact. */
   readonly outbound: readonly string[];
 }
 
-/** Values stand behind `=` and the file behind `--`, so that none of them can be taken for a flag. */
+/** Values follow `=` and the file follows `--`, so that none of them can be parsed as a flag. */
 export function pipeArguments(
   pipe: PipeSpec,
   { dataDir, hostName, outbound }: PipeEnvironment,

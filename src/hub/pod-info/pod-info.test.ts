@@ -123,19 +123,19 @@ test("pods that hold GPUs are read once, described in series, and forgotten with
       [metric.name, ...labels.map(([name, value]) => `${name}=${value}`)].join(" "),
     );
 
-  // Two containers of one pod are one series, and a pod that is gone is none.
+  // Two containers of one pod yield one series, and a deleted pod none.
   show(["train-0", "main"], ["train-0", "side"], ["ended-1", "main"]);
   await info.round();
   await info.round();
   expect(asked.sort()).toEqual(["lab/ended-1", "lab/train-0"]);
-  // The job ledger gets the controllers.
+  // The job ledger receives the controllers.
   const train = { namespace: "lab", pod: "train-0", controller: "StatefulSet/train" };
   expect(described.at(-1)).toEqual([train]);
   expect(lastSeries()).toEqual([
     "gpu_owner_pod_info gpu=0 host=box label_team=vision namespace=lab owner_kind=StatefulSet owner_name=train pod=train-0 uuid=GPU-a",
   ]);
 
-  // A failure is a problem of the hub; what is known stays.
+  // A failure is reported as a problem of the hub; known data stays.
   failure = new Error("the API server answered with 403");
   nowMs += 300_000;
   show(["train-0", "main"]);
@@ -146,7 +146,7 @@ test("pods that hold GPUs are read once, described in series, and forgotten with
   await info.round();
   expect(info.problems()).toEqual([]);
 
-  // Nobody holds the GPU any more: the frame without series ends them.
+  // No pod holds the GPU any more: a frame without series ends them.
   show();
   await info.round();
   expect(lastSeries()).toEqual([]);

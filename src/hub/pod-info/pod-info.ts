@@ -1,6 +1,6 @@
 /**
- * Labels and controllers of the pods that hold GPUs, as series beside `gpu_owner_info`. The hub reads each such pod once
- * in a while from the API server, so that agents need no rights there. No other pod is read.
+ * Labels and controllers of the pods that hold GPUs, as series besides `gpu_owner_info`. The hub reads each such pod from the
+ * API server every few minutes, so that agents need no permissions there. No other pod is read.
  */
 import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
@@ -16,34 +16,34 @@ import { podLabels } from "./pod.ts";
 
 export interface PodInfoOptions {
   readonly latest: { at(nowMs: number): readonly Delivery[] };
-  /** The pod as the API server has it; rejects with ApiServerError 404 where it is gone. */
+  /** Returns the pod from the API server; rejects with ApiServerError 404 if it is gone. */
   readonly readPod: (namespace: string, pod: string) => Promise<unknown>;
-  /** Keys of the pods' labels to carry over. */
+  /** Keys of the pod labels to copy. */
   readonly labels: readonly string[];
   readonly writer: Pick<SampleWriter, "writeFrame">;
-  /** Gets every pod whose controller is known, after each round. */
+  /** Receives every pod whose controller is known, after each round. */
   readonly describe?: ((pods: readonly ControlledPod[]) => void) | undefined;
   readonly log: Log;
   readonly nowMs: () => number;
 }
 
 const roundEveryMs = 5_000;
-/** Labels of a running pod change seldom. */
+/** Labels of a running pod rarely change. */
 const rereadMs = 300_000;
-/** Reads in one round: a hub that starts in a full cluster asks for its pods over some rounds. */
+/** Reads per round: a hub that starts in a full cluster needs several rounds to read its pods. */
 const maxReads = 200;
 const parallelReads = 8;
 
 interface ControlledPod {
   readonly namespace: string;
   readonly pod: string;
-  /** Kind and name, such as `Job/train`. */
+  /** Kind and name of the controller, such as `Job/train`. */
   readonly controller: string;
 }
 
 interface KnownPod {
   readonly readMs: number;
-  /** Undefined where there is no such pod. */
+  /** Undefined if the pod does not exist. */
   readonly labels: Readonly<Record<string, string>> | undefined;
 }
 
@@ -83,7 +83,7 @@ export class PodInfo {
     return this.#problem === undefined ? [] : [`pod info: ${this.#problem}`];
   }
 
-  /** Reads the pods that are new or were read long ago, and writes the series of all. Never rejects. */
+  /** Reads pods that are new or due again, and writes the series of all pods. Never rejects. */
   async round(): Promise<void> {
     const { log } = this.#options;
     try {
@@ -95,7 +95,7 @@ export class PodInfo {
         problem = formatError(thrown);
       }
       this.#options.describe?.(this.#controlled(owners));
-      // What is known of the other pods is written all the same.
+      // The data of the other pods is still written.
       await this.#write(owners);
       if (problem !== undefined && problem !== this.#problem)
         log.warn("pods could not be read", { error: problem });
@@ -144,7 +144,7 @@ export class PodInfo {
   async #read(owners: readonly PodOwner[]): Promise<void> {
     const { readPod, nowMs, labels } = this.#options;
     const wanted = new Map(owners.map((owner) => [keyOf(owner), owner]));
-    // A pod that comes back under its name is another one.
+    // A pod that reappears with the same name is a different pod.
     for (const key of this.#pods.keys()) if (!wanted.has(key)) this.#pods.delete(key);
     const due = [...wanted].filter(([key]) => {
       const known = this.#pods.get(key);
@@ -169,7 +169,7 @@ export class PodInfo {
   async #write(owners: readonly PodOwner[]): Promise<void> {
     const { writer, nowMs } = this.#options;
     const hosts = new Map<string, ListedReading[]>();
-    // A host without pods any more gets an empty frame, so that its series end.
+    // A host without pods gets an empty frame, so that its series end.
     for (const host of this.#frames.keys()) hosts.set(host, []);
     for (const owner of owners) {
       const known = this.#pods.get(keyOf(owner))?.labels;

@@ -1,4 +1,4 @@
-/** What the series of a pod says beside its name: its labels and the object that controls it. Pure. */
+/** Labels of a pod's series: its own labels and the object that controls it. Pure. */
 import * as v from "valibot";
 
 const podSchema = v.object({
@@ -19,7 +19,7 @@ const podSchema = v.object({
 
 const templateHash = "pod-template-hash";
 
-/** Labels of `gpu_owner_pod_info`; undefined where the object is no pod. A label that the pod lacks is left out. */
+/** Labels of `gpu_owner_pod_info`; undefined if the object is not a pod. Labels missing on the pod are left out. */
 export function podLabels(
   object: unknown,
   wanted: readonly string[],
@@ -47,8 +47,8 @@ interface OwnerObject {
 }
 
 /**
- * The object that a user made: where the pod's controller was made for it by another controller, the labels that this one sets
- * on its pods name it, so that the objects in between need not be read.
+ * Finds the object that a user created: if another controller created the pod's controller, labels that it sets on its pods
+ * identify it, so that intermediate objects need not be read.
  */
 function findUserObject(
   controller: OwnerObject | undefined,
@@ -65,7 +65,7 @@ function findUserObject(
         ? { kind: "Deployment", name: controller.name.slice(0, -hash.length - 1) }
         : controller;
     case "StatefulSet":
-      // Kubeflow's notebook controller makes one of the notebook's name.
+      // Kubeflow's notebook controller creates a StatefulSet with the notebook's name.
       return labels["notebook-name"] === controller.name
         ? { kind: "Notebook", name: controller.name }
         : controller;
@@ -87,5 +87,5 @@ function findHubUser(labels: Readonly<Record<string, string>>): OwnerObject | un
     : undefined;
 }
 
-/** As kube-state-metrics names them: `app.kubernetes.io/name` is `label_app_kubernetes_io_name`. */
+/** Label names as in kube-state-metrics: `app.kubernetes.io/name` is `label_app_kubernetes_io_name`. */
 export const labelNameOf = (key: string): string => `label_${key.replace(/[^A-Za-z0-9_]/g, "_")}`;

@@ -1,6 +1,6 @@
 /**
- * How much ingestion may be in progress: bytes of request bodies, compressed and decompressed, and requests waiting for
- * their turn. Both are divided by fair share, so that one client's flood leaves room for the others.
+ * Limits ingestion in progress: bytes of request bodies, compressed and decompressed, and queued requests. Both are divided by
+ * fair share, so that a flood from one client leaves room for the others.
  */
 import type { ClientKey } from "../../base/fair/client-key.ts";
 import { FairShare } from "../../base/fair/fair-share.ts";
@@ -9,15 +9,15 @@ import { clientDisconnected, tooBusy, clientShareExceeded } from "./failure.ts";
 
 export interface AdmissionLimits {
   readonly bytes: number;
-  /** Requests with a complete body: one whose body is still arriving holds bytes only. */
+  /** Requests with a complete body; one whose body is still arriving only holds bytes. */
   readonly requests: number;
-  /** Threads that decode: a client alone has one large body in each. */
+  /** Number of decoder threads: a single client may have one large body in each. */
   readonly workers: number;
 }
 
 const defaultLimits: AdmissionLimits = { bytes: 256 * 2 ** 20, requests: 4_096, workers: 0 };
 
-/** Large bodies that wait until they may be unpacked and decoded. */
+/** Large bodies waiting to be decompressed and decoded. */
 const maxWaitingLarge = 256;
 const largeWaitMs = 20_000;
 
@@ -28,7 +28,7 @@ export class IngestAdmission {
 
   constructor(limits: Partial<AdmissionLimits> = {}) {
     const { bytes, requests, workers } = { ...defaultLimits, ...limits };
-    // One client may have half of the slots; with a single worker, or none, they go round one by one.
+    // One client may have half of the slots; with at most one worker, clients take turns with one body each.
     this.#large = new FairSlots({ slots: Math.max(1, 2 * workers), maxWaiting: maxWaitingLarge });
     this.#bytes = new FairShare(bytes);
     this.#requests = new FairShare(requests);
@@ -42,20 +42,20 @@ export class IngestAdmission {
     return this.#requests.used;
   }
 
-  /** @param connection whose requests are stored in the order in which they came */
+  /** @param connection requests of one connection are stored in the order of arrival */
   hold(client: ClientKey, connection: object = client): AdmissionHold {
     return new AdmissionHold(client, connection, this.#bytes, this.#requests, this.#large);
   }
 }
 
-/** @throws ReceiveError and reserves nothing: 429 if the client itself exceeds its share, 503 if others hold it all. */
+/** @throws ReceiveError, without a reservation: 429 if the client itself exceeds its share, 503 if others hold it all. */
 function take(share: FairShare, client: ClientKey, amount: number): void {
   if (!share.allows(client, amount))
     throw share.heldByPrincipal(client.principal) === 0 ? tooBusy() : clientShareExceeded();
   share.take(client, amount);
 }
 
-/** What one request has reserved; released when the request ends, however it ends. */
+/** The reservations of one request; released when the request ends for any reason. */
 export class AdmissionHold {
   readonly client: ClientKey;
   readonly connection: object;
@@ -81,26 +81,26 @@ export class AdmissionHold {
     this.#requestShare = requestShare;
   }
 
-  /** @throws ReceiveError and reserves nothing if the limit is reached or the client has hung up. */
+  /** @throws ReceiveError, without a reservation, if the limit is reached or the client has disconnected. */
   take(bytes: number): void {
-    // A reservation after the release would never be returned.
+    // A reservation made after the release would never be returned.
     if (this.#released) throw clientDisconnected();
     if (bytes === 0) return;
     take(this.#byteShare, this.client, bytes);
     this.#bytes += bytes;
   }
 
-  /** The client has hung up, or the response was sent. */
+  /** True after the client has disconnected or the response was sent. */
   get isReleased(): boolean {
     return this.#released;
   }
 
-  /** No other request with a complete body is in progress. */
+  /** True if no other request with a complete body is in progress. */
   get isAlone(): boolean {
     return this.#requestShare.used <= 1;
   }
 
-  /** The body is complete: the request waits for its turn from now on. */
+  /** Call when the body is complete: from now on the request counts as queued. */
   begin(): void {
     if (this.#released) throw clientDisconnected();
     take(this.#requestShare, this.client, 1);
@@ -109,7 +109,7 @@ export class AdmissionHold {
 
   /**
    * Waits until this request may decompress and decode a large body; returns at once if it may already.
-   * @throws ReceiveError if too many wait for that.
+   * @throws ReceiveError if too many requests wait.
    */
   async enterLarge(): Promise<void> {
     if (this.#leaveLarge !== undefined) return;
@@ -126,7 +126,7 @@ export class AdmissionHold {
     this.#leaveLarge = leave;
   }
 
-  /** The large body is decoded: the next one may begin. */
+  /** Call when the large body is decoded: the next one may begin. */
   leaveLarge(): void {
     this.#leaveLarge?.();
     this.#leaveLarge = undefined;

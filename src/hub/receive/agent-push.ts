@@ -51,8 +51,8 @@ export async function addAgentPush(
 }
 
 /**
- * The ordinary push of an agent, without Fastify: it took a third of the processor time of a push. Returns the outcomes of
- * those requests that Fastify is to answer after all, by request: a refusal, or what was thrown.
+ * Handles regular pushes of agents without Fastify, which took a third of the processor time of a push. Returns, by request,
+ * the outcome of those that Fastify has to answer: a refusal, or an error.
  */
 function addDirectPush(
   app: FastifyInstance,

@@ -1,21 +1,21 @@
-/** A request's body, read and unpacked within bounds: what it takes is taken from the admission before it is kept. */
+/** Reads and decompresses a request's body within limits: memory is reserved in the admission before it is allocated. */
 import type { Readable } from "node:stream";
 import { createGunzip, createInflate, gunzipSync } from "node:zlib";
 import type { AdmissionHold } from "./admission.ts";
 import { malformed, tooLarge, unsupported } from "./failure.ts";
 
-/** On the wire, and unpacked. As much as VictoriaMetrics takes; senders split long before. */
+/** Compressed and decompressed size. The same limits as in VictoriaMetrics; senders split their requests long before. */
 export const maxWireBytes = 16 * 2 ** 20;
 export const maxBodyBytes = 32 * 2 ** 20;
-/** JSON becomes many times its size in memory. */
+/** Parsed JSON takes many times its size in memory. */
 export const maxJsonBytes = 16 * 2 ** 20;
 const chunkBytes = 256 * 1024;
-/** Unpacking so little here costs less than asking another thread, and no more than a millisecond. */
+/** Decompressing this little on the hub's thread is cheaper than using another thread, and takes less than a millisecond. */
 const smallBytes = 128 * 1024;
-/** Head and end of a member; the last four bytes are how much it is unpacked. */
+/** Header and trailer of a gzip member; the last four bytes of the trailer are the uncompressed size. */
 const minGzipBytes = 18;
 
-/** @throws ReceiveError as soon as it is too large or there is no room; the rest is then not read. */
+/** @throws ReceiveError as soon as the body is too large or no memory is left; the rest is then not read. */
 export async function readBody(
   payload: Readable,
   declaredBytes: number | undefined,
@@ -27,7 +27,7 @@ export async function readBody(
   return body;
 }
 
-/** Undoes gzip or deflate; a bomb is left where it passes the bound. */
+/** Decompresses gzip or deflate; a decompression bomb is aborted at the limit. */
 export async function unpack(
   body: Buffer,
   encoding: string | undefined,
@@ -65,9 +65,9 @@ export async function unpack(
 }
 
 /**
- * A small body into exactly the room its last bytes ask for; undefined where it is not small, or they do not tell the truth.
- * The room of a stream is a chunk, and a chunk for every request of a thousand agents had the whole heap collected every
- * three seconds.
+ * Decompresses a small body into a buffer of the size in the gzip trailer; undefined if it is not small, or the trailer is
+ * wrong. A stream allocates a whole chunk, and one chunk per request from a thousand agents caused a full garbage collection
+ * every three seconds.
  */
 function unpackSmall(
   body: Buffer,
@@ -78,14 +78,14 @@ function unpackSmall(
   const bytes = body.readUInt32LE(body.length - 4);
   if (bytes > Math.min(smallBytes, maxBytes)) return undefined;
   try {
-    // One more than is needed: a chunk that is exactly full has zlib ask for another.
+    // One byte more than needed: zlib allocates another chunk when one is exactly full.
     return gunzipSync(body, { maxOutputLength: bytes + 1, chunkSize: Math.max(64, bytes + 1) });
   } catch {
     return undefined;
   }
 }
 
-/** By events: an iterator's promises cost more than the bytes of an ordinary request. */
+/** Uses events: the promises of an iterator cost more than the bytes of an ordinary request. */
 function gather(stream: Readable, maxBytes: number, hold: AdmissionHold): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
@@ -95,7 +95,7 @@ function gather(stream: Readable, maxBytes: number, hold: AdmissionHold): Promis
     };
     const fail = (thrown: unknown): void => {
       removeListeners();
-      // A stream that unpacks is ours to end; a request's own is left to its server, unread.
+      // A decompression stream is destroyed here; the request's own stream is left unread to the server.
       if ("bytesWritten" in stream) stream.destroy();
       else stream.pause();
       reject(thrown instanceof Error ? thrown : new Error(String(thrown)));

@@ -1,4 +1,4 @@
-/** Why a whole request was refused: its outcome for the counts, the HTTP status, and whether to retry. */
+/** Why a request was refused: its outcome for the counters, the HTTP status, and whether to retry. */
 import type { IngestOutcome } from "./receiver-counts.ts";
 
 export type RequestOutcome = Extract<IngestOutcome, `${string}_request`>;
@@ -54,6 +54,6 @@ export const tooBusy = (): ReceiveError =>
     "retry",
   );
 
-/** Nobody reads this response: it ends the work on a request whose client hung up. */
+/** Never sent: it only ends the work on a request whose client disconnected. */
 export const clientDisconnected = (): ReceiveError =>
   new ReceiveError(400, "malformed_request", "the client hung up before its request was stored");

@@ -8,11 +8,11 @@ export interface BadSeries {
   /** 1 for each bad series. */
   readonly flags: Uint8Array;
   readonly count: number;
-  /** What is wrong with the first. */
+  /** The problem of the first bad series. */
   readonly problem: string;
 }
 
-/** Reads every label block; the history does so only for new ones. */
+/** Validates every label block; the history only validates those of new series. */
 export function findBadSeries(batch: SampleBatch, limits: LabelLimits): BadSeries | undefined {
   const { bytes, labelStarts, labelEnds, seriesCount } = batch;
   let flags: Uint8Array | undefined;
@@ -39,7 +39,7 @@ export function hasSamplesAfter(batch: SampleBatch, maxTimeMs: number): boolean 
 
 export interface FilteredBatch {
   readonly batch: SampleBatch;
-  /** Samples of bad series. */
+  /** Number of samples of bad series. */
   readonly bad: number;
   readonly later: number;
 }

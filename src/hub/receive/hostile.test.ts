@@ -1,4 +1,4 @@
-// Senders that mean harm, over real sockets: each is refused within bounds and counted, and the next request is served.
+// Tests malicious senders over real sockets: each is refused within limits and counted, and the next request is served.
 import { type OutgoingHttpHeaders, request } from "node:http";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -29,7 +29,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** Parts are written one after the other; what the server does not want to hear is not an error of the test. */
+/** Writes the parts one after the other; the server closing the connection early is not an error of the test. */
 function send(
   path: string,
   headers: OutgoingHttpHeaders,
@@ -137,7 +137,7 @@ test("a million label names, and a label of a megabyte, take only their own seri
   ]);
 });
 
-/** Fields of no bytes, tag and length alone: the cheapest there are. */
+/** Empty fields, tag and length alone: the smallest possible encoding. */
 const flood = (tag: number, count = 15_000_000): Buffer => {
   const bytes = Buffer.alloc(count * 2);
   for (let at = 0; at < bytes.length; at += 2) bytes[at] = tag;
@@ -240,7 +240,7 @@ test("nothing is held when all of them have gone", async () => {
   hanging.write("x");
   await new Promise((resolve) => setTimeout(resolve, 50));
   hanging.destroy();
-  // A sender that had more than its share under way would be refused here.
+  // Would be refused if the reservation of the aborted request were not released.
   const body = writeV1([{ labels: { __name__: "after" }, samples: [[nowMs, 1]] }]);
   for (let count = 0; count < 300; count++) {
     expect((await send("/api/v1/write", v1Headers, [body])).status).toBe(204);

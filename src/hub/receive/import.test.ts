@@ -52,7 +52,7 @@ test("what the importer refuses is reported by the name the file had, not by whe
 
 test("a second file has to wait, and the next may come when the first is in", async () => {
   const app = await hub(async () => {
-    // While the first is being read, another comes.
+    // Another upload arrives while the first is read.
     if (!asked) {
       asked = true;
       second = (await app.inject(upload("b"))).statusCode;

@@ -1,6 +1,6 @@
 /**
- * `POST /api/import`: a log file sent from the page goes into the history by the importer of `gpulse import`. The file is
- * put down first, whole and bounded; one is taken at a time, and it is gone when the answer is sent.
+ * `POST /api/import`: imports a log file uploaded on the page with the importer of `gpulse import`. The file is first stored
+ * completely, up to a size limit; one is imported at a time, and it is deleted once the response is sent.
  */
 import { createWriteStream, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,13 +12,13 @@ import { GpulseError } from "../../base/error.ts";
 import { noStore, sendError } from "../reply.ts";
 
 export interface Upload {
-  /** Where it lies while it is imported. */
+  /** Temporary file during the import. */
   readonly file: string;
-  /** The name it had, for what is said of it. */
+  /** Original file name, for messages. */
   readonly name: string;
   readonly gpuName: string | undefined;
   readonly host: string | undefined;
-  /** Of the times in it, where they have none: `Europe/Berlin`. */
+  /** Time zone of timestamps without one: `Europe/Berlin`. */
   readonly timezone: string | undefined;
 }
 
@@ -27,14 +27,14 @@ export interface ImportOutcome {
   readonly samples: number;
   readonly kept: number;
   readonly refused: number;
-  /** Why, in the words of the refusing side, and what else is worth knowing. */
+  /** Reasons for rejected samples, and other notes. */
   readonly notes: readonly string[];
   readonly fromTime: string | null;
   readonly toTime: string | null;
   readonly skipped: readonly { readonly reason: string; readonly count: number }[];
 }
 
-/** @throws GpulseError with what is wrong with the file. */
+/** @throws GpulseError if the file is invalid. */
 export type ImportUpload = (upload: Upload, signal: AbortSignal) => Promise<ImportOutcome>;
 
 export const maxUploadBytes = 256 * 1024 * 1024;
@@ -49,13 +49,13 @@ export async function addImport(
   let busy = false;
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
-    // The bytes are put down as they come, never held.
+    // Streams the body to the file without buffering it.
     scope.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
     scope.post<{ Querystring: Record<string, string | undefined> }>(
       "/api/import",
       { bodyLimit: maxBytes },
       async ({ body, query, headers }, reply) => {
-        // Said at once where it is known at once: nobody sends for minutes to hear it.
+        // Refuses at once if Content-Length is too large, before the client uploads for minutes.
         if (Number(headers["content-length"]) > maxBytes) return tooLarge(reply, maxBytes);
         if (busy)
           return sendError(reply, 503, "Another file is being imported: wait until it is done.");
@@ -87,7 +87,7 @@ export async function addImport(
   });
 }
 
-/** @throws UploadTooLargeError after the rest was let go: an answer needs a connection that is still whole. */
+/** @throws UploadTooLargeError after discarding the rest: sending a response needs an intact connection. */
 async function putDown(body: Readable, file: string, maxBytes: number): Promise<void> {
   let bytes = 0;
   const bound = new Transform({

@@ -1,6 +1,6 @@
 /**
- * Influx line protocol of version 1 (`/write`) and version 2 (`/api/v2/write`) clients, and the few requests they send
- * first. Valid lines are stored although others are bad; the response names the first bad one.
+ * Receiver for Influx line protocol, version 1 (`/write`) and version 2 (`/api/v2/write`) clients, and for their initial
+ * queries. Valid lines are stored even if others are bad; the response names the first bad one.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { BadLine } from "../../formats/influx/decode.ts";
@@ -13,7 +13,7 @@ import type { Intake } from "./intake.ts";
 import { isAtSeriesLimit, seriesLimitRetrySeconds, formatRejected } from "./rejected-samples.ts";
 import { addReceiver, type RequestBodies } from "./receiver.ts";
 
-/** Clients choose by this what they may send. */
+/** Clients choose protocol features by this version. */
 const version = "1.8.10";
 
 export async function addInflux(app: FastifyInstance, intake: Intake, log: Log): Promise<void> {
@@ -95,7 +95,7 @@ function unitOf(name: string): number {
   throw malformed(`unknown precision ${name}: use ns, us, ms, s, m or h`);
 }
 
-/** What clients send before they write. */
+/** Responses to the queries that clients send before they write. */
 function responseTo(query: string): object {
   if (/^\s*create\s+(database|retention\s+policy)\b/i.test(query))
     return { results: [{ statement_id: 0 }] };
@@ -127,7 +127,7 @@ function sendInfluxError(
   return reply.send(shape(request, code, message));
 }
 
-/** Version 2 has a code and a message, version 1 an error alone. */
+/** Version 2 has a code and a message, version 1 only an error. */
 const shape = ({ url }: FastifyRequest, code: string, message: string): object =>
   url.startsWith("/api/v2/") ? { code, message } : { error: message };
 

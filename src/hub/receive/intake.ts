@@ -1,6 +1,6 @@
 /**
- * What all receivers share: admission, decoding, validation, the write and its counts. A bad series or sample never
- * rejects the good ones of its request.
+ * The ingestion path that all receivers share: admission, decoding, validation, the write and its counters. A bad series or
+ * sample never rejects the good ones of its request.
  */
 import { ProtoError } from "../../formats/protobuf/reader.ts";
 import {
@@ -31,7 +31,7 @@ import { StartSamples } from "./start-samples.ts";
 import { startTimesOf } from "./start-times.ts";
 import type { RejectedSamples } from "./rejected-samples.ts";
 
-/** As Prometheus's receiver: clocks may be a little ahead; a sample further ahead would make the next ones out of order. */
+/** As in Prometheus's receiver: senders' clocks may be slightly ahead; a sample further ahead would make later ones out of order. */
 export const maxAheadMs = 10 * 60_000;
 const maxMetadataText = 4_096;
 const maxFamilyText = 1_024;
@@ -39,32 +39,32 @@ const maxFamilyText = 1_024;
 export interface IntakeOptions {
   readonly writer: SampleWriter;
   readonly metadata: { learn(entries: readonly Metadata[]): void };
-  /** Absent where exemplars are not stored. */
+  /** Absent if exemplars are not stored. */
   readonly exemplars?: ExemplarStore | undefined;
   readonly received: ReceiverCounts;
   readonly log: Log;
   readonly nowMs: () => number;
-  /** The embedded store, which validates labels of new series and holds start times; absent for an external engine. */
+  /** The embedded store, which validates labels of new series and stores start times; absent for an external engine. */
   readonly store: SampleWriter | undefined;
   readonly admission?: Partial<AdmissionLimits> | undefined;
-  /** Threads that decode request bodies; a default for this machine where absent. */
+  /** Number of decoder threads; a default for this machine if absent. */
   readonly workers?: number | undefined;
   readonly ingest?: IngestOptions | undefined;
-  /** Called with every batch once it is stored; it must not hold on to it. */
+  /** Called with every batch once it is stored; must not retain it. */
   readonly onStored?: ((batch: SampleBatch) => void) | undefined;
 }
 
 /** How native histograms and start times are received. */
 export interface IngestOptions {
-  /** Of native histograms; 0 for none. */
+  /** Bucket limit of native histograms; 0 for no limit. */
   readonly bucketLimit: number;
-  /** Start times are read, for one of the next two. */
+  /** Start times are decoded, for one of the next two. */
   readonly usesStarts: boolean;
-  /** A zero is stored at the start of a counter or histogram. */
+  /** Stores a zero sample at the start of a counter or histogram. */
   readonly zeroAtStarts: boolean;
-  /** Start times are stored beside the samples, where the store is the embedded one. */
+  /** Stores start times besides the samples; embedded store only. */
   readonly storesStarts: boolean;
-  /** OTLP histograms with explicit bounds become native ones with custom buckets. */
+  /** OTLP histograms with explicit bounds are converted to native ones with custom buckets. */
   readonly toCustomBuckets: boolean;
 }
 
@@ -77,7 +77,7 @@ const defaultIngest: IngestOptions = {
 };
 
 export interface IngestResult {
-  /** Stored now or before, native histograms among them. */
+  /** Samples stored now or before, native histograms included. */
   readonly samples: number;
   readonly histograms: number;
   readonly exemplars: number;
@@ -108,7 +108,7 @@ export class Intake {
 
   /**
    * Stores the valid samples of a batch, counts all of them, and resolves when the history has committed. A large batch is
-   * stored in slices, with turns for others in between: if a later slice fails, the earlier ones are stored already.
+   * stored in slices, with other clients' slices in between: if a later slice fails, the earlier ones are stored already.
    * @param client the owner of new series, for the limit on series per client
    * @throws ReceiveError or BatchTooLargeError if it cannot be stored now or at all; a retry stores nothing twice.
    */
@@ -126,7 +126,7 @@ export class Intake {
     try {
       await this.#writeZeros(batch, client.principal);
       await this.#writeStartTimes(batch, maxTimeMs, client);
-      // An external engine works in its own process and gets as few requests as possible.
+      // An external engine does not block this process and gets as few requests as possible.
       for (const part of store !== undefined ? slices(batch, sliceLimits) : [batch]) {
         if (written !== undefined) await loopTurns.turn("ingest", client);
         written = sum(written, await this.#write(part, maxTimeMs, client.principal));
@@ -138,7 +138,7 @@ export class Intake {
     this.#options.onStored?.(batch);
     const exemplars = this.#options.exemplars?.add(batch, maxTimeMs) ?? 0;
     const stored = { ...this.#count(receiver, batch, written ?? nothing), exemplars };
-    // A scrape has a line of its own.
+    // Scrapes have their own log line.
     if (this.#log.isDebug === true && receiver !== "scrape")
       this.#log.debug("write received", {
         receiver,
@@ -150,7 +150,7 @@ export class Intake {
     return stored;
   }
 
-  /** Zeros are ours, not the client's: what becomes of them is not counted. */
+  /** The zeros were not sent by the client, so their outcome is not counted. */
   async #writeZeros(batch: SampleBatch, client: string): Promise<void> {
     const zeros = this.#starts?.zerosOf(batch);
     if (zeros === undefined) return;
@@ -158,12 +158,12 @@ export class Intake {
       await this.#options.writer.write(zeros, client);
     } catch (thrown) {
       this.#starts?.forget();
-      // A series with bad labels is refused with the batch itself.
+      // A series with bad labels is rejected together with the batch itself.
       if (!(thrown instanceof ProtoError)) throw thrown;
     }
   }
 
-  /** First, so that a sender that repeats what was not acknowledged completes them. They go to no sink. */
+  /** Start times are stored before the samples, so that a sender's retry completes them. They go to no sink. */
   async #writeStartTimes(batch: SampleBatch, maxTimeMs: number, client: ClientKey): Promise<void> {
     const { store } = this.#options;
     if (store === undefined || !this.ingest.storesStarts) return;
@@ -184,7 +184,7 @@ export class Intake {
       return await writeFiltered(write, batch, bad, maxTimeMs);
     } catch (thrown) {
       if (!(thrown instanceof ProtoError)) throw thrown;
-      // Nothing was stored; without the bad series the retry cannot throw again.
+      // Nothing was stored; without the bad series the second attempt cannot fail this way.
       const found = findBadSeries(batch, defaultLabelLimits);
       return writeFiltered(write, batch, found, maxTimeMs);
     }
@@ -203,7 +203,7 @@ export class Intake {
     received.add(receiver, "bad_labels", bad);
     return {
       samples: result.stored + result.duplicates,
-      // Which samples a store refused is not known by kind: of a partial write, floats are counted as refused first.
+      // A store reports rejected samples without their kind: in a partial write, floats are counted as rejected first.
       histograms: Math.min(batch.histograms?.length ?? 0, result.stored + result.duplicates),
       refused: {
         conflict: result.refusedConflicts,
@@ -235,7 +235,7 @@ interface WriteTally {
   readonly result: AppendResult;
   readonly bad: number;
   readonly later: number;
-  /** What is wrong with the first bad label set. */
+  /** The problem of the first bad label set. */
   readonly badProblem?: string | undefined;
 }
 
@@ -290,7 +290,7 @@ async function writeFiltered(
   return { result, bad: filtered.bad, later: filtered.later, badProblem: bad?.problem };
 }
 
-/** Metadata is long-lived: the cut copy keeps no reference to the request. */
+/** Metadata is long-lived: the truncated copy must not reference the request. */
 function bounded({ family, type, help, unit }: Metadata): Metadata[] {
   if (family.length > maxFamilyText) return [];
   return [{ family, type, help: cut(help), unit: cut(unit) }];

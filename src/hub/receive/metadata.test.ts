@@ -1,4 +1,4 @@
-// Type, help and unit of a metric from every ingestion path, as /api/v1/metadata lists them.
+// Tests type, help and unit of a metric from every ingestion path, as listed by /api/v1/metadata.
 import { compress } from "snappyjs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { protobufPage, protobufType } from "../../../test/fixtures/formats/exposition-proto.ts";
@@ -35,7 +35,7 @@ async function post(url: string, payload: Buffer, headers: Record<string, string
 const listed = async (metric: string): Promise<unknown> =>
   (await receivers.app.inject(`/api/v1/metadata?metric=${metric}`)).json<{ data: unknown }>().data;
 
-/** As the hub stores what it scrapes. */
+/** Stores a page as the hub stores a scrape. */
 async function scrape(page: Buffer | string, contentType: string): Promise<void> {
   const { writer, metadata, received, log, store } = receivers.storage.api;
   const intake = new Intake({

@@ -1,6 +1,6 @@
 /**
- * OTLP metrics over HTTP, protobuf or JSON, on OpenTelemetry's own path and on Prometheus's. Rejected points are reported
- * as a partial success, in the encoding of the request.
+ * Receiver for OTLP metrics over HTTP, protobuf or JSON, on OpenTelemetry's own path and on Prometheus's. Rejected points are
+ * reported as a partial success, in the encoding of the request.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { DeltaTotals, describeRefusedDeltas } from "../../formats/otlp/decode/delta.ts";

@@ -1,4 +1,4 @@
-/** Plain JSON on `/push`, for scripts without a client library. Valid entries are stored; errors name the entry and field. */
+/** Receiver for plain JSON on `/push`, for scripts without a client library. Valid entries are stored; errors name the entry and field. */
 import type { FastifyInstance } from "fastify";
 import type { Log } from "../../base/log.ts";
 import { maxJsonBytes } from "./body.ts";

@@ -1,8 +1,8 @@
-/** What became of received samples and requests, by receiver: stored, refused or dropped with the reason. Everything is counted. */
+/** Counts received samples and requests by receiver and outcome: stored, refused or dropped with the reason. */
 import { histogramFaultReasons } from "../../model/histogram/check.ts";
 import type { AppendResult } from "../../storage/embedded/options.ts";
 
-/** Outcomes of single samples, then parts of them that are refused, then outcomes of whole requests. */
+/** Outcomes of single samples, then of other rejected parts, then of whole requests. */
 export const ingestOutcomes = [
   "stored",
   "duplicate",
@@ -42,7 +42,7 @@ const commonOutcomes = [
   "failed_request",
 ] as const satisfies readonly IngestOutcome[];
 
-/** The outcomes that a receiver can have. */
+/** The possible outcomes of each receiver. */
 export const receiverOutcomes = {
   remote_write: [...commonOutcomes, "exemplar", ...histogramFaultReasons],
   otlp: [

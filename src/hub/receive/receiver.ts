@@ -1,6 +1,6 @@
 /**
- * A receiver as a part of the server: bodies of every content type are read within bounds and passed on as bytes; errors
- * are counted and answered in the receiver's own protocol.
+ * The server side of a receiver: bodies of every content type are read within limits and passed on as bytes; errors are counted
+ * and sent in the receiver's own protocol.
  */
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -19,9 +19,9 @@ export interface ReceiverOptions {
   readonly receiver: ReceiverName;
   readonly intake: Intake;
   readonly log: Log;
-  /** Whether a direct route has read the body already. */
+  /** True if a direct route has read the body already. */
   readonly isRead?: (request: IncomingMessage) => boolean;
-  /** Answers in the receiver's protocol; status and Retry-After are set. */
+  /** Sends an error in the receiver's protocol; status and Retry-After are set. */
   readonly sendError: (
     failure: ReceiveError,
     request: FastifyRequest,
@@ -31,11 +31,11 @@ export interface ReceiverOptions {
 }
 
 export interface RequestBodies {
-  /** The request's share of the admission limits. */
+  /** The request's reservations in the admission limits. */
   holdOf(request: FastifyRequest): AdmissionHold;
-  /** The body as it came. */
+  /** The body as received. */
   packed(request: FastifyRequest): Buffer;
-  /** The body with gzip or deflate undone. */
+  /** The body after gzip or deflate decompression. */
   plain(request: FastifyRequest, maxBytes: number): Promise<Buffer>;
 }
 
@@ -51,7 +51,7 @@ export async function addReceiver(app: FastifyInstance, options: ReceiverOptions
     scope.addHook("onRequest", (request, reply, done) => {
       const hold = intake.admission.hold(clientOf(request), request.raw.socket);
       holds.set(request, hold);
-      // `close` follows a response and a client that hung up.
+      // `close` fires after a response and after the client disconnects.
       reply.raw.once("close", () => hold.release());
       done();
     });
@@ -68,7 +68,7 @@ export async function addReceiver(app: FastifyInstance, options: ReceiverOptions
       reply.code(failure.status).header("cache-control", "no-store");
       if (failure.retryAfterSeconds !== undefined)
         reply.header("retry-after", failure.retryAfterSeconds);
-      // The rest of the body is not read: the connection ends with the response.
+      // The rest of the body is not read, so the connection is closed after the response.
       if (!request.raw.complete) reply.header("connection", "close");
       return sendError(failure, request, reply);
     });
@@ -89,7 +89,7 @@ export async function addReceiver(app: FastifyInstance, options: ReceiverOptions
 const bytesOf = ({ body }: FastifyRequest): Buffer =>
   Buffer.isBuffer(body) ? body : Buffer.alloc(0);
 
-/** Resolves with the body as it came when it is the client's turn. */
+/** Resolves with the unchanged body when it is the client's turn. */
 export async function receiveBody(request: IncomingMessage, hold: AdmissionHold): Promise<Buffer> {
   const declared = request.headers["content-length"];
   const body = await readBody(request, declared === undefined ? undefined : Number(declared), hold);

@@ -1,4 +1,4 @@
-/** All receivers and the intake they share. */
+/** Registers all receivers, with the ingestion path they share. */
 import type { FastifyInstance } from "fastify";
 import type { ApiContext } from "../api/context.ts";
 import { addAgentPush } from "./agent-push.ts";

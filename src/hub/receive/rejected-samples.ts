@@ -1,4 +1,4 @@
-/** What a receiver rejected of a request, in one sentence for the client. */
+/** Formats the rejected samples of a request as one sentence for the client. */
 import type { IngestResult } from "./intake.ts";
 
 export interface RejectedSamples {
@@ -8,9 +8,9 @@ export interface RejectedSamples {
   readonly limit: number;
   readonly bad_labels: number;
   readonly bad_histograms: number;
-  /** What is wrong with the first bad label set. */
+  /** The problem of the first bad label set. */
   readonly badProblem?: string | undefined;
-  /** What is wrong with the first bad histogram. */
+  /** The problem of the first bad histogram. */
   readonly histogramProblem?: string | undefined;
   /** The limit that was reached, or the error of the external engine. */
   readonly engineProblem?: string | undefined;
@@ -25,8 +25,8 @@ export const countRejected = (refused: RejectedSamples): number =>
   refused.bad_histograms;
 
 /**
- * Nothing was stored because of a series limit: the client may retry later, after others were deleted. After a partial
- * write the client must not retry: it gets its protocol's response for a partial write.
+ * True if nothing was stored because of a series limit: the client may retry later, after other series were deleted. After a
+ * partial write the client must not retry: it gets its protocol's response for a partial write.
  */
 export const isAtSeriesLimit = ({ samples, refused }: IngestResult): boolean =>
   samples === 0 && refused.limit > 0;

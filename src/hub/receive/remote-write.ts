@@ -29,7 +29,7 @@ export async function addRemoteWrite(
     intake,
     log,
     sendError: ({ message }, request, reply) => {
-      // Nothing of a refused request is stored; a 2.0 client expects the counts.
+      // Nothing of a refused request is stored; a 2.0 client expects the counters.
       if (versionOf(request) === "2.0") writtenHeaders(reply, nothingWritten);
       return sentence(reply, message);
     },
@@ -95,7 +95,7 @@ function lengthOf(packed: Buffer): number {
   }
 }
 
-/** Without a `proto` it is 1.0, as it is without a content type at all. */
+/** Without a `proto` parameter, or without a content type, the version is 1.0. */
 function versionOf(request: FastifyRequest): Version | undefined {
   const [type = "", ...parameters] = (
     request.headers["content-type"] ?? "application/x-protobuf"

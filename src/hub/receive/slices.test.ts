@@ -5,7 +5,7 @@ import { readLabelBlock } from "../../formats/samples/labels.ts";
 import { labelSet } from "../../model/labels.ts";
 import { slices } from "./slices.ts";
 
-/** `owners` says which series each sample is of, in order. */
+/** `owners` is the series of each sample, in order. */
 function batchOf(seriesCount: number, owners: readonly number[]): SampleBatch {
   const builder = new BatchBuilder();
   for (let series = 0; series < seriesCount; series++)

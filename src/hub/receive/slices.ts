@@ -1,6 +1,6 @@
 /**
- * Splits a large batch into slices that are each stored within milliseconds, so that other requests wait for one slice
- * and not for the batch. Samples keep their order; every series of the batch is in at least one slice.
+ * Splits a large batch into slices that are each stored within milliseconds, so that other requests wait for one slice instead
+ * of the whole batch. Samples keep their order; every series of the batch is in at least one slice.
  */
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { hashWords } from "../../formats/samples/label-hash.ts";
@@ -10,7 +10,7 @@ export interface SliceLimits {
   readonly samples: number;
 }
 
-/** A slice of new series or of duplicates takes some 12 ms to store, another one a few. */
+/** A slice of new series or of duplicates takes some 12 ms to store, other slices a few. */
 export const sliceLimits: SliceLimits = { series: 1_000, samples: 5_000 };
 
 export function* slices(batch: SampleBatch, limits: SliceLimits): Generator<SampleBatch> {
@@ -20,14 +20,14 @@ export function* slices(batch: SampleBatch, limits: SliceLimits): Generator<Samp
   else yield* gathered(batch, limits);
 }
 
-/** The samples of each series follow one another, in the order of the series: what every known remote-write sender sends. */
+/** True if samples are ordered by series, as all known remote-write senders send them. */
 function isGrouped({ sampleCount, sampleSeries }: SampleBatch): boolean {
   for (let i = 1; i < sampleCount; i++)
     if ((sampleSeries[i] as number) < (sampleSeries[i - 1] as number)) return false;
   return true;
 }
 
-/** Slices of a grouped batch are runs of series: nothing but the series' numbers is copied. */
+/** Slices of a grouped batch are ranges of series: only the series numbers are copied. */
 function* runs(batch: SampleBatch, limits: SliceLimits): Generator<SampleBatch> {
   const { seriesCount, sampleCount, sampleSeries } = batch;
   for (let [first, from] = [0, 0]; first < seriesCount;) {
@@ -35,7 +35,7 @@ function* runs(batch: SampleBatch, limits: SliceLimits): Generator<SampleBatch> 
     let to = from;
     while (to < sampleCount && to - from < limits.samples && (sampleSeries[to] as number) < most)
       to++;
-    // The last series continues in the next slice where its samples did not all fit.
+    // The last series continues in the next slice if not all its samples fit.
     const next = to < sampleCount ? Math.min(sampleSeries[to] as number, most) : most;
     const last = to > from ? (sampleSeries[to - 1] as number) + 1 : next;
     const end = Math.max(last, next);
@@ -58,10 +58,10 @@ function* runs(batch: SampleBatch, limits: SliceLimits): Generator<SampleBatch> 
   }
 }
 
-/** Slices of a batch whose series take turns. */
+/** Slices of a batch with interleaved series. */
 function* gathered(batch: SampleBatch, limits: SliceLimits): Generator<SampleBatch> {
   const { seriesCount, sampleCount, sampleSeries } = batch;
-  /** The part each series was last in, counted from 1, and its place there. */
+  /** The last slice of each series, counted from 1, and its position there. */
   const parts = new Uint32Array(seriesCount);
   const places = new Uint32Array(seriesCount);
   let part = 1;

@@ -1,4 +1,4 @@
-// Start times over HTTP into a real store: zeros where Prometheus stores them, and nowhere else.
+// Tests start times over HTTP with a real store: zeros where Prometheus stores them, and nowhere else.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   nowMs,

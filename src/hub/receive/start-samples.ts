@@ -7,13 +7,13 @@ import { BatchBuilder } from "../../formats/samples/builder.ts";
 import { emptyLike } from "../../model/histogram/arithmetic.ts";
 import type { Histogram } from "../../model/histogram/histogram.ts";
 
-/** Starts that are remembered, so that each is written once; a hub with more series writes some of them again. */
+/** Start times remembered, so that each is written once; a hub with more series writes some of them again. */
 const maxKnownStarts = 500_000;
 
 export class StartSamples {
   readonly #known = new Map<string, number>();
 
-  /** The zeros of a batch that were not written before; undefined where there are none. */
+  /** The zeros of a batch that were not written before; undefined if there are none. */
   zerosOf(batch: SampleBatch): SampleBatch | undefined {
     const { starts, bytes, labelStarts, labelEnds } = batch;
     if (starts === undefined) return undefined;
@@ -31,7 +31,7 @@ export class StartSamples {
     return builder.sampleCount === 0 ? undefined : { ...builder.finish(), isOnlyNewer: true };
   }
 
-  /** They could not be written: the next request tries again. */
+  /** Called after a failed write: the next request tries again. */
   forget(): void {
     this.#known.clear();
   }
@@ -42,7 +42,7 @@ function addZero(builder: BatchBuilder, series: number, { startMs, histogram }: 
   else builder.addHistogram(series, startMs, zeroLike(histogram));
 }
 
-/** In the same buckets, which saves a chunk. */
+/** Uses the same buckets, which saves a chunk. */
 const zeroLike = (histogram: Histogram): Histogram => ({
   ...emptyLike(histogram),
   zeroThreshold: histogram.zeroThreshold,

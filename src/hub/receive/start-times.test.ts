@@ -1,4 +1,4 @@
-// Start times over HTTP into a real store: kept beside the samples, used by queries, and seen by nobody else.
+// Tests start times over HTTP with a real store: stored besides the samples, used by queries, and otherwise hidden.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   nowMs,
@@ -46,7 +46,7 @@ test("one sample is enough for an increase where its start lies in the window", 
 test("a later start is a reset, though the value is higher than before", async () => {
   await send("again_total", [45, 5, 200], [30, 6, 200], [15, 8, 20], [0, 9, 20]);
   expect(await valueOf("resets(again_total[1m])")).toBe(1);
-  // 1 before the restart, 8 and 1 after it, extrapolated from 45 s to the minute.
+  // 1 before the restart, 8 and 1 after it, extrapolated from 45 s to one minute.
   expect(await valueOf("increase(again_total[1m])")).toBeCloseTo((1 + 8 + 1) * (60 / 45), 9);
   expect(await valueOf("irate(again_total[1m])")).toBeCloseTo(1 / 15, 12);
 });

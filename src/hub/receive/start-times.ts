@@ -1,4 +1,4 @@
-/** Start times as samples of series of their own, which a store hides from selections that do not ask for them. */
+/** Stores start times as samples of separate series, which a store hides from selections that do not request them. */
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import { readLabelBlock } from "../../formats/samples/labels.ts";
@@ -6,7 +6,7 @@ import { ProtoError } from "../../formats/protobuf/reader.ts";
 import { type LabelSet, withLabels } from "../../model/labels.ts";
 import { startTimeLabel } from "../../model/start-times.ts";
 
-/** The start times of a batch's samples up to `maxTimeMs`; undefined where there are none. */
+/** The start times of a batch's samples up to `maxTimeMs`; undefined if there are none. */
 export function startTimesOf(batch: SampleBatch, maxTimeMs: number): SampleBatch | undefined {
   const { starts = [], bytes, labelStarts, labelEnds } = batch;
   const builder = new BatchBuilder();
@@ -23,7 +23,7 @@ export function startTimesOf(batch: SampleBatch, maxTimeMs: number): SampleBatch
   return builder.sampleCount === 0 ? undefined : builder.finish();
 }
 
-/** Undefined for a malformed label set, which is refused with the samples themselves. */
+/** Returns undefined for a malformed label set, which is rejected with the samples themselves. */
 function labelsOf(bytes: Uint8Array, from: number, to: number): LabelSet | undefined {
   try {
     return readLabelBlock(bytes, from, to);

@@ -1,4 +1,4 @@
-/** `/api/runs`: benchmark runs come in whole, are listed, opened, fetched and deleted. */
+/** `/api/runs`: benchmark runs, uploaded, listed, read, downloaded and deleted. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { GpulseError } from "../../base/error.ts";
 import { RunRejectedError, type RunStore, type StoredRun } from "./store.ts";

@@ -1,4 +1,4 @@
-/** The hub's benchmark runs: files in a folder beside the history, proved when they come in, bounded in number and bytes. */
+/** The hub's benchmark runs: files in a folder beside the history, validated on upload, bounded in number and bytes. */
 import { readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { makeFolder } from "../../base/make-folder.ts";
@@ -26,7 +26,7 @@ export interface RunLimits {
   readonly runs: number;
   readonly totalBytes: number;
   readonly runBytes: number;
-  /** What one that is sent may come to: it is held whole while it is proved. */
+  /** Decompression limits for an uploaded run, which is in memory while it is validated. */
   readonly unpacked: UnpackLimits;
 }
 
@@ -37,7 +37,7 @@ export const runLimits: RunLimits = {
   unpacked: { bytes: 256 * 1024 * 1024, cells: 50_000_000 },
 };
 
-/** Room, or another run of the same id: what the sender can do something about. */
+/** No space, or another run with the same id: errors that the sender can resolve. */
 export class RunRejectedError extends Error {
   readonly status: 409 | 413 | 507;
 
@@ -52,7 +52,7 @@ export class RunStore {
   readonly #log: Log;
   readonly #limits: RunLimits;
   #known: Promise<Map<string, StoredRun>> | undefined;
-  /** One comes in at a time: two of one id must not both find room. */
+  /** Serializes uploads: two with the same id must not both be stored. */
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(folder: string, log: Log, limits: RunLimits = runLimits) {
@@ -84,7 +84,7 @@ export class RunStore {
     return bytes === undefined ? undefined : unpackRun(bytes, `The run ${id}`);
   }
 
-  /** @throws GpulseError where it is not whole, RunRejectedError where it cannot be kept. */
+  /** @throws GpulseError if the run is incomplete, RunRejectedError if it cannot be stored. */
   add(bytes: Uint8Array): Promise<{ readonly stored: StoredRun; readonly isNew: boolean }> {
     const added = this.#queue.then(() => this.#add(bytes));
     this.#queue = added.catch(() => undefined);
@@ -125,7 +125,7 @@ export class RunStore {
     return this.#known;
   }
 
-  /** A damaged file is reported and left where it is: nobody else has it, perhaps. */
+  /** A damaged file is reported and left in place: it may be the only copy. */
   async #load(): Promise<Map<string, StoredRun>> {
     const known = new Map<string, StoredRun>();
     await makeFolder(this.#folder);

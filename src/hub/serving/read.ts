@@ -1,4 +1,4 @@
-/** Reads what the Serving page shows from the history: series of LLM servers, and labels and energy of GPUs. Only reads. */
+/** Reads the data of the Serving page from the history: series of LLM servers, and labels and energy of GPUs. */
 import { serverSeriesNames } from "../../formats/servers/list.ts";
 import { gpu } from "../../model/catalogue/index.ts";
 import { labelValue } from "../../model/labels.ts";
@@ -23,7 +23,7 @@ export interface ServingRequest {
 
 /** About 500 servers with all their histograms. */
 const mostSeries = 50_000;
-/** As long as a series counts as live. */
+/** How long a series counts as live. */
 const lookbackMs = 300_000;
 
 const tokenNames: readonly string[] = [...serverSeriesNames].flatMap(([name, uses]) =>
@@ -34,7 +34,7 @@ const tokenNames: readonly string[] = [...serverSeriesNames].flatMap(([name, use
 const otherNames: readonly string[] = [...serverSeriesNames.keys()].filter(
   (name) => !tokenNames.includes(name),
 );
-/** The hardware's own counter first, then ours, then power at the times it was stored. */
+/** In order of preference: the hardware's own counter, the integrated energy, then power samples. */
 const energyNames = [gpu.energy.name, gpu.energyIntegrated.name, gpu.power.name] as const;
 
 export async function readServing(
@@ -52,7 +52,7 @@ export async function readServing(
   const series = [...tokens, ...others];
   const fleet = await readFleet(history, request);
   const base = { ...request, series, fleet };
-  // Which GPUs are whose is known before their energy is read.
+  // Determines the GPUs in use before reading their energy.
   const draft = describeServing({ ...base, joulesOf: () => undefined });
   const uuids = new Set(
     draft.replicas.flatMap(({ gpus }) => ("list" in gpus ? gpus.list.map(({ uuid }) => uuid) : [])),
@@ -69,7 +69,7 @@ export async function readServing(
       const key = deviceKey(labelValue(labels, "host") ?? "", labelValue(labels, "uuid") ?? "");
       const one =
         name === gpu.power.name ? Cumulative.ofGauge(column) : Cumulative.ofCounter(column);
-      // A GPU that two targets report is read from one of them.
+      // Of a GPU that two targets report, only one series is read.
       if (!joules.has(key) && one.times.length > 1) joules.set(key, one);
     }
   }

@@ -1,5 +1,5 @@
 /**
- * LLM servers that are scraped, with their GPUs:
+ * Scraped LLM servers, with their GPUs:
  *
  *   GET /api/serving[?window=5m][&ttft=1s][&itl=100ms][&time=2026-01-31T12:00:00Z]
  */
@@ -47,7 +47,7 @@ const servingQuery = v.strictObject({
   ),
 });
 
-/** The same question within this time is answered with the same numbers: a page asks every few seconds. */
+/** Identical requests within this time share one result: a page polls every few seconds. */
 const freshMs = 2_000;
 
 export function addServing(app: FastifyInstance, context: ServingContext): void {

@@ -16,7 +16,7 @@ interface Target {
   readonly page: (seconds: number) => string;
 }
 
-/** So many minutes of scrapes, up to `endMs`. */
+/** Minutes of scrapes up to `endMs`. */
 function stored(
   minutes: number,
   targets: readonly Target[],
@@ -97,7 +97,7 @@ test("a vLLM server beside one GPU of its host: every figure as it comes out by 
     gpus: { by: "host", sharedWith: 0, list: [{ uuid: "GPU-a", model: "H200" }] },
     problems: [],
   });
-  // Every first token took 0.18 s and every gap 0.021 s: quantiles interpolate within the bucket they fall into.
+  // Every first token took 0.18 s and every inter-token gap 0.021 s: quantiles interpolate within their bucket.
   expect(found.figures).toMatchObject({
     promptTokens: near(4_000),
     generatedTokens: near(1_500),
@@ -182,7 +182,7 @@ test("two models on one machine are distinguished by the ports that processes on
     [
       vllm({ instance: "gpu-1:8000" }),
       vllm({ instance: "gpu-1:8001" }, { model: "mixtral" }),
-      // The same port on another machine.
+      // The same port on another host.
       vllm({ instance: "gpu-2:8001" }, { model: "qwen" }),
     ],
     [
@@ -271,7 +271,7 @@ vllm:generation_tokens_total{model_name="m"} ${totals.generated}`;
 });
 
 test("two minutes of work that changes every few seconds are enough where the energy counter is read every five", async () => {
-  // Prompts, answers or nothing, for three seconds each.
+  // Prompts, responses or idle, for three seconds each.
   const work = (second: number) => Math.imul(Math.floor(second / 3) + 7, 0x9e3779b1) >>> 30;
   const sums = [{ prompt: 0, generated: 0, joules: 0 }];
   for (let second = 0; second < 121; second++) {

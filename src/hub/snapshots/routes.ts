@@ -1,4 +1,7 @@
-/** `/api/snapshots`: take one of the hub's machine, list and read them, compare two. `/api/snapshot` takes one and keeps nothing. */
+/**
+ * `/api/snapshots`: takes a snapshot of the hub's machine, lists, reads and compares them. `/api/snapshot` takes one without
+ * storing it.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";

@@ -1,4 +1,4 @@
-/** Snapshots the hub took of its own machine, in small state. Bounded by number and size: the oldest go first. */
+/** Snapshots of the hub's own machine, in state files. Bounded by number and size; the oldest are evicted first. */
 import path from "node:path";
 import type { Log } from "../../base/log.ts";
 import { StateMap } from "../../base/state/state-map.ts";
@@ -10,9 +10,9 @@ export interface SnapshotStoreOptions {
   readonly dataDir: string;
   readonly log: Log;
   readonly take: () => Promise<Snapshot>;
-  /** The most that are kept. */
+  /** Maximum number of snapshots. */
   readonly maxSnapshots?: number;
-  /** The most bytes all of them together may have, as JSON. */
+  /** Maximum size of all snapshots together, as JSON. */
   readonly maxBytes?: number;
 }
 
@@ -24,7 +24,7 @@ export interface StoredSnapshot {
 export class SnapshotStore {
   readonly #options: SnapshotStoreOptions;
   readonly #stored: StateMap<Snapshot>;
-  /** Bytes of each as JSON, oldest first. */
+  /** Size of each as JSON, oldest first. */
   readonly #bytes = new Map<string, number>();
   #next = 1;
 
@@ -40,7 +40,7 @@ export class SnapshotStore {
     }
   }
 
-  /** One of this moment, not kept. */
+  /** Takes a snapshot without storing it. */
   now(): Promise<Snapshot> {
     return this.#options.take();
   }

@@ -1,4 +1,4 @@
-/** `/api/v2/alerts` and `/api/v2/alerts/groups`: what is reported here, and what is known of it. */
+/** `/api/v2/alerts` and `/api/v2/alerts/groups`: receives alerts and lists them with their status. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { RoutedAlert, PostableAlert } from "../../../alerting/alert.ts";
 import { fingerprintOf } from "../../../alerting/route/fingerprint.ts";
@@ -23,7 +23,7 @@ import {
 } from "./failure.ts";
 import { Body } from "./read.ts";
 
-/** Mistakes named in one answer. */
+/** Errors listed in one response. */
 const maxSentences = 20;
 const quotaRetrySeconds = 60;
 
@@ -89,7 +89,7 @@ export function addAlerts(app: FastifyInstance, context: V2Context): void {
     if (over !== undefined) throw tooMany(over.status, over.sentence, over.retryAfterSeconds);
     const posted = request.body.map((item: unknown, at) => readAlert(item, String(at)));
     const wrong = posted.map(whatIsWrong);
-    // Sound alerts are accepted, whatever stands beside them.
+    // Valid alerts are accepted even if others in the request are not.
     const sound = posted.filter((_, at) => wrong[at] === undefined);
     const { refused, overQuota } = await put(context, sound, client);
     const sentences = wrong.filter((sentence) => sentence !== undefined);
@@ -113,7 +113,7 @@ export function addAlerts(app: FastifyInstance, context: V2Context): void {
   });
 }
 
-/** Alerts that are active already may always be sent again; new ones within their client's share. */
+/** Active alerts may always be sent again; new ones count against their client's quota. */
 async function put(
   { sink, quota, nowMs }: V2Context,
   alerts: readonly PostableAlert[],
@@ -158,10 +158,10 @@ function readAlert(value: unknown, place: string): PostableAlert {
   };
 }
 
-/** With a scheme, or a path from the root. */
+/** True for a URL with a scheme, or an absolute path. */
 const isUri = (text: string): boolean => text.startsWith("/") || URL.canParse(text);
 
-/** In Alertmanager's words; undefined where nothing is. */
+/** The error in Alertmanager's wording; undefined if the alert is valid. */
 function whatIsWrong({
   labels,
   annotations,
@@ -180,7 +180,7 @@ function whatIsWrong({
   return undefined;
 }
 
-/** The status of an alert that was asked for; undefined for any other. */
+/** Returns the status of each alert that the query selects, and undefined for any other alert. */
 function filterOf(
   request: FastifyRequest,
   router: Router,
@@ -201,7 +201,7 @@ function filterOf(
   };
 }
 
-/** Words that Alertmanager's framework takes for true; all others are false. */
+/** Values that Alertmanager's framework parses as true; all others are false. */
 const isTrue = (text: string): boolean =>
   /^(true|1|yes|ok|y|on|selected|checked|t|enabled)$/i.test(text);
 
@@ -215,7 +215,7 @@ function receiverFilter(request: FastifyRequest): (receiver: string) => boolean 
   return (receiver) => pattern.matcher(receiver).find();
 }
 
-/** What cannot be read is the asker's mistake, in the reader's words. */
+/** Turns a parse error into a 400 response with its message. */
 export function parseOrBadRequest<Read>(read: () => Read, before = ""): Read {
   try {
     return read();

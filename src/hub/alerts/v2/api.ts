@@ -1,4 +1,4 @@
-/** Alertmanager's API, version 2, so that amtool and Prometheus find here what they find there. */
+/** Alertmanager's API, version 2, for amtool and Prometheus. */
 import type { FastifyInstance } from "fastify";
 import { formatError } from "../../../base/error.ts";
 import { addAlerts } from "./alerts.ts";
@@ -10,7 +10,7 @@ import { addSilences } from "./silences.ts";
 import { addStatusRoutes } from "./status.ts";
 import { noStore } from "../../reply.ts";
 
-/** A plugin of its own, so that its errors and bodies have Alertmanager's shape and the hub's others do not. */
+/** A separate Fastify plugin, so that only its own errors and bodies have Alertmanager's format. */
 export async function addAlertmanagerApi(app: FastifyInstance, context: V2Context): Promise<void> {
   await app.register(async (api) => {
     api.removeAllContentTypeParsers();

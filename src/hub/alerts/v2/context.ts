@@ -1,4 +1,4 @@
-/** What Alertmanager's API stands on. */
+/** Dependencies of the Alertmanager API. */
 import type { Router } from "../../../alerting/route/router.ts";
 import type { Log } from "../../../base/log.ts";
 import type { AlertQuota } from "../../limits/alert-quota.ts";
@@ -6,7 +6,7 @@ import type { AlertSink } from "../sink.ts";
 
 export interface V2Context {
   readonly sink: AlertSink;
-  /** @throws V2Failure where alerts are routed elsewhere. */
+  /** @throws AlertmanagerApiError if external Alertmanagers route. */
   readonly router: () => Router;
   readonly quota: AlertQuota;
   readonly log: Log;

@@ -1,4 +1,4 @@
-/** Failures as Alertmanager's API answers them: a sentence alone, or what its schema check says with a code of its own. */
+/** Errors in the format of Alertmanager's API: a plain sentence, or a schema violation with its own code. */
 
 export class AlertmanagerApiError extends Error {
   readonly status: number;

@@ -1,13 +1,14 @@
 /**
- * The routing in use as it may be shown: no secret, no comment, and nothing that Alertmanager 0.25 would refuse to read,
- * since amtool reads it to show and test routes. What is left out for that is named in a comment at the top.
+ * The routing configuration in use, as it may be shown: without secrets and comments, and without anything that Alertmanager
+ * 0.25 would refuse, since amtool parses it to show and test routes. A comment at the top names what is omitted for that
+ * reason.
  */
 import { redactConfig } from "../../../alerting/channels/redact.ts";
 
 type Mapping = Readonly<Record<string, unknown>>;
 
 const perEntry = "send_resolved http_config";
-/** What each of Alertmanager 0.25's channels takes. */
+/** The keys that each channel of Alertmanager 0.25 accepts. */
 const known: Readonly<Record<string, string>> = {
   webhook_configs: "url max_alerts",
   email_configs:
@@ -39,7 +40,7 @@ const sections =
 const inhibitKeys =
   "source_match source_match_re source_matchers target_match target_match_re target_matchers equal";
 
-/** These two may be `<secret>` to it; any other address must look like one. */
+/** Alertmanager accepts `<secret>` as the value of these two; any other address must be a valid URL. */
 const secretAddresses = new Set(["slack_configs.api_url", "discord_configs.webhook_url"]);
 
 export async function renderPublicConfig(source: string): Promise<string> {
@@ -61,7 +62,7 @@ export async function renderPublicConfig(source: string): Promise<string> {
 const isMapping = (value: unknown): value is Mapping =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A key with nothing behind it says nothing. */
+/** Removes keys without a value. */
 function filled(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(filled);
   if (!isMapping(value)) return value;

@@ -1,4 +1,4 @@
-/** Reads a request's body as Alertmanager's schema has it. What is wrong is said with its place, as a failure of its API. */
+/** Reads a request body according to Alertmanager's schema. Errors include the path of the field, in its API's format. */
 import { parseTimeMs } from "../../../config/time.ts";
 import { missing, unreadable } from "./failure.ts";
 
@@ -15,7 +15,7 @@ export class Body {
     this.#value = value as Readonly<Record<string, unknown>>;
   }
 
-  /** The name of one of its fields as errors tell it: `0.labels`. */
+  /** The path of a field for error messages, such as `0.labels`. */
   at(name: string): string {
     return [this.#place, name].filter((part) => part !== "").join(".");
   }
@@ -51,7 +51,7 @@ export class Body {
     return value as readonly unknown[] | undefined;
   }
 
-  /** Names and texts. */
+  /** Reads an object of strings. */
   pairs(name: string): ReadonlyMap<string, string> | undefined {
     if (!this.has(name)) return undefined;
     const value = this.#value[name];
@@ -65,7 +65,7 @@ export class Body {
     );
   }
 
-  /** Undefined where there is none, or the zero time that Go writes for none. */
+  /** Returns undefined if absent, or for Go's zero time. */
   timeMs(name: string): number | undefined {
     const given = this.text(name);
     if (given === undefined) return undefined;
@@ -78,7 +78,7 @@ export class Body {
 
 const zeroTimeMs = Date.parse("0001-01-01T00:00:00Z");
 
-/** A time without a zone is taken for UTC, and a blank for the T. */
+/** A time without a zone is UTC; a blank may replace the T. */
 const withZone = (given: string): string => {
   const whole = given.replace(/^(\d{4}-\d{2}-\d{2}) /, "$1T");
   return /([Zz]|[+-]\d{2}:\d{2})$/.test(whole) ? whole : `${whole}Z`;

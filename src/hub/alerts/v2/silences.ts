@@ -63,7 +63,7 @@ export function addSilences(app: FastifyInstance, { router, nowMs }: V2Context):
       router().silences.expire(id, nowMs());
     } catch (thrown) {
       if (!(thrown instanceof GpulseError)) throw thrown;
-      // Alertmanager 0.25's own answer, which its client knows how to show.
+      // Alertmanager 0.25's own response, which its client knows how to show.
       throw new AlertmanagerApiError(500, thrown.message);
     }
     return reply.code(200).send();
@@ -101,7 +101,7 @@ function readMatcher(value: unknown, place: string): SilenceRequest["matchers"][
   return { name: body.text("name") ?? "", op, value: body.text("value") ?? "" };
 }
 
-/** Active ones by their end, those to come by their start, those that ended the latest first. */
+/** Active silences by their end, pending ones by their start, expired ones by their end, latest first. */
 function inOrder(left: StoredSilence, right: StoredSilence, nowMs: number): number {
   const [one, other] = [silenceState(left, nowMs), silenceState(right, nowMs)];
   if (one !== other) return order.indexOf(one) - order.indexOf(other);

@@ -14,7 +14,7 @@ export function addStatusRoutes(app: FastifyInstance, context: V2Context): void 
       buildUser: "",
       goVersion: "",
       revision: `gpulse-${context.version}`,
-      // Clients choose by this what they may ask: it names the Alertmanager whose API is spoken here.
+      // Clients choose API features by this version: it is that of the Alertmanager whose API is implemented.
       version: "0.25.0",
     },
   }));

@@ -34,7 +34,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Jobs that hold a GPU each; those named in `busy` use it. */
+/** Jobs that hold one GPU each; those in `busy` use it. */
 class Machine {
   readonly ledger = new Ledger();
   readonly #jobs: readonly string[];

@@ -1,7 +1,7 @@
 /**
- * GPUs that jobs hold and do not use: an alert to the owner with a link to keep them, and, where the policy says so, a command
- * afterwards. A command runs once for each time of idleness, never over the budget, and is in the audit log; in a dry run there is only the
- * audit log. What was notified, kept and run is on disk before it is done, so a restart repeats nothing.
+ * The policy for idle GPUs held by jobs: alerts the owner with a link to keep them, and, if configured, runs a command
+ * afterwards. A command runs once per idle period, never beyond the budget, and is in the audit log; a dry run only writes the
+ * audit log. Notifications, keeps and commands are persisted before they take effect, so a restart repeats nothing.
  */
 import path from "node:path";
 import * as v from "valibot";
@@ -20,10 +20,10 @@ import type { KeepLinks } from "./keep-link.ts";
 import { actionBudget, commandFor, type HeldIdleAction, type HeldIdlePolicy } from "./policy.ts";
 
 const stateSchema = v.object({
-  /** When the owner was first notified of this time of idleness. */
+  /** When the owner was first notified in this idle period. */
   notifiedMs: v.optional(v.number()),
   keepUntilMs: v.optional(v.number()),
-  /** When its command was run, and when a dry run would have run it. */
+  /** When its command ran, and when a dry run would have run it. */
   actedMs: v.optional(v.number()),
   rehearsedMs: v.optional(v.number()),
 });
@@ -34,7 +34,7 @@ export interface HeldIdleOptions {
   readonly openJobs: () => Iterable<OpenJob>;
   readonly links: KeepLinks;
   readonly dataDir: string;
-  /** Posts alerts; returns how many were refused. */
+  /** Posts alerts; returns how many were rejected. */
   readonly put: (alerts: readonly PostableAlert[]) => number;
   readonly run: typeof runCommand;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -43,7 +43,7 @@ export interface HeldIdleOptions {
   readonly nowMs: () => number;
 }
 
-/** A job as `/api/jobs/idle` lists it. */
+/** A job in the response of `/api/jobs/idle`. */
 export interface HeldIdleView {
   readonly id: string;
   readonly name: string;
@@ -57,15 +57,15 @@ export interface HeldIdleView {
 }
 
 const roundEveryMs = 30_000;
-/** A posted alert resolves by itself when it is not posted again for this long. */
+/** A posted alert resolves by itself if it is not posted again within this time. */
 const alertLifeMs = 4 * roundEveryMs;
-/** Only such a name becomes a label: receivers make addresses of it. */
+/** Only user names of this form become a label: receivers derive email addresses from it. */
 const mailName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 export class HeldIdle {
   readonly #options: HeldIdleOptions;
   readonly #states: StateMap<JobState>;
-  /** Posted and not resolved, by job. */
+  /** Firing alerts, by job. */
   readonly #firing = new Map<string, PostableAlert>();
   readonly #withheld = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
@@ -110,7 +110,7 @@ export class HeldIdle {
     return this.#problem === undefined ? [] : [`held-idle GPUs: ${this.#problem}`];
   }
 
-  /** Running jobs with idle GPUs as the policy selects them, also those that are kept. */
+  /** Running jobs with idle GPUs as selected by the policy, including kept ones. */
   list(): HeldIdleView[] {
     return this.#find().map(({ record, gpus, heldGpus, sinceMs }) => ({
       id: record.id,
@@ -128,13 +128,13 @@ export class HeldIdle {
     return undefined;
   }
 
-  /** Nothing is said about the job, or done to it, until then. */
+  /** Suppresses notifications and commands for the job until then. */
   keep(id: string, untilMs: number): void {
     this.#states.put(id, { ...this.#states.get(id), keepUntilMs: untilMs, notifiedMs: undefined });
     this.#resolve(id);
   }
 
-  /** One look at all jobs, and what follows from it. Never rejects. */
+  /** Evaluates all jobs once and acts on the result. Never rejects. */
   async round(): Promise<void> {
     try {
       await this.#act();
@@ -159,7 +159,7 @@ export class HeldIdle {
     for (const job of due) {
       const { id } = job.record;
       const state = this.#states.get(id);
-      // Idle again after it was used: its owner gets the whole wait once more.
+      // A new idle period: the owner gets the full waiting time again.
       if ((state?.notifiedMs ?? 0) < job.sinceMs)
         this.#states.put(id, { ...state, notifiedMs: nowMs });
       this.#firing.set(id, this.#alertOf(job, nowMs));
@@ -279,7 +279,7 @@ export class HeldIdle {
     this.#options.put([{ ...alert, endsAtMs: this.#options.nowMs() }]);
   }
 
-  /** Jobs that have ended, once they count in no budget any more. */
+  /** Removes jobs that have ended and no longer count in any budget. */
   #forget(idle: readonly HeldIdleJob[], nowMs: number): void {
     const wanted = new Set(idle.map(({ record }) => record.id));
     for (const { record } of this.#options.openJobs()) wanted.add(record.id);

@@ -1,7 +1,7 @@
 /**
- * Links by which a job's owner keeps its idle GPUs, without an account on the hub: `/keep?job=ID&expires=MS&signature=…`. The
- * signature is the HMAC-SHA256 of job and expiry by a key that never leaves the data folder, so a link is good for one job and
- * for a week.
+ * Links with which a job's owner keeps its idle GPUs, without an account on the hub: `/keep?job=ID&expires=MS&signature=…`. The
+ * signature is the HMAC-SHA256 of job and expiry with a key that never leaves the data folder, so a link is valid for one job
+ * and for a week.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 
@@ -16,7 +16,7 @@ export class KeepLinks {
     this.#baseUrl = baseUrl;
   }
 
-  /** The same for an hour, so that an alert that is posted again does not change. */
+  /** Constant within an hour, so that a repeated alert does not change. */
   linkTo(job: string, nowMs: number): string {
     const expires = String(Math.floor(nowMs / 3_600_000) * 3_600_000 + lifeMs);
     const query = new URLSearchParams({ job, expires, signature: this.#sign(job, expires) });

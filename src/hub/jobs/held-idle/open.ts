@@ -1,4 +1,4 @@
-/** The held-idle policy where the settings name one. */
+/** Opens the held-idle policy if one is configured. */
 import { randomBytes } from "node:crypto";
 import path from "node:path";
 import type { Settings } from "../../../cli/command/settings.ts";
@@ -11,7 +11,7 @@ interface HeldIdleContext extends Pick<HeldIdleOptions, "put" | "audit" | "env" 
   readonly externalUrl: string;
 }
 
-/** Loaded only where there is a policy. @throws GpulseError with what is wrong in it. */
+/** Loads the modules only if there is a policy. @throws GpulseError if it is invalid. */
 export async function openHeldIdle(
   { jobs: { heldIdleFile }, dataDir }: Settings,
   jobs: HubJobs | undefined,

@@ -1,6 +1,6 @@
 /**
- * The policy file of held-idle GPUs: when owners are notified, and what may be done afterwards. Without an `action` owners are
- * notified and nothing else happens; with one it is a dry run until its mode says `on`.
+ * The policy file for idle held GPUs: when owners are notified, and which commands may run afterwards. Without an `action`,
+ * owners are only notified; with one, it is a dry run until its mode is `on`.
  *
  *   after: 30m
  *   keep: 12h
@@ -61,7 +61,7 @@ const policySchema = v.strictObject({
 export type HeldIdlePolicy = v.InferOutput<typeof policySchema>;
 export type HeldIdleAction = NonNullable<HeldIdlePolicy["action"]>;
 
-/** @throws GpulseError with what is wrong and where. */
+/** @throws GpulseError with the mistake and its position. */
 export const loadPolicy = (
   file: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -74,12 +74,12 @@ const placeholdersIn = (part: string): string[] =>
   [...part.matchAll(/\{(\w*)\}/g)].map(([, name = ""]) => name);
 const isPlaceholder = (name: string): boolean => placeholders.some((one) => one === name);
 
-/** Names come from users: one that could be read as an option, or as anything but a name, is not passed on. */
+/** Names come from users: one that a command could parse as an option, or that has special characters, is refused. */
 const safeValue = /^[A-Za-z0-9_][\w.:/@+-]{0,252}$/;
 
 export type JobCommand =
   | { readonly ok: true; readonly command: readonly string[] }
-  /** `why`: a sentence without its full stop. */
+  /** `why`: a sentence without its final period. */
   | { readonly ok: false; readonly why: string };
 
 export function commandFor(action: HeldIdleAction, record: JobRecord): JobCommand {

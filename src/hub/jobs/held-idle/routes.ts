@@ -2,8 +2,8 @@
  * Idle GPUs over HTTP:
  *
  *   GET  /api/jobs/idle   running jobs that hold GPUs without using them
- *   GET  /keep            the page behind the link of a notification: asks before anything is changed, as mail scanners open links
- *   POST /keep            keeps the GPUs; the signature of the link is all the right it needs
+ *   GET  /keep            the page behind the link of a notification: asks for confirmation, as mail scanners open links
+ *   POST /keep            keeps the GPUs; authorized by the signature of the link
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
@@ -94,7 +94,7 @@ ${hidden}
   });
 }
 
-/** Hours up to what the policy allows. */
+/** Offered durations in hours, up to the policy's maximum. */
 function choices(keepMs: number): number[] {
   const most = Math.max(1, Math.floor(keepMs / hourMs));
   return [...new Set([most, 1, 2, 4, 8, 12, 24, 48, 72, 168])].filter((hours) => hours <= most);

@@ -35,7 +35,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Two requests in progress: one alone is decoded on the hub's thread. */
+/** Two requests in progress: a single one would be decoded on the hub's thread. */
 function holds(): [AdmissionHold, AdmissionHold] {
   const admission = new IngestAdmission();
   const make = (address: string): AdmissionHold => {
@@ -223,7 +223,7 @@ test("requests of one connection are stored in their order", async () => {
   const [hold] = holds();
   const order: number[] = [];
   const options = { version: "1.0" } as const;
-  // The second is small enough for the hub's thread, which is ready with it first.
+  // The second is small enough for the hub's thread, which decodes it first.
   await Promise.all(
     [3_000, 3, 1_000].map((series, at) =>
       pooled.decode(

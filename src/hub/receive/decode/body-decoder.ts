@@ -1,6 +1,6 @@
 /**
- * Decodes request bodies. Small ones are decoded on the hub's thread, others in a pool of worker threads. Without a pool one
- * worker decodes the large ones, one at a time, and the hub's thread all others.
+ * Decodes request bodies: small ones on the hub's thread, others in a pool of worker threads. Without a pool, one worker
+ * decodes the large ones, one at a time, and the hub's thread all others.
  */
 import { availableParallelism } from "node:os";
 import { findWorkerFile, WorkerJobError } from "../../../base/worker-thread.ts";
@@ -11,29 +11,29 @@ import { DecodePool } from "./decode-pool.ts";
 import { type DecodeKind, type DecodeKinds, Decoders } from "./decoders.ts";
 import type { DecodeResult, DecodeThreadData } from "./thread.ts";
 
-/** Decoding fewer bytes costs less than handing them to a worker and back. */
+/** Smaller bodies cost less to decode than to pass to a worker and back. */
 const smallBytes = 32 * 1024;
-/** Decoding so much takes some 10 ms in the worst case: larger bodies wait for a worker, and their clients take turns. */
+/** Decoding this much takes about 10 ms in the worst case: larger bodies wait for a worker in their client's turn. */
 const longBytes = 256 * 1024;
-/** Larger bodies move to the worker and back: what they unpack to is a multiple of it. */
+/** Larger bodies are transferred to the worker and back, because their decoded size is a multiple of it. */
 const sharedBytes = 2 * 2 ** 20;
 const idleMs = 30_000;
 const decodeMs = 20_000;
-/** The heap of a worker: twice what request bodies may take, since a body unpacks to objects. */
+/** Heap limit of a worker: twice the budget for request bodies, since bodies decode to objects. */
 const [leastHeapMib, mostHeapMib] = [64, 512];
-/** The hub's thread stores what so many workers decode. */
+/** More workers than this decode more than the hub's thread can store. */
 const mostWorkers = 4;
 
-/** A worker with its requests takes up to a fifth of it: a hub with less memory has none. */
+/** A worker with its requests uses up to a fifth of this: a hub with less memory has no workers. */
 const memoryPerWorker = 2 ** 30;
 
 /**
- * On fewer cores workers take time from the hub's thread: on two, remote-write with one worker took half again the processor
- * time of none.
+ * On fewer cores, workers compete with the hub's thread: on two cores, remote write with one worker took 1.5 times the
+ * processor time of none.
  */
 const leastCores = 4;
 
-/** One core less than there are: the hub's thread stores what the workers decode. */
+/** One core less than available: the hub's thread stores what the workers decode. */
 export function defaultIngestWorkers(
   cores = availableParallelism(),
   memoryBytes = Infinity,
@@ -43,9 +43,9 @@ export function defaultIngestWorkers(
 }
 
 export interface BodyDecoderOptions {
-  /** What all request bodies may take. */
+  /** Budget of all request bodies. */
   readonly bodiesBytes?: number | undefined;
-  /** 0: no pool. */
+  /** 0 disables the pool. */
   readonly workers?: number | undefined;
   readonly file?: string | undefined;
 }
@@ -83,11 +83,11 @@ export class BodyDecoder {
   }
 
   /**
-   * Decodes a body and passes the result to `store`: its batch is valid until that has settled. Requests of one connection
-   * are stored in the order of the calls.
-   * @param hold of the request: a large body waits for its turn, and gives it back when it is decoded
-   * @param bytes how large the body is once it is decompressed
-   * @throws ReceiveError or BatchTooLargeError where the body cannot be accepted.
+   * Decodes a body and passes the result to `store`: its batch is valid until that has settled. Requests of one connection are
+   * stored in the order of the calls.
+   * @param hold the request's reservations: a large body waits for a slot, and releases it once decoded
+   * @param bytes the decompressed size of the body
+   * @throws ReceiveError or BatchTooLargeError if the body cannot be accepted.
    */
   async decode<Kind extends DecodeKind, Stored>(
     kind: Kind,
@@ -153,7 +153,7 @@ export class BodyDecoder {
     }
   }
 
-  /** Undefined where the hub's thread decodes a body: it is small, or the workers would gain nothing. */
+  /** Returns undefined if the hub's thread decodes the body: it is small, or a worker would not be faster. */
   #poolFor(bytes: number, hold: Hold): DecodePool | undefined {
     const pool = this.#pool;
     if (pool === undefined || bytes > longBytes) return pool;
@@ -162,7 +162,7 @@ export class BodyDecoder {
   }
 }
 
-/** The thread ran out of memory or time: the body is too costly, and the next one gets another thread. */
+/** The worker exceeded its memory or time: the body is rejected, and the next one gets a new thread. */
 function tooCostly(thrown: unknown): never {
   if (thrown instanceof WorkerJobError || thrown instanceof ReceiveError) throw thrown;
   throw new ReceiveError(

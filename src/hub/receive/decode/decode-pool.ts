@@ -1,6 +1,6 @@
 /**
- * Worker threads that decode request bodies of ordinary size. Body and columns travel in shared memory, so a request costs
- * the hub's thread one message each way. A worker starts with its first job and ends when idle.
+ * Worker threads that decode request bodies of ordinary size. Body and columns are in shared memory, so a request costs the
+ * hub's thread one message each way. A worker starts with its first job and ends when idle.
  */
 import type { ClientKey } from "../../../base/fair/client-key.ts";
 import { FairSlots } from "../../../base/fair/fair-slots.ts";
@@ -11,12 +11,12 @@ import type { DecodeKind, DecodeKinds } from "./decoders.ts";
 import { readShared } from "./shared-batch.ts";
 import type { DecodeJob, DecodeResult } from "./thread.ts";
 
-/** More than the admission lets wait: it refuses requests first. */
+/** Larger than the admission limit, which refuses requests first. */
 const maxWaiting = 16_384;
 const waitMs = 2 ** 31 - 1;
-/** A line of text becomes up to eight times its size in columns and labels; memory that is never touched costs nothing. */
+/** A line of text needs up to eight times its size in columns and labels; untouched memory costs nothing. */
 const roomPerByte = 8;
-/** Memory of one of few sizes is used for the next request; larger memory is freed. */
+/** Buffers of these few sizes are reused for the next request; larger ones are freed. */
 const [leastMemoryBytes, mostKeptBytes] = [2 ** 20, 4 * 2 ** 20];
 
 interface PoolWorker {
@@ -33,7 +33,7 @@ interface PooledResult {
 
 export class DecodePool {
   readonly #workers: readonly PoolWorker[];
-  /** A client alone may use half of the slots: one for each worker. */
+  /** A single client may use half of the slots: one per worker. */
   readonly #slots: FairSlots;
   readonly #free: SharedArrayBuffer[] = [];
 
@@ -46,15 +46,15 @@ export class DecodePool {
     }));
   }
 
-  /** Whether a worker takes jobs now: not each of them decodes a large body. */
+  /** True if a worker accepts jobs now: at least one is not decoding a large body. */
   get isAvailable(): boolean {
     return this.#workers.some(({ hasLarge }) => !hasLarge);
   }
 
   /**
    * Decodes a body of ordinary size. The caller releases the result when its batch is stored.
-   * @param bytes how large the body is once it is decompressed
-   * @param turn `wait`: for the client's turn; `now`: the caller has waited for it
+   * @param bytes the decompressed size of the body
+   * @param turn `wait`: wait for the client's turn; `now`: the caller has waited already
    */
   async decode<Kind extends DecodeKind>(
     job: { readonly kind: Kind; readonly options: DecodeKinds[Kind]["options"] },
@@ -92,7 +92,7 @@ export class DecodePool {
     }
   }
 
-  /** A large body moves to one worker, which gets no other job meanwhile. */
+  /** Transfers a large body to one worker, which gets no other jobs meanwhile. */
   async decodeLarge(job: DecodeJob, body: ArrayBuffer): Promise<DecodeResult> {
     const worker = this.#leastBusy();
     worker.hasLarge = true;
@@ -113,7 +113,7 @@ export class DecodePool {
     });
   }
 
-  /** The first of those with fewest jobs: under little load one thread does all, with warm code and caches. */
+  /** The first worker among those with the fewest jobs: under low load one thread does all the work, with warm code and caches. */
   #leastBusy(): PoolWorker {
     const weightOf = ({ jobs, hasLarge }: PoolWorker): number => jobs + (hasLarge ? 1_000 : 0);
     return this.#workers.reduce((best, worker) =>
@@ -123,7 +123,7 @@ export class DecodePool {
 
   #memory(bytes: number): SharedArrayBuffer {
     const size = Math.max(leastMemoryBytes, 2 ** Math.ceil(Math.log2(bytes)));
-    // The one used last is most likely still in the processor's cache.
+    // The last used buffer is most likely still in the processor's cache.
     const at = this.#free.findLastIndex(({ byteLength }) => byteLength === size);
     return (at < 0 ? undefined : this.#free.splice(at, 1)[0]) ?? new SharedArrayBuffer(size);
   }

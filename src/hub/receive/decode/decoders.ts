@@ -1,4 +1,4 @@
-/** Request bodies to sample batches, one decoder for each receiver. Runs on the hub's thread or on the decode worker's. */
+/** Decodes request bodies to sample batches, one decoder per receiver. Runs on the hub's thread or on a decode worker. */
 import {
   type DecodedLines,
   LineDecoder,
@@ -35,7 +35,7 @@ export interface DecodeKinds {
     readonly options: OtlpBatchOptions & { readonly json: boolean };
     readonly result: OtlpBatch;
   };
-  /** The body is still packed. */
+  /** The body is still compressed. */
   readonly remote_write: {
     readonly options: DecodeV2Options & { readonly version: "1.0" | "2.0" };
     readonly result: { readonly batch: SampleBatch; readonly problem: string | undefined };
@@ -43,9 +43,9 @@ export interface DecodeKinds {
 }
 export type DecodeKind = keyof DecodeKinds;
 
-/** An entry of `/push` is an object with its labels in another. */
+/** An entry of `/push` is an object that contains its labels in another. */
 const maxPushOpenings = 2 * maxBatchSeries + 1_000;
-/** Each attribute of an OTLP point takes two, and there are points without any. */
+/** Each attribute of an OTLP point takes two, and there are points without attributes. */
 const maxOtlpOpenings = 8 * maxBatchSeries;
 
 type Decode<Kind extends DecodeKind> = (
@@ -75,8 +75,8 @@ export class Decoders {
   };
 
   /**
-   * @param room for the decompressed body, if it fits
-   * @throws ReceiveError or BatchTooLargeError where the body cannot be accepted.
+   * @param room buffer for the decompressed body, if it fits
+   * @throws ReceiveError or BatchTooLargeError if the body cannot be accepted.
    */
   decode<Kind extends DecodeKind>(
     kind: Kind,
@@ -90,7 +90,7 @@ export class Decoders {
   #otlp(body: Buffer, options: DecodeKinds["otlp"]["options"]): OtlpBatch {
     const cache = this.#otlpCache;
     cache.makeRoom();
-    // Attributes read from JSON are new objects every time: the cache would never find them again.
+    // Attributes read from JSON are new objects each time: a shared cache would never hit.
     return options.json
       ? otlpBatch(decodeOtlpJson(jsonText(body, maxOtlpOpenings)), new OtlpCache(), options)
       : otlpBatch(decodeOtlp(body, cache), cache, options);

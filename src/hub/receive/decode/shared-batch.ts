@@ -1,11 +1,11 @@
 /**
  * A decoded batch in shared memory, between a decode worker and the hub's thread: nothing is copied on the hub's side. The
- * request's body stands in front; the batch's columns follow, each on a multiple of eight bytes.
+ * request's body comes first; the batch's columns follow, each aligned to eight bytes.
  */
 import { type SampleBatch, wordsOf } from "../../../formats/samples/batch.ts";
 import { hashWords, type LabelHasher } from "../../../formats/samples/label-hash.ts";
 
-/** What a message carries of a batch whose columns are in shared memory. */
+/** The message about a batch whose columns are in shared memory. */
 export interface SharedBatch extends Pick<
   SampleBatch,
   | "seriesCount"
@@ -17,7 +17,7 @@ export interface SharedBatch extends Pick<
   | "refusedHistograms"
   | "droppedExemplars"
 > {
-  /** Where the columns and the labels' bytes begin. */
+  /** Offsets of the columns and of the labels' bytes. */
   readonly columnsAt: number;
   readonly bytesAt: number;
   readonly bytesLength: number;
@@ -47,8 +47,8 @@ function placesOf(columnsAt: number, seriesCount: number, sampleCount: number): 
 }
 
 /**
- * Copies the batch behind `from`, with the hashes of its labels; label bytes that are in this memory already stay where they
- * are. Undefined if there is not enough room.
+ * Copies the batch to the memory after `from`, with the hashes of its labels; label bytes already in this memory stay in place.
+ * Returns undefined if there is not enough room.
  */
 export function writeShared(
   batch: SampleBatch,
@@ -86,7 +86,7 @@ export function writeShared(
   };
 }
 
-/** The batch as views on the memory: valid until the memory is used for another request. */
+/** Returns the batch as views on the memory: valid until the memory is reused for another request. */
 export function readShared(shared: SharedBatch, memory: SharedArrayBuffer): SampleBatch {
   const { seriesCount, sampleCount, histograms, exemplars, starts, metadata } = shared;
   const places = placesOf(shared.columnsAt, seriesCount, sampleCount);

@@ -1,6 +1,6 @@
 /**
- * A worker thread that decodes request bodies. A body in shared memory is answered in the same memory; any other is moved
- * here and its batch is moved back.
+ * A worker thread that decodes request bodies. The result of a body in shared memory is written to the same memory; any other
+ * body is transferred here and its batch is transferred back.
  */
 import { workerData } from "node:worker_threads";
 import { serveJobs } from "../../../base/worker-thread.ts";
@@ -19,16 +19,16 @@ export interface DecodeThreadData {
 export interface DecodeJob {
   readonly kind: DecodeKind;
   readonly options: DecodeKinds[DecodeKind]["options"];
-  /** A body that moves to the thread, or */
+  /** A transferred body, or */
   readonly body?: Uint8Array;
-  /** the memory whose first `bodyBytes` are the body. */
+  /** shared memory whose first `bodyBytes` are the body. */
   readonly memory?: SharedArrayBuffer;
   readonly bodyBytes?: number;
 }
 
 export interface DecodeResult {
   readonly result?: DecodeKinds[DecodeKind]["result"];
-  /** The batch of `result` is in shared memory. */
+  /** Set if the batch of `result` is in shared memory. */
   readonly batch?: SharedBatch | undefined;
   readonly refused?:
     | {
@@ -41,7 +41,7 @@ export interface DecodeResult {
 
 const decoders = new Decoders();
 const hasher = new LabelHasher((workerData as DecodeThreadData).labelSeeds);
-/** Takes the place of a batch that is in shared memory. */
+/** Placeholder for a batch in shared memory. */
 const noBatch = { bytes: new Uint8Array(0) } as SampleBatch;
 
 serveJobs<DecodeResult>(
@@ -69,11 +69,11 @@ function decodeShared(
   const result = decoders.decode(kind, Buffer.from(memory, 0, bodyBytes), options, room);
   const batch = writeShared(result.batch, memory, bodyBytes, hasher);
   if (batch !== undefined) return { result: { ...result, batch: noBatch }, batch };
-  // The columns need more room: the batch moves, without the bytes that stand in the memory.
+  // The columns need more room: the batch is transferred, without a reference to the shared bytes.
   return { result: { ...result, batch: { ...result.batch, bytes: result.batch.bytes.slice() } } };
 }
 
-/** @throws what is no refusal of the body */
+/** @throws any error that is not a refusal of the body */
 function refusalOf(thrown: unknown): DecodeResult["refused"] {
   if (thrown instanceof BatchTooLargeError)
     return { status: 413, outcome: "too_large_request", message: thrown.message };
@@ -88,5 +88,5 @@ function buffersOf(batch: SampleBatch): ArrayBuffer[] {
   return [...new Set(all.map(({ buffer }) => buffer as ArrayBuffer))].filter(isOwn);
 }
 
-/** Node's pool of small buffers is shared: what lies there is copied. */
+/** Node's pool of small buffers is shared: buffers in it are copied. */
 const isOwn = (buffer: ArrayBuffer): boolean => buffer.byteLength !== Buffer.poolSize;
