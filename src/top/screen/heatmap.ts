@@ -161,7 +161,7 @@ function named(
   return { rows, hits };
 }
 
-/** Returns the number of cells per row that gives the highest cells; among equals, the most cells. */
+/** Returns the number of cells per row whose rows fill the most lines; among equals, the largest number. */
 function largestCells(
   count: number,
   most: number,

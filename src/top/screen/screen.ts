@@ -29,7 +29,7 @@ export interface Screen {
   readonly taskOrder: readonly GpuTask[];
 }
 
-/** From this number of GPUs on, the overview includes a heatmap. */
+/** With more GPUs than this, the overview includes a heatmap. */
 const HEATMAP_FROM = 24;
 
 export function drawScreen(picture: Picture, view: View, size: ScreenSize, glyphs: Glyphs): Screen {

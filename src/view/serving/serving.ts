@@ -126,7 +126,7 @@ class ReplicaReadings {
     const all = this.counters(signal);
     if (all.length === 0) return this.#missing(signal);
     const { timeMs, windowMs } = this.#input;
-    // A label value that first appears within the window, such as the first abort, starts at 0.
+    // A label value that first appears within the window, such as the first abort, counts from its first sample on.
     let sum: number | undefined;
     let seconds = 0;
     for (const one of all) {

@@ -18,7 +18,7 @@ export interface ApiAgent {
     readonly lostRecords: number;
   };
   readonly contested: boolean;
-  /** True if the agent holds its frames back because its clock and the hub's differ; absent from earlier versions. */
+  /** True if the agent holds its frames back because its clock and the hub's differ; absent from earlier hubs. */
   readonly held?: boolean;
 }
 
