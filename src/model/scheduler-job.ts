@@ -1,5 +1,5 @@
 /**
- * One job as a batch scheduler reports it. A plain record for the job store: a field that the scheduler does not report is absent,
+ * One job as a batch scheduler reports it. A plain record for the job ledger: a field that the scheduler does not report is absent,
  * never 0 or an empty text.
  */
 

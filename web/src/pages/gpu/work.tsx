@@ -37,7 +37,7 @@ export function Work({ device, who, reported }: WorkProps) {
   );
 }
 
-/** From the hub's job store, which records the end of each job exactly, however long the range is. */
+/** From the hub's job ledger, which processes every reading, so that the end of a job is known however long the range is. */
 function Jobs({ device: { uuid, host } }: Pick<WorkProps, "device">) {
   const { fromMs, toMs } = timeWindow.value;
   const at = (ms: number): string =>
