@@ -4,7 +4,7 @@ import { seriesOf } from "./columns.ts";
 export interface Alias {
   readonly name: string;
   readonly column: string;
-  /** What the column's value is multiplied by: 100 makes percent of a ratio. */
+  /** Factor from the column's unit to the metric's: 100 turns a ratio into percent. */
   readonly scale: number;
 }
 
@@ -59,7 +59,7 @@ export const aliases: readonly Alias[] = [
 
 const byName = new Map(aliases.map((alias) => [alias.name, alias]));
 
-/** A column by its own name or by an alias. */
+/** Finds a column by its own name or by an alias. */
 export function findColumn(name: string): Alias | undefined {
   return byName.get(name) ?? (seriesOf(name) && { name, column: name, scale: 1 });
 }

@@ -1,4 +1,7 @@
-/** What holds a GPU's work back, as one word, from the mean activity of its units over a while. Pure: the same for every vendor. */
+/**
+ * Names the bottleneck of a GPU's work in one word, from the mean activity of its units over a time window. Pure: the same for
+ * every vendor.
+ */
 
 export const boundWords = [
   "idle",
@@ -16,7 +19,7 @@ export const boundWords = [
 ] as const;
 export type BoundWord = (typeof boundWords)[number];
 
-/** What each word means, for help texts, pages and the docs. */
+/** The meaning of each word, for help texts, pages and the docs. */
 export const boundMeanings: Readonly<Record<BoundWord, string>> = {
   idle: "nothing runs",
   host: "the GPU waits for the program: launches, input, or pauses between kernels",
@@ -33,50 +36,53 @@ export const boundMeanings: Readonly<Record<BoundWord, string>> = {
   thermal: "heat holds the clock down",
 };
 
-/** Means over the window, as shares from 0 to 1. A share that the device does not report is left out. */
+/** Means over the window, as shares from 0 to 1. Undefined if the device does not report the value. */
 export interface BoundInputs {
-  /** Time in which any kernel ran. */
+  /** Share of time in which any kernel ran. */
   readonly busy?: number | undefined;
-  /** Compute units with work; without it, latency cannot be distinguished from work that fills units we do not see. */
+  /** Share of compute units with work. Without it, latency cannot be distinguished from work on units without a counter. */
   readonly sm?: number | undefined;
   readonly tensor?: number | undefined;
   readonly fp64?: number | undefined;
   readonly fp32?: number | undefined;
   readonly fp16?: number | undefined;
   readonly integer?: number | undefined;
-  /** Of the memory bandwidth, or of the memory controller's time. */
+  /** Share of the memory bandwidth, or of the memory controller's time. */
   readonly memory?: number | undefined;
-  /** Of the busiest link's rate in one direction. */
+  /** Rate of the busiest link in one direction, as a share of its maximum. */
   readonly link?: number | undefined;
-  /** Time in which the power limit held the clock down. */
+  /** Share of time in which the power limit held the clock down. */
   readonly powerCapped?: number | undefined;
   readonly thermallyCapped?: number | undefined;
-  /** Held clock over the highest. */
+  /** Current clock divided by the highest clock. */
   readonly clock?: number | undefined;
 }
 
 /**
- * From sixteen kinds of work measured on an H200 (bound.test.ts has them): a unit that is the limit shows 73 % and more,
- * memory 88 %; others stay below 35 %. Nsight Compute calls 60 % of a unit's peak the limit too.
+ * Thresholds from sixteen workloads measured on an H200 (listed in bound.test.ts): a unit that is the bottleneck is at least 73 %
+ * busy, memory at least 88 %; all other units stay below 35 %. Nsight Compute also treats 60 % of a unit's peak as the limit.
  */
 const fullUnit = 0.6;
 const fullMemory = 0.7;
-/** A link that carries half of what it can sets the pace: transfers come in bursts. */
+/** Transfers come in bursts, so that a link at half of its maximum rate is already the bottleneck. */
 const fullLink = 0.5;
 const someLink = 0.05;
 const noWork = 0.05;
-/** Below, the GPU has nothing to do for 30 % of the time and more. */
+/** Below this share the GPU is idle for 30 % of the time or more. */
 const mostlyBusy = 0.7;
-/** A cap counts if it holds for half of the time. */
+/** A power or thermal cap counts if it is active for at least half of the time. */
 const mostlyCapped = 0.5;
-/** Full units at the power limit are usual: large products run at 75 % of the highest clock. Below, the limit is the reason. */
+/**
+ * Full units at the power limit are normal: large matrix products run at 75 % of the highest clock. Below this share the limit is
+ * the bottleneck.
+ */
 const powerHeldClock = 0.6;
-/** Heat is never usual: it counts as soon as it costs speed. */
+/** Thermal throttling is never normal: it counts as soon as it lowers the clock. */
 const heatHeldClock = 0.9;
 
 const units = ["tensor", "fp64", "fp32", "fp16", "integer"] as const;
 
-/** Undefined where the device does not report enough to decide. */
+/** Returns undefined if the device does not report enough to decide. */
 export function findBound(inputs: BoundInputs): BoundWord | undefined {
   const { busy, sm, link = 0, clock } = inputs;
   if (busy === undefined) return undefined;
@@ -96,7 +102,7 @@ export function findBound(inputs: BoundInputs): BoundWord | undefined {
   return sm === undefined ? undefined : "latency";
 }
 
-/** The unit that is furthest over its threshold. */
+/** Returns the unit that exceeds its threshold by the largest factor. */
 function fullestUnit(inputs: BoundInputs): BoundWord | undefined {
   let [word, most]: [BoundWord | undefined, number] = [undefined, 1];
   const consider = (name: BoundWord, share: number | undefined, full: number): void => {

@@ -1,6 +1,6 @@
 /**
- * The columns of the lake's wide GPU table: one per catalogue metric and set of label values. The one place that names them.
- * A column is never renamed or given another unit: files that were written long ago keep the name.
+ * Columns of the lake's wide GPU table: one per catalogue metric and set of label values. All column names are defined here. A
+ * column is never renamed and never changes its unit, because old files keep the name.
  */
 import {
   catalogue,
@@ -15,12 +15,15 @@ import type { Series } from "./layout.ts";
 export interface LakeColumn {
   readonly name: string;
   readonly metric: MetricEntry;
-  /** The labels that distinguish it from the metric's other columns; identity (uuid, gpu, host) has columns of its own. */
+  /**
+   * Labels that distinguish the column from the metric's other columns. The identity labels (uuid, gpu, host) have their own
+   * columns.
+   */
   readonly labels: LabelSet;
   readonly unit: Unit;
 }
 
-/** Labels whose values come from the device, with those that are worth a column; another value goes to the long table. */
+/** Labels whose values come from the device, with the values that get a column. Series with other values go to the long table. */
 const knownValues: Readonly<Record<string, readonly string[]>> = {
   fan: ["1", "2", "3", "4"],
   rail: [
@@ -41,7 +44,7 @@ const knownValues: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Host metrics that a log of one GPU contains. All others are stored once per host, not once per GPU. */
+/** Host metrics that a log of one GPU contains. All other host metrics are stored once per host, not once per GPU. */
 const ofTheHost: readonly (readonly [metric: string, labels: Readonly<Record<string, string>>])[] =
   [
     ["host_cpu_temperature_celsius", { sensor: "package" }],
@@ -53,7 +56,7 @@ const ofTheHost: readonly (readonly [metric: string, labels: Readonly<Record<str
 
 const who = new Set(["uuid", "gpu", "host"]);
 
-/** In the order of the catalogue; a new one may come anywhere, readers go by name. */
+/** In the order of the catalogue. A new column may appear anywhere, because readers find columns by name. */
 export const columns: readonly LakeColumn[] = [
   ...catalogue.filter(isOfTheGpu).flatMap(columnsOf),
   ...ofTheHost.flatMap(([name, labels]) => {
@@ -62,7 +65,7 @@ export const columns: readonly LakeColumn[] = [
   }),
 ];
 
-/** Names of the time and identity columns; no metric may have one of them. */
+/** Names of the time and identity columns. No metric may use one of them. */
 export const identityColumns = [
   "time",
   "host",
@@ -77,7 +80,10 @@ export const identityColumns = [
 const byName = new Map(columns.map((one) => [one.name, one]));
 const bySeries = new Map(columns.map(({ name, metric, labels }) => [key(metric, labels), name]));
 
-/** The column a series is stored in; undefined: the long table. A label that the metric does not have must not be lost. */
+/**
+ * Returns the column of a series, or undefined if the series goes to the long table, as do series with a label that the metric does
+ * not define.
+ */
 export function columnOf({ metric, suffix, labels }: Series): string | undefined {
   if (suffix !== "") return undefined;
   return bySeries.get(
@@ -88,7 +94,7 @@ export function columnOf({ metric, suffix, labels }: Series): string | undefined
   );
 }
 
-/** What a column holds, without saying of whom. */
+/** Returns the metric, labels and unit of a column, without its identity labels. */
 export function seriesOf(name: string): LakeColumn | undefined {
   return byName.get(name);
 }
@@ -97,7 +103,7 @@ function isOfTheGpu({ subject, kind }: MetricEntry): boolean {
   return subject === "device" && (kind === "gauge" || kind === "counter");
 }
 
-/** Every combination of the values its labels can have; none where one of them can have any. */
+/** Returns one column per combination of label values, and none if one of the labels can have any value. */
 function columnsOf(metric: MetricEntry): LakeColumn[] {
   let found: Readonly<Record<string, string>>[] = [{}];
   for (const spec of metric.labels)
@@ -114,7 +120,7 @@ function valuesOf({ name, values }: LabelSpec): readonly string[] {
 function column(metric: MetricEntry, labels: Readonly<Record<string, string>>): LakeColumn {
   const values = metric.labels.flatMap(({ name }) => labels[name] ?? []);
   return {
-    // Plain in every SQL dialect: letters, digits and underscores need no quotes.
+    // Only letters, digits and underscores, so that no SQL dialect needs quotes.
     name: [metric.name, ...values].join("_").replace(/[^a-z0-9_]/g, "_"),
     metric,
     labels: labelSet(labels),

@@ -1,30 +1,30 @@
-/** A GPU as a thing with an identity: its uuid (or vendor, PCI address and machine), never its index or name. */
+/** A GPU and its identity: the uuid (or vendor, PCI address and machine), never the index or the name. */
 import type { MetricEntry } from "./catalogue/entry.ts";
 import { type LabelSet, labelSet } from "./labels.ts";
 
 export interface Device {
-  /** The device's own UUID; where it has none, `fallbackUuid`. */
+  /** The device's own UUID, or `fallbackUuid` if it has none. */
   readonly uuid: string;
-  /** Position on the host; may change between boots, so it only labels. */
+  /** Index on the host. May change between boots, so it is a label and never the identity. */
   readonly index: number;
-  /** One of `vendors`, or the text that another program wrote. */
+  /** One of `vendors`, or any text from another exporter. */
   readonly vendor: string;
   readonly model: string;
   readonly simulated: boolean;
   readonly pciBusId?: string | undefined;
   readonly driver?: string | undefined;
   readonly vbios?: string | undefined;
-  /** The board's part number, such as `102-G30211-0C`; absent where the board does not report one. */
+  /** The board's part number, such as `102-G30211-0C`. Absent if the board does not report one. */
   readonly partNumber?: string | undefined;
   /** How the GPU is attached to the host, as MLPerf reports it: `PCIe`, `SXM`, `OAM`. */
   readonly linkType?: string | undefined;
-  /** uuid of the GPU this is a part of (a MIG instance); absent on a GPU itself. Parts are not counted as GPUs. */
+  /** uuid of the parent GPU of a MIG instance. Absent on a GPU itself. Parts are not counted as GPUs. */
   readonly parent?: string | undefined;
-  /** NVIDIA's number in /dev/nvidia3; of a MIG instance that of its GPU. Stays on its machine. */
+  /** NVIDIA's minor number, the 3 of /dev/nvidia3. A MIG instance has the number of its GPU. Never sent to other machines. */
   readonly minor?: number | undefined;
   /**
-   * NVIDIA's numbers of a MIG instance: its GPU instance and, where known, the compute instance in it; the profile's id and
-   * the first slice it occupies where the driver lets us read them. Stays on its machine.
+   * NVIDIA's ids of a MIG instance: the GPU instance, the compute instance in it if known, and the profile id and first slice if
+   * the driver reports them. Never sent to other machines.
    */
   readonly mig?:
     | {
@@ -36,14 +36,14 @@ export interface Device {
     | undefined;
 }
 
-/** `amd-0000:03:00.0-3f2a9c01d4e5`: for a GPU without a UUID. Earlier agents left the machine out (`amd-0000:03:00.0`). */
+/** The id of a GPU without a UUID, such as `amd-0000:03:00.0-3f2a9c01d4e5`. Earlier agents omitted the machine (`amd-0000:03:00.0`). */
 export const fallbackUuid = (vendor: string, place: string, machine: string): string =>
   `${vendor}-${place}-${machine}`;
 
 /** Identifies a GPU across hosts: two hosts may report one uuid (older agents, cloned machines, simulated GPUs). */
 export const deviceKey = (host: string, uuid: string): string => `${host}\u0000${uuid}`;
 
-/** The labels every series of the device carries. */
+/** Returns the labels that every series of the device has. */
 export function deviceLabels(
   device: Device,
   host: string,
@@ -52,7 +52,7 @@ export function deviceLabels(
   return labelSet({ ...extra, uuid: device.uuid, gpu: String(device.index), host });
 }
 
-/** The labels of `gpu_info`. */
+/** Returns the labels of `gpu_info`. */
 export function deviceInfoLabels(device: Device, host: string): LabelSet {
   return deviceLabels(device, host, {
     vendor: device.vendor,
@@ -66,8 +66,8 @@ export function deviceInfoLabels(device: Device, host: string): LabelSet {
 }
 
 /**
- * The device that the labels of `gpu_info` describe, from any writer: the inverse of `deviceInfoLabels`. Undefined without
- * uuid and vendor. Nothing is guessed: the vendor is the label's text.
+ * Returns the device that the labels of `gpu_info` describe, whichever program wrote them: the inverse of `deviceInfoLabels`.
+ * Undefined without uuid or vendor. Nothing is inferred: the vendor is the label's text.
  */
 export function deviceFromLabels(
   labels: Readonly<Record<string, string | undefined>>,
@@ -86,7 +86,7 @@ export function deviceFromLabels(
   };
 }
 
-/** A GPU of which only the uuid is known, because no `gpu_info` of it has been seen. */
+/** Returns a GPU of which only the uuid is known, because no `gpu_info` has been received. */
 export function unidentifiedDevice(uuid: string, gpu: string | undefined): Device {
   const index = Number(gpu ?? 0);
   return {
@@ -98,7 +98,7 @@ export function unidentifiedDevice(uuid: string, gpu: string | undefined): Devic
   };
 }
 
-/** Whether a device of this kind is known to report the metric; of an unlisted vendor nothing is known. */
+/** True if devices of this vendor report the metric; false for a vendor that is not in the catalogue. */
 export function isReportedBy(
   device: Pick<Device, "vendor" | "simulated">,
   metric: MetricEntry,

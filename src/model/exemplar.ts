@@ -1,8 +1,8 @@
-/** One observation behind a sample, usually with the id of the trace it was made in. */
+/** An exemplar: one observation behind a sample, usually with the id of its trace. */
 import type { LabelSet } from "./labels.ts";
 
 export interface Exemplar {
-  /** Of the exemplar itself, such as `trace_id`; not those of its series. */
+  /** Labels of the exemplar itself, such as `trace_id`, without those of its series. */
   readonly labels: LabelSet;
   readonly value: number;
   readonly timeMs: number;

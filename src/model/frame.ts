@@ -1,4 +1,4 @@
-/** The unit that flows: one instant, one layout, one column of values, and one of presence: which values are there, and why not. */
+/** A frame, the unit of data in the pipeline: one instant, one layout, one column of values, and one column of presence codes. */
 import type { MetricEntry } from "./catalogue/entry.ts";
 import type { Layout, Series } from "./layout.ts";
 import { type AbsenceReason, presence } from "./presence.ts";
@@ -6,10 +6,10 @@ import { type AbsenceReason, presence } from "./presence.ts";
 export interface Frame {
   readonly timeMs: number;
   readonly layout: Layout;
-  /** Meaningless where presence is not 0: readers look at presence first. */
+  /** A value is undefined unless its presence is 0: readers check presence first. */
   readonly values: Float64Array;
   readonly presence: Uint8Array;
-  /** Values that were not accepted, for the log; their presence is `failed`. Does not travel. */
+  /** Rejected readings, for the log; their presence is `failed`. Never sent to other machines. */
   readonly rejected?: readonly RejectedReading[];
 }
 
@@ -18,12 +18,12 @@ export type RejectionReason = (typeof rejectionReasons)[number];
 
 export interface RejectedReading {
   readonly slot: number;
-  /** As the source read it, in the metric's base unit; a sentinel may be as the driver wrote it. */
+  /** As read by the source, in the metric's base unit. A sentinel may appear as the driver wrote it. */
   readonly value: number;
   readonly reason: RejectionReason;
 }
 
-/** Fills one frame. What is never set stays `failed`: a reading nobody made is not a zero. */
+/** Fills one frame. A slot that is never set stays `failed`: a missing reading is not a zero. */
 export class FrameWriter {
   readonly #layout: Layout;
   readonly #timeMs: number;
@@ -38,7 +38,7 @@ export class FrameWriter {
     this.#presence = new Uint8Array(layout.series.length).fill(presence.failed);
   }
 
-  /** Rounds to the metric's resolution. A value outside its plausible range is a broken sensor: it becomes `failed`. */
+  /** Rounds to the metric's resolution. A value outside the plausible range comes from a broken sensor and becomes `failed`. */
   set(slot: number, value: number): void {
     this.setAsReported(slot, value);
     const { metric, suffix } = this.#seriesAt(slot);
@@ -46,7 +46,7 @@ export class FrameWriter {
       this.#values[slot] = roundTo(value, metric.resolution);
   }
 
-  /** Without rounding, for values that another program has rounded in its own way. */
+  /** Sets a value without rounding it, for values that another exporter has rounded already. */
   setAsReported(slot: number, value: number): void {
     if (!isPlausible(this.#seriesAt(slot).metric, value))
       return this.reject(slot, value, findRejectionReason(value));
@@ -60,7 +60,7 @@ export class FrameWriter {
     return series;
   }
 
-  /** A value that is there and cannot be true: `failed`, and known by its reason. */
+  /** Marks an impossible value as `failed` and records the reason. */
   reject(slot: number, value: number, reason: RejectionReason): void {
     this.#presence[slot] = presence.failed;
     (this.#rejected ??= []).push({ slot, value, reason });
@@ -85,7 +85,7 @@ export function isPlausible(metric: MetricEntry, value: number): boolean {
   return value >= metric.plausible[0] && value <= metric.plausible[1];
 }
 
-/** All ones of 16, 32 and 64 bits: how drivers write "unknown", here after a scaling by powers of 1,000. */
+/** All ones in 16, 32 and 64 bits, which drivers write for "unknown"; unit conversion may have scaled them by a power of 1,000. */
 const sentinels = [0xffff, 0xffff_ffff, 2 ** 64];
 const scales = [1, 1e-6, 1e-3, 1e3, 1e6];
 

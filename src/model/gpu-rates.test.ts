@@ -7,7 +7,7 @@ import {
   ratesOf,
 } from "./gpu-rates.ts";
 
-/** Dense peaks as the data sheets print them, in TFLOP/s. */
+/** Dense peak rates of the data sheets, in TFLOP/s. */
 test.each([
   ["NVIDIA H200", "bf16", 989.5],
   ["NVIDIA H200", "fp8", 1_979],
@@ -32,7 +32,7 @@ test.each([
   expect(Math.abs((peak ?? 0) / 1e12 / teraflops - 1)).toBeLessThan(0.01);
 });
 
-/** Measured on one H200: share of cycles, mean SM clock in MHz, counted TFLOP/s. The last two are bursts of 14 and 70 ms. */
+/** Measured on one H200: active share of cycles, mean SM clock in MHz, counted TFLOP/s. The last two are bursts of 14 and 70 ms. */
 test.each([
   ["bf16", 0.926, 1_475, 662.1],
   ["fp16", 0.928, 1_421, 637.3],

@@ -1,10 +1,10 @@
 /**
- * What a GPU can do at most, by model: the one table behind FLOP/s and bytes/s estimates, and model FLOP utilisation. A model that is
- * not listed has no estimate. Rates are dense (without structured sparsity): FLOP per cycle and compute unit, a multiply-add is
- * two. Every model's product of rate, units and clock gives the peak of its data sheet to within 1 %.
+ * Peak rates by GPU model: the only table behind the estimates of FLOP/s and bytes/s, and behind model FLOP utilisation. Unlisted
+ * models have no estimate. Rates are dense (without structured sparsity), in FLOP per cycle and compute unit; a multiply-add counts
+ * as two. For every model, rate × units × clock matches the data sheet's peak to within 1 %.
  */
 
-/** The precisions a rate is known for; `fp32` and `fp64` are the ordinary units, `fp64_tensor` the matrix units. */
+/** The precisions with a known rate. `fp32` and `fp64` run on the ordinary units, `fp64_tensor` on the matrix units. */
 export const precisions = [
   "fp64",
   "fp32",
@@ -17,7 +17,7 @@ export const precisions = [
 ] as const;
 export type Precision = (typeof precisions)[number];
 
-/** FP16, BF16, TF32 and FP8 share a pipe whose counter does not separate them: an estimate assumes one. */
+/** FP16, BF16, TF32 and FP8 share a pipe with one counter: an estimate has to assume one of them. */
 export const assumablePrecisions = ["bf16", "fp16", "tf32", "fp8"] as const;
 export type AssumedPrecision = (typeof assumablePrecisions)[number];
 
@@ -26,8 +26,8 @@ export interface ArchitectureRates {
   /** FLOP per cycle and compute unit, dense. */
   readonly flopPerCycle: Readonly<Partial<Record<Precision, number>>>;
   /**
-   * Counted over computed FLOP/s while a unit is active, as measured; absent where nobody has: no estimate is made then.
-   * The tensor pipe counts as active for some cycles in which it waits for operands.
+   * Measured ratio of counted to computed FLOP/s while a unit is active. Absent if it has not been measured: then there is no
+   * estimate. The tensor pipe counts as active in some of the cycles in which it waits for operands.
    */
   readonly calibration?: {
     readonly tensor: number;
@@ -43,7 +43,7 @@ export interface GpuRates {
   /** SMs, or CUs on AMD. */
   readonly units: number;
   readonly boostHertz: number;
-  /** The clock behind the data sheet's matrix rates, where that is lower than boost. */
+  /** The clock of the data sheet's matrix rates, if lower than boost. */
   readonly matrixHertz: number;
   readonly memoryBytesPerSecond: number;
   readonly source: string;
@@ -92,7 +92,7 @@ const ada: ArchitectureRates = {
   source: "NVIDIA L4 data sheet and Ada architecture white paper",
 };
 
-/** The same units; products with an FP32 accumulator run at half the rate. */
+/** The same units as Ada, but products with an FP32 accumulator run at half the rate. */
 const adaGeForce: ArchitectureRates = {
   name: "Ada GeForce",
   flopPerCycle: { fp32: 256, tf32: 256, bf16: 512, fp16: 512, fp8: 1_024, int8: 2_048 },
@@ -136,7 +136,7 @@ const gpu = (
   source,
 });
 
-/** By the name that the driver reports. */
+/** Keyed by the model name that the driver reports. */
 const models: Readonly<Record<string, GpuRates>> = {
   "NVIDIA H200": gpu(
     hopper,
@@ -158,14 +158,14 @@ const models: Readonly<Record<string, GpuRates>> = {
   "AMD Instinct MI300X": gpu(cdna3, 304, 2_100, 5_300, "MI300X data sheet"),
 };
 
-/** Undefined for a model that is not in the table, such as a MIG instance: nothing is guessed from a similar name. */
+/** Returns undefined for a model that is not listed, such as a MIG instance: similar names are not matched. */
 export function ratesOf(model: string): GpuRates | undefined {
   return Object.hasOwn(models, model) ? models[model] : undefined;
 }
 
 const isMatrix = (precision: Precision): boolean => precision !== "fp32" && precision !== "fp64";
 
-/** Dense peak at a clock in FLOP/s; at the data sheet's clock where none is given. */
+/** Dense peak in FLOP/s at the clock; without a clock, at the one of the data sheet. */
 export function peakFlops(
   rates: GpuRates,
   precision: Precision,
@@ -175,7 +175,7 @@ export function peakFlops(
   return perCycle === undefined ? undefined : perCycle * rates.units * clockHertz;
 }
 
-/** FLOP/s from the share of cycles in which a pipe was active and the clock it ran at. */
+/** Estimates FLOP/s from the share of cycles in which a pipe was active and from its clock. */
 export function estimateFlops(
   rates: GpuRates,
   precision: Precision,
@@ -189,7 +189,7 @@ export function estimateFlops(
   return activeRatio * peak * (isOrdinary ? calibration.ordinary : calibration.tensor);
 }
 
-/** Bytes/s from the share of cycles in which the memory interface was active. */
+/** Estimates bytes/s from the share of cycles in which the memory interface was active. */
 export function estimateDramBytes(rates: GpuRates, activeRatio: number): number | undefined {
   const { calibration } = rates.architecture;
   return calibration === undefined

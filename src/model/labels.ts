@@ -1,4 +1,4 @@
-/** Label sets: immutable, sorted by name, empty values left out (in Prometheus's model an empty label is no label). */
+/** Label sets: immutable, sorted by name, without empty values (in Prometheus's model an empty label is no label). */
 
 export type Label = readonly [name: string, value: string];
 export type LabelSet = readonly Label[];
@@ -14,7 +14,7 @@ export function labelSet(labels: Readonly<Record<string, string | undefined>>): 
   return pairs;
 }
 
-/** Both together; where both name a label the second wins. */
+/** Merges both; for a label in both, `extra` wins. */
 export function withLabels(
   base: LabelSet,
   extra: Readonly<Record<string, string | undefined>>,
@@ -27,7 +27,7 @@ export function labelValue(labels: LabelSet, name: string): string | undefined {
   return undefined;
 }
 
-/** One string that is equal exactly when the sets are: the separators cannot occur in valid UTF-8 text. */
+/** Returns one string per label set. Unambiguous, because the separators cannot occur in valid UTF-8 text. */
 export function labelKey(labels: LabelSet): string {
   let key = "";
   for (const [name, value] of labels) key += `${name}\uFFFE${value}\uFFFF`;

@@ -1,18 +1,18 @@
 /**
- * A layout is the ordered list of series that a frame's values belong to. It is made once and shared by every frame of
- * its shape, so a frame carries numbers only. Never changed after it is built: a device that comes or goes means a new one.
+ * A layout is the ordered list of series of a frame's values. It is built once and shared by every frame with the same series, so
+ * that a frame carries numbers only. A layout never changes: a device that appears or disappears means a new one.
  */
 import type { MetricEntry } from "./catalogue/entry.ts";
 import { labelKey, type LabelSet } from "./labels.ts";
 
-/** A histogram is three kinds of series; everything else has one, with no suffix. */
+/** A histogram has three kinds of series. Every other metric has one, without a suffix. */
 export type SampleSuffix = "" | "_bucket" | "_sum" | "_count";
 
 export interface Series {
   readonly metric: MetricEntry;
   readonly suffix: SampleSuffix;
   readonly labels: LabelSet;
-  /** Computed here from other readings, not reported by the device. */
+  /** True if computed here from other readings, not reported by the device. */
   readonly derived?: true;
 }
 

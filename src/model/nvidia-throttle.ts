@@ -1,4 +1,4 @@
-/** NVIDIA's reasons for lower clocks, as the catalogue names them. Pure. */
+/** NVIDIA's throttle reasons, under the names of the catalogue. Pure. */
 
 export const nvidiaThrottleReasons = [
   "power_cap",
@@ -11,8 +11,8 @@ export const nvidiaThrottleReasons = [
 export type NvidiaThrottleReason = (typeof nvidiaThrottleReasons)[number];
 
 /**
- * Bits: 0 idle (no throttling), 1 application clocks, 2 software power cap, 3 hardware slowdown, 4 sync boost,
- * 5 software thermal, 6 hardware thermal, 7 hardware power brake, 8 display clocks. Bit 3 is set beside 6 and 7.
+ * Bits: 0 idle (no throttling), 1 application clocks, 2 software power cap, 3 hardware slowdown, 4 sync boost, 5 software thermal,
+ * 6 hardware thermal, 7 hardware power brake, 8 display clocks. Bit 3 is also set whenever 6 or 7 is.
  */
 export function decodeThrottleBits(bits: number): Record<NvidiaThrottleReason, boolean> {
   const has = (bit: number): boolean => (bits & (1 << bit)) !== 0;

@@ -1,18 +1,21 @@
-/** Where a frame stands in a log that can be read again, and what becomes of a piece of input nobody can use. */
+/** The position of a frame in a log that can be read again, and dead letters for input that cannot be decoded. */
 
-/** One place in a log of numbered records, such as a Kafka partition. */
+/** A position in a log of numbered records, such as a Kafka partition. */
 export interface Origin {
   /** The log's name: a topic, without the address of its server. */
   readonly log: string;
-  /** Distinguishes logs that had the same name one after the other, such as a topic that was deleted and created again. */
+  /** Distinguishes logs that used the same name, such as a topic that was deleted and created again. */
   readonly logId?: string | undefined;
   readonly partition: number;
   readonly offset: number;
-  /** Every record from here to `offset` was read: those without a frame have none. `offset` where absent. */
+  /**
+   * The first record that this position covers: all records from here to `offset` have been read, including those without a frame.
+   * Equal to `offset` if absent.
+   */
   readonly since?: number | undefined;
 }
 
-/** Input that can never become a frame, stored with the reason so that the stream continues and nothing is lost. */
+/** Input that can never become a frame. Stored with the reason, so that the stream continues and no data is lost. */
 export interface DeadLetter {
   readonly content: Uint8Array;
   /** One sentence. */

@@ -1,4 +1,4 @@
-/** Why a reading is there or not. Absence is a value of its own, with a reason: never 0, never the last value, never NaN. */
+/** Whether a reading is present, and if not, why. Absence has a code of its own: it is never 0, the last value or NaN. */
 
 export const presenceNames = [
   "present",
@@ -13,10 +13,10 @@ export const presenceNames = [
 export type PresenceName = (typeof presenceNames)[number];
 
 /**
- * Codes as they stand in a frame's presence column. `ended` marks the last point of a series: it is stale from here on.
- * `pending`: not read yet since the start, or a difference that needs a second sample. It stays on this machine: receivers of
- * before 0.3 do not know it, so that it is sent as `failed`. `exporter reports 0`: another exporter writes 0 both for zero and
- * for a reading that the GPU does not have. It stays on this machine too, and is sent as `unsupported`.
+ * Codes of a frame's presence column. `ended` is the last point of a series: the series is stale from here on. `pending`: not read
+ * since the start, or a difference that needs a second sample. Receivers before 0.3 do not know this code, so it is sent as
+ * `failed`. `exporter reports 0`: another exporter writes 0 both for zero and for a reading that the GPU does not have. It is sent
+ * as `unsupported`.
  */
 export const presence = {
   present: 0,
@@ -29,7 +29,7 @@ export const presence = {
   "exporter reports 0": 7,
 } as const satisfies Record<PresenceName, number>;
 
-/** What other programs get instead of the states that they may not know. */
+/** Maps the local codes to codes that every receiver understands. */
 export const sentPresence = (state: number): number =>
   state === presence.pending
     ? presence.failed
@@ -43,7 +43,7 @@ export const absenceReasons: readonly AbsenceReason[] = presenceNames.filter(
   (name) => name !== "present",
 );
 
-/** Those that other programs get. */
+/** The absence reasons that are sent to other programs. */
 export const sentReasons: readonly AbsenceReason[] = absenceReasons.filter(
   (name) => sentPresence(presence[name]) === presence[name],
 );

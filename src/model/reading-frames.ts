@@ -1,4 +1,4 @@
-/** Frames from lists of readings: the layout stays the same object while the set of series does. */
+/** Builds frames from lists of readings. The layout stays the same object while the set of series does not change. */
 import type { MetricEntry } from "./catalogue/entry.ts";
 import { type Frame, FrameWriter } from "./frame.ts";
 import { labelKey, type LabelSet } from "./labels.ts";
@@ -9,24 +9,24 @@ export interface ListedReading {
   readonly metric: MetricEntry;
   readonly labels: LabelSet;
   readonly suffix?: SampleSuffix | undefined;
-  /** Or why it is absent. */
+  /** The value, or the reason for its absence. */
   readonly value: number | AbsenceReason;
 }
 
 const maxLayouts = 8;
 
 export class ReadingFrames {
-  /** By their series; a sender may alternate between a few sets. */
+  /** Layouts by their series, because a sender may alternate between a few sets. */
   readonly #layouts = new Map<string, Layout>();
   #layout: Layout = { series: [] };
   readonly #isRounded: boolean;
 
-  /** @param isRounded false for values of another program, which has rounded them in its own way */
+  /** @param isRounded false for values of another exporter, which has rounded them already */
   constructor(isRounded = true) {
     this.#isRounded = isRounded;
   }
 
-  /** No series twice. Costs least where equal label sets are the same objects from frame to frame. */
+  /** A series must not occur twice. Cheapest if equal label sets are the same objects from frame to frame. */
   frame(timeMs: number, readings: readonly ListedReading[]): Frame {
     if (!this.#isSame(readings)) {
       const key = readings.map(keyOf).join("\n");
@@ -64,6 +64,6 @@ function buildLayout(readings: readonly ListedReading[]): Layout {
   return builder.build();
 }
 
-/** Equal for readings of one series. */
+/** Returns the same key for all readings of one series. */
 export const keyOf = ({ metric, labels, suffix = "" }: ListedReading): string =>
   `${metric.name}${suffix}${labelKey(labels)}`;

@@ -1,10 +1,10 @@
 /**
- * What a batch scheduler reports about one job. A plain record for the ledger: a field that the scheduler did not report is
- * absent, never 0 and never an empty text.
+ * One job as a batch scheduler reports it. A plain record for the job ledger: a field that the scheduler does not report is absent,
+ * never 0 or an empty text.
  */
 
 /**
- * - `waiting`: submitted, holds nothing yet (Slurm's PENDING, also after a requeue)
+ * - `waiting`: submitted, holds no resources yet (Slurm's PENDING, also after a requeue)
  * - `running`: holds its allocation (also while it starts, completes, or is being requeued)
  * - `suspended`: holds its allocation, its processes are stopped
  * - the others are final; `ended` is final with a state that this version does not know
@@ -25,46 +25,46 @@ export const schedulerJobStates = [
 ] as const;
 export type SchedulerJobState = (typeof schedulerJobStates)[number];
 
-/** What a job holds on one host. */
+/** A job's allocation on one host. */
 export interface SchedulerAllocation {
-  /** The scheduler's name of the node, which is the machine's short host name unless the site chose another. */
+  /** The scheduler's name of the node: the machine's short host name unless the site chose another. */
   readonly host: string;
-  /** Positions on the host as the scheduler numbers them; absent where it reports only a count. */
+  /** GPU indexes on the host in the scheduler's numbering. Absent if it reports only a count. */
   readonly gpuIndexes?: readonly number[] | undefined;
   readonly gpuCount?: number | undefined;
   readonly cpuCount?: number | undefined;
 }
 
 /**
- * One attempt of one job. Ids are used again after a controller's reset, and a requeued job keeps its id: only scheduler,
- * cluster, id and `submitMs` together name an attempt (Slurm gives a requeued job a new submit time).
+ * One attempt of one job. A controller reset reuses ids, and a requeued job keeps its id: only scheduler, cluster, id and
+ * `submitMs` together identify an attempt (Slurm gives a requeued job a new submit time).
  */
 export interface SchedulerJob {
   readonly scheduler: "slurm";
   readonly cluster?: string | undefined;
-  /** The number that the job's processes carry in SLURM_JOB_ID; each task of an array has its own. */
+  /** The value of SLURM_JOB_ID in the job's processes. Each task of an array has its own. */
   readonly id: string;
-  /** How often the job was requeued before this attempt. */
+  /** Number of requeues before this attempt. */
   readonly restartCount?: number | undefined;
   /** The id that the user got for the whole array. */
   readonly arrayJobId?: string | undefined;
   readonly arrayTaskId?: number | undefined;
-  /** Tasks of an array that have no record of their own yet, such as `5-99999%10`. */
+  /** Tasks of an array without a record of their own yet, such as `5-99999%10`. */
   readonly arrayTasksWaiting?: string | undefined;
   readonly name?: string | undefined;
   readonly user?: string | undefined;
   readonly account?: string | undefined;
   readonly partition?: string | undefined;
   readonly state: SchedulerJobState;
-  /** The state in the scheduler's own words, such as `CANCELLED by 1000`. */
+  /** The state as the scheduler writes it, such as `CANCELLED by 1000`. */
   readonly stateText: string;
-  /** Why it waits or why it ended, in the scheduler's own word, such as `Resources` or `TimeLimit`. */
+  /** Why the job waits or why it ended, as the scheduler writes it, such as `Resources` or `TimeLimit`. */
   readonly stateReason?: string | undefined;
   readonly exitCode?: number | undefined;
   readonly exitSignal?: number | undefined;
   readonly submitMs?: number | undefined;
   readonly startMs?: number | undefined;
-  /** Absent while it runs: a time limit's end is no end. */
+  /** Absent while the job runs: the end of its time limit does not count. */
   readonly endMs?: number | undefined;
   readonly suspendedSeconds?: number | undefined;
   readonly timeLimitSeconds?: number | undefined;
@@ -72,9 +72,9 @@ export interface SchedulerJob {
   readonly allocatedGpus?: number | undefined;
   readonly allocatedCpus?: number | undefined;
   readonly allocatedMemoryBytes?: number | undefined;
-  /** Where it runs or ran; empty while it waits, absent where the scheduler did not report it. */
+  /** Hosts that the job runs or ran on. Empty while it waits, absent if the scheduler does not report them. */
   readonly allocations?: readonly SchedulerAllocation[] | undefined;
-  /** User and system time of all its steps; Slurm knows it only after a step has ended or with accounting. */
+  /** User and system time of all steps. Slurm reports it only after a step has ended, or with accounting. */
   readonly cpuSeconds?: number | undefined;
   /** Largest resident set of one task, as Slurm's accounting measures it. */
   readonly peakMemoryBytes?: number | undefined;

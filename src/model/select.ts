@@ -1,6 +1,6 @@
 /**
- * How samples are selected: matchers in, columns out. The one seam between storage and evaluation of
- * PromQL over them; nothing here knows a storage format.
+ * Selection of samples: matchers in, columns out. The only interface between storage and PromQL evaluation; nothing here depends on
+ * a storage format.
  */
 import type { Histogram } from "./histogram/histogram.ts";
 import type { LabelSet } from "./labels.ts";
@@ -8,44 +8,44 @@ import type { LabelSet } from "./labels.ts";
 export interface Matcher {
   readonly name: string;
   readonly op: "=" | "!=" | "=~" | "!~";
-  /** For =~ and !~ a regular expression in RE2 syntax, fully anchored. */
+  /** For =~ and !~, a fully anchored regular expression in RE2 syntax. */
   readonly value: string;
 }
 
-/** Label values that are one of these. */
+/** Matches label values that equal one of these. */
 export const anyOf = (name: string, values: readonly string[]): Matcher => ({
   name,
   op: "=~",
   value: values.map((value) => value.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)).join("|"),
 });
 
-/** The samples of one series, oldest first, no time twice. All arrays have the same length. */
+/** The samples of one series, oldest first, with unique times. All arrays have the same length. */
 export interface SampleColumn {
-  /** Milliseconds since the epoch. Series scraped together share one array, so that equal instants are found by identity. */
+  /** Milliseconds since the epoch. Series that were scraped together share one array, so that equal times are found by identity. */
   readonly times: Float64Array;
   readonly values: Float64Array;
-  /** 1 where the series ended (a stale marker); absent where it never did. The value there means nothing. */
+  /** 1 at a staleness marker, where the value is undefined. Absent if the series has none. */
   readonly stale?: Uint8Array;
-  /** Where entries stand for several samples each: what the function of the selection's hint needs of them. */
+  /** Set if entries are rollups of several samples: what the hinted function needs of them. */
   readonly rollup?: RollupParts;
-  /** Native histograms: where there is one it is the sample, and the value means nothing. Absent where all are floats. */
+  /** Native histograms. If an entry has one, it is the sample and the float value is undefined. Absent if all samples are floats. */
   readonly histograms?: readonly (Histogram | undefined)[];
 }
 
-/** Parallel to the column, in which `values` is the part that the function names: minima for a minimum, sums for an average. */
+/** Parallel to the column, whose `values` are the aggregates for the function: minima for a minimum, sums for an average. */
 export interface RollupParts {
-  /** Samples that each entry stands for; 1 for a sample itself. */
+  /** Number of samples per entry; 1 for a raw sample. */
   readonly counts: Float64Array;
-  /** For a function of first and last samples; the column's times and values are those of the last ones. */
+  /** For functions that need first and last samples. The column's times and values are those of the last samples. */
   readonly firsts?: {
     readonly times: Float64Array;
     readonly values: Float64Array;
-    /** Values right before a counter reset within an entry, added up. */
+    /** Sum of the values right before the counter resets within an entry. */
     readonly resets: Float64Array;
   };
 }
 
-/** Functions of ranges that can be answered from rollups. */
+/** Range functions that can be evaluated on rollups. */
 export const rollupFunctions = [
   "min_over_time",
   "max_over_time",
@@ -64,10 +64,10 @@ export const rollupFunctions = [
 ] as const;
 export type RollupFunction = (typeof rollupFunctions)[number];
 
-/** What a selection is for: lets a store answer from rollups where the result is the same. */
+/** The function that a selection is for, so that a store can return rollups if the result is the same. */
 export interface SelectHint {
   readonly function: RollupFunction;
-  /** Windows are (end - rangeMs, end] for the ends firstEndMs, firstEndMs + stepMs, …; stepMs is 0 where there is one. */
+  /** Windows are (end - rangeMs, end] for the ends firstEndMs, firstEndMs + stepMs, …; stepMs is 0 for a single window. */
   readonly firstEndMs: number;
   readonly stepMs: number;
   readonly rangeMs: number;
@@ -76,31 +76,37 @@ export interface SelectHint {
 export interface SelectedSeries {
   /** Sorted by name; the metric's name is the label `__name__`. */
   readonly labels: LabelSet;
-  /** In memory of its own. May be decoded each time it is asked for: ask once. */
+  /** An owned copy. May be decoded on every access: read it once. */
   readonly column: SampleColumn;
-  /** Without a copy: the values are valid until the next peek at any series, or the next await. */
+  /** Returns the samples without a copy: valid until the next peek at any series, or the next await. */
   peek?(): SampleColumn;
 }
 
-/** What a selection found. */
+/** The result of a selection. */
 export type Selection = readonly SelectedSeries[] & {
-  /** A sentence for each part of the store that could not be read. */
+  /** One sentence per part of the store that could not be read. */
   readonly warnings?: readonly string[];
-  /** Sentences on where the samples came from, where it is not the raw samples. */
+  /** Sentences about the origin of the samples, if they are not raw samples. */
   readonly infos?: readonly string[];
 };
 
-/** Counts what a selection is about to hold in memory, and refuses by throwing. */
+/** Accounts for the memory that a selection is about to use, and throws if it exceeds the limit. */
 export interface SelectBudget {
-  /** So many series match: label sets and samples of them come next. */
+  /** Called with the number of matching series, before their label sets and samples are loaded. */
   series(count: number): Promise<void>;
   hold(bytes: number): void;
 }
 
 export interface Queryable {
-  /** Whether the hint changes what a selection of this range reads. One that does not is left out: then equal selections are shared. */
+  /**
+   * True if the hint changes what a selection of this range reads. Callers omit a hint without effect, so that equal selections are
+   * shared.
+   */
   heeds?(hint: SelectHint, fromMs: number, toMs: number): boolean;
-  /** Every series that matches all matchers and has a sample with fromMs <= time <= toMs, with those samples, or rollups of them. */
+  /**
+   * Returns every series that matches all matchers and has a sample with fromMs <= time <= toMs, with those samples or rollups of
+   * them.
+   */
   select(
     matchers: readonly Matcher[],
     fromMs: number,
@@ -109,7 +115,7 @@ export interface Queryable {
     budget?: SelectBudget,
     hint?: SelectHint,
   ): Promise<Selection>;
-  /** Label names of the series that match any of the sets (all series for none) and have samples in the range. */
+  /** Returns label names of the series that match any of the sets (all series for none) and have samples in the range. */
   labelNames(
     sets: readonly (readonly Matcher[])[],
     fromMs: number,
@@ -122,7 +128,7 @@ export interface Queryable {
     toMs: number,
     budget?: SelectBudget,
   ): Promise<readonly string[]>;
-  /** Label sets alone, without samples. */
+  /** Returns label sets without samples. */
   series(
     sets: readonly (readonly Matcher[])[],
     fromMs: number,

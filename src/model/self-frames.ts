@@ -1,4 +1,4 @@
-/** The one registry of self-metrics: components put (metric, value, labels), and the layout follows. */
+/** The registry of self-metrics: components put (metric, value, labels), and the layout is built from them. */
 import type { MetricEntry } from "./catalogue/entry.ts";
 import { type Frame, FrameWriter } from "./frame.ts";
 import { labelSet } from "./labels.ts";
@@ -6,7 +6,7 @@ import { type Layout, LayoutBuilder, type SampleSuffix, type Series } from "./la
 
 type MetricLabels = Readonly<Record<string, string>>;
 
-/** A series without a value (undefined) is left out. */
+/** A series with the value undefined is omitted. */
 export type PutMetric = (
   metric: MetricEntry,
   value: number | undefined,

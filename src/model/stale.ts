@@ -1,4 +1,4 @@
-/** The staleness marker: a signalling NaN with a payload of its own. Written and compared by its bits only, never as a number. */
+/** The staleness marker: a signalling NaN with its own payload. Written and compared by its bits only, never as a number. */
 
 export const staleLow = 0x00000002;
 export const staleHigh = 0x7ff00000;

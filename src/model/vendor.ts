@@ -1,6 +1,6 @@
 /**
- * The GPU vendors that gpulse has a source for. A device of any other vendor keeps the text it came with: a newer agent,
- * another exporter or a file may name vendors that are not in this list.
+ * The GPU vendors that gpulse has a source for. A device of any other vendor keeps its vendor text: a newer agent, another exporter
+ * or a file may name vendors that are not in this list.
  */
 export const vendorTitles = { nvidia: "NVIDIA", amd: "AMD", intel: "Intel" } as const;
 

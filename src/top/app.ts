@@ -1,4 +1,4 @@
-/** The running screen: draws when a feed or a key changed something. Independent of terminal and source. */
+/** The running screen: redraws when a feed or a key changed something. Independent of terminal and source. */
 import type { Painter } from "./colour/paint.ts";
 import type { Picture } from "./model/picture.ts";
 import { drawScreen, type Screen, type ScreenSize } from "./screen/screen.ts";
@@ -34,7 +34,7 @@ export class App {
   draw(): void {
     const { size, glyphs, writer } = this.#options;
     const now = this.#options.picture();
-    // What was paused is drawn as it was; only the time goes on.
+    // A paused picture is drawn unchanged, except for the time and the connection state.
     const picture =
       this.#held === undefined ? now : { ...this.#held, nowMs: now.nowMs, link: now.link };
     this.#screen = drawScreen(picture, this.#view, size(), glyphs);
@@ -56,7 +56,7 @@ export class App {
     if (effect?.kind !== "quit" && effect?.kind !== "suspend") this.draw();
   }
 
-  /** Something to say, or to ask, that no key brought about. */
+  /** Shows a notice or a question that no key caused. */
   notify(notice: string | undefined, question?: SignalPrompt): void {
     this.#view = { ...this.#view, notice, ...(question === undefined ? {} : { question }) };
     this.draw();

@@ -1,4 +1,4 @@
-/** What is true now for a program: every number with its unit, every absence with its reason. */
+/** One picture for scripts: every number with its unit, every absent value with its reason. */
 import { columnKeys, factKeys, type WireValue } from "../view/live/protocol.ts";
 import { wireColumns } from "../view/live/columns.ts";
 import type { Unit } from "../model/catalogue/entry.ts";
@@ -72,10 +72,10 @@ export function onceJson(picture: Picture): unknown {
   };
 }
 
-/** Later readings follow the text columns, so that scripts that count columns keep working. */
+/** Newer readings come after the text columns, so that scripts that rely on column positions keep working. */
 const FIRST_CSV_READINGS = columnKeys.indexOf("eccUncorrected") + 1;
 
-/** One line a GPU; the unit is in the name of the column, and what is not there is empty. */
+/** One line per GPU. The unit is in the name of the column, and an absent value is empty. */
 export function onceCsv(picture: Picture): string {
   const names = wireColumns.map(({ key, unit }) =>
     unit === "none" || snake(key).endsWith(unit) ? snake(key) : `${snake(key)}_${unit}`,
@@ -120,7 +120,7 @@ export function onceCsv(picture: Picture): string {
 const numberOrEmpty = (value: WireValue): number | "" => (typeof value === "number" ? value : "");
 
 const quoted = (cell: string | number | boolean): string => {
-  // A text that a spreadsheet would take for a formula stays a text; a number below 0 stays a number.
+  // Text that a spreadsheet would interpret as a formula is escaped; a negative number is not.
   const isFormula = typeof cell === "string" && /^[=+\-@\t\r]/.test(cell);
   const text = `${isFormula ? "'" : ""}${cell}`;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

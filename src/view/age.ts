@@ -1,4 +1,4 @@
-/** `4 s`, `3 min`, `2 h`, `5 d`; the space does not break unless another is given. */
+/** Formats an age: `4 s`, `3 min`, `2 h`, `5 d`. The space is non-breaking by default. */
 export function formatAge(ms: number, space = "\u00a0"): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
   if (seconds < 120) return `${seconds}${space}s`;

@@ -1,20 +1,23 @@
-/** How many alerts fire, by name and severity: `GET /api/alert-summary`, and part of the data in a page's HTML. Types and pure functions only. */
+/**
+ * Counts of firing alerts by name and severity: the response of `GET /api/alert-summary`, and part of the data inlined in a page's
+ * HTML. Types and pure functions only.
+ */
 
 export interface AlertCount {
   readonly name: string;
-  /** Empty where the rule sets none. */
+  /** Empty if the rule sets no severity. */
   readonly severity: string;
   readonly count: number;
 }
 
 export interface AlertSummary {
-  /** Firing, neither silenced nor inhibited; most first. */
+  /** Firing alerts that are neither silenced nor inhibited, highest count first. */
   readonly active: readonly AlertCount[];
   readonly silenced: number;
   readonly inhibited: number;
 }
 
-/** `labels`: those of each active alert. */
+/** `labels`: the label set of each active alert. */
 export function countAlerts(labels: Iterable<ReadonlyMap<string, string>>): readonly AlertCount[] {
   const counts = new Map<string, AlertCount>();
   for (const own of labels) {

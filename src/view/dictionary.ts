@@ -1,4 +1,4 @@
-/** The words of GPU errors and slowdowns with their meaning: throttle reasons, ECC and Xid. Pure. */
+/** Explains the terms of GPU errors and slowdowns: throttle reasons, ECC and Xid. Pure. */
 import { throttleBadge } from "./gpu-status.ts";
 import { actionWords } from "./health/verdict.ts";
 import { xidEntries } from "./health/xids.ts";
@@ -7,7 +7,7 @@ export interface DictionaryEntry {
   readonly term: string;
   readonly kind: "throttle reason" | "ECC" | "Xid";
   readonly meaning: string;
-  /** What to do about it; absent where nothing. */
+  /** Recommended action; absent if none is needed. */
   readonly action?: string;
 }
 
@@ -82,7 +82,7 @@ export const dictionary: readonly DictionaryEntry[] = [
   })),
 ];
 
-/** Every word of the search has to occur; a bare number finds its Xid alone. */
+/** Returns the entries that contain every word of the search. A bare number finds only its Xid. */
 export function searchDictionary(text: string): readonly DictionaryEntry[] {
   const words = text
     .toLowerCase()

@@ -1,6 +1,6 @@
 /**
- * The data that the hub inlines in the HTML of a page as JSON, so that the first view is drawn without another request. The browser
- * app reads this file too: types, constants and pure functions only.
+ * The data that the hub inlines in a page's HTML as JSON, so that the first view is drawn without another request. The browser app
+ * reads this file too: types, constants and pure functions only.
  */
 import type { AlertSummary } from "./alert-summary.ts";
 import type { WireDevice, WireFleet } from "./live/protocol.ts";
@@ -10,13 +10,13 @@ export const FIRST_LOAD_ID = "first-load";
 
 export interface FirstLoad {
   readonly fleet: WireFleet;
-  /** Known before the first drawing, so that no banner moves the page later. Absent from a hub that evaluates no rules. */
+  /** Needed for the first drawing, so that no banner moves the page later. Absent if the hub evaluates no rules. */
   readonly alerts?: AlertSummary;
-  /** On the GPU page: the GPU that the address names, over the range that it names. */
+  /** On the GPU page: the GPU in the address, over the range in the address. */
   readonly gpu?: GpuWindow;
 }
 
-/** The answer to the range query `{matchers}`: every series of one GPU on the grid `startMs`, `startMs + stepMs`, … `endMs`. */
+/** The result of the range query `{matchers}`: every series of one GPU on the grid `startMs`, `startMs + stepMs`, … `endMs`. */
 export interface GpuWindow {
   readonly matchers: string;
   readonly rangeMs: number;
@@ -27,12 +27,12 @@ export interface GpuWindow {
   readonly stepMs: number;
   readonly series: readonly {
     readonly labels: Readonly<Record<string, string>>;
-    /** One per instant; null without a sample, a text such as `+Inf` for what JSON has no number for. */
+    /** One value per step: null without a sample, a string such as `+Inf` for values that JSON cannot represent. */
     readonly values: readonly (number | string | null)[];
   }[];
 }
 
-/** The matchers of one GPU's series; series without a host label are matched by uuid alone. */
+/** Matchers of one GPU's series. Series without a host label are matched by uuid alone. */
 export const matchersOf = ({ host, uuid }: Pick<WireDevice, "host" | "uuid">): string =>
   `uuid=${JSON.stringify(uuid)},host=~"${escapeMatcher(host)}|"`;
 

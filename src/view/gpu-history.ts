@@ -1,10 +1,10 @@
-/** The recent curves of the GPUs that the page and the terminal show, by GPU id. */
+/** The recent curves of the GPUs on the page and in the terminal, by GPU id. */
 import { type Gpu, gpuId, memoryRatio, read, temperature } from "./gpu.ts";
 import { historyPoint, RecentHistory } from "./live/history.ts";
 import type { WireFleet } from "./live/protocol.ts";
 
 export class GpuHistory extends RecentHistory {
-  /** Takes the sender's curves, which reach back to before this program started or while it was disconnected. */
+  /** Adopts the sender's curves, which include the time before this program started and while it was disconnected. */
   restore({ devices, history: { points, keys, endSecond } }: WireFleet): void {
     devices.forEach((device, place) => {
       const columns = points[place] ?? [];

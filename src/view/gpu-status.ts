@@ -1,4 +1,7 @@
-/** The badges of a GPU (lost, throttled, XID, ECC …) with their severity. Colour is for problems only, so these rules are in one place. */
+/**
+ * The badges of a GPU (lost, throttled, XID, ECC …) with their severity. Only problems are coloured; all of these rules are in this
+ * file.
+ */
 import { boundMeanings, boundWords } from "../model/bound.ts";
 import { formatAge } from "./age.ts";
 import { clock, clockMax, type Gpu, powerRatio, read, temperatureMargin } from "./gpu.ts";
@@ -14,14 +17,14 @@ export interface StatusBadge {
   readonly tip: string;
 }
 
-/** A GPU this close below its own limit is about to slow down. */
+/** Within this distance of its own limit, a GPU is about to slow down. */
 const NEAR_LIMIT_CELSIUS = 5;
-/** An XID is an event, not a state: after this long it is history. */
+/** An XID is an event, not a state: it is shown for this long. */
 const XID_SHOWN_MS = 3_600_000;
 
-/** Below this share of its limit, a reported power cap does not hold the clocks down. */
+/** Below this share of its limit, a reported power cap does not limit the clocks. */
 export const CAPPED_FROM_RATIO = 0.85;
-/** Busy below this share of its highest clock, a GPU delivers far less than was paid for. */
+/** A busy GPU below this share of its highest clock performs far below its specification. */
 const SLOW_CLOCK_RATIO = 0.5;
 const SLOW_FROM_UTILIZATION = 0.8;
 
@@ -39,7 +42,10 @@ const throttleBadges: Readonly<Record<string, StatusBadge>> = {
 export const throttleBadge = (reason: string): StatusBadge =>
   throttleBadges[reason] ?? badge(reason.replaceAll("_", " "), "note", "Clocks are held down.");
 
-/** The reasons that hold its clocks down now. A cap far below the limit is left out; a set clock that costs half the speed is a warning. */
+/**
+ * Badges for the current throttle reasons. A power cap far below the limit is omitted; an application clock that halves the speed
+ * is a warning.
+ */
 function throttleBadgesOf(gpu: Gpu): StatusBadge[] {
   const { throttle } = gpu.row;
   if (typeof throttle === "string") return [];
@@ -60,13 +66,13 @@ function throttleBadgesOf(gpu: Gpu): StatusBadge[] {
   });
 }
 
-/** Of its highest clock. */
+/** Share of the highest clock. */
 function clockShare(gpu: Gpu): number | undefined {
   const [now, most] = [clock(gpu), clockMax(gpu)];
   return typeof now === "number" && typeof most === "number" && most > 0 ? now / most : undefined;
 }
 
-/** What holds the GPU's work back, with its meaning and the activity it was decided by; undefined where that is unknown. */
+/** Badge for the bottleneck of the GPU's work, with its meaning and the activity behind it; undefined if unknown. */
 export function boundBadge(gpu: Gpu): StatusBadge | undefined {
   const word = boundWords.find((known) => known === gpu.row.bound);
   if (word === undefined) return undefined;
@@ -82,7 +88,7 @@ export function boundBadge(gpu: Gpu): StatusBadge | undefined {
   return badge(word, level, `${boundMeanings[word]}\n${numbers.join(", ")}`);
 }
 
-/** The word of the verdict that the GPU's agent reports; undefined where it reports none. */
+/** Badge for the verdict that the GPU's agent reports; undefined if it reports none. */
 export function healthBadge(gpu: Gpu): StatusBadge | undefined {
   const value = read(gpu, "healthState");
   const state = typeof value === "number" ? healthStates[value] : undefined;
@@ -132,7 +138,7 @@ function xidBadges({ xid, count, lastMs }: WireXid, nowMs: number): StatusBadge[
 /** Higher is worse. */
 export const rank: Readonly<Record<Level, number>> = { note: 1, warn: 2, bad: 3 };
 
-/** 0 when all is well; higher is worse. */
+/** Returns 0 without problems; higher is worse. */
 export function severity(gpu: Gpu): number {
   const health = healthBadge(gpu)?.level;
   const levels = [

@@ -1,4 +1,7 @@
-/** A GPU as the page and the terminal show it: its identity, its newest row and the values derived from both. Pure; absent stays absent. */
+/**
+ * A GPU on the page and in the terminal: its identity, its newest row and the values derived from both. Pure; an absent value stays
+ * absent.
+ */
 import {
   type ColumnKey,
   columnKeys,
@@ -7,18 +10,18 @@ import {
   type WireValue,
 } from "./live/protocol.ts";
 
-/** Utilization from which a GPU counts as active; below it is a display or a daemon. */
+/** A GPU counts as active from this utilization on; below it is a display or a daemon. */
 export const ACTIVE_FROM_RATIO = 0.05;
 
 export type GpuState = "active" | "idle" | "asleep" | "silent" | "lost" | "unknown";
 
 export interface Gpu {
-  /** `UUID@HOST`: two hosts may report one uuid. Key of tables and part of addresses. */
+  /** `UUID@HOST`, because two hosts may report one uuid. Key of tables and part of addresses. */
   readonly id: string;
   readonly device: WireDevice;
   readonly row: WireRow;
   readonly state: GpuState;
-  /** When the row was sent, by the sender's clock. */
+  /** Time at which the row was sent, by the sender's clock. */
   readonly timeMs: number;
 }
 
@@ -34,7 +37,7 @@ export function gpuOf(device: WireDevice, row: WireRow, timeMs: number): Gpu {
 export const gpuId = ({ host, uuid }: Pick<WireDevice, "host" | "uuid">): string =>
   `${uuid}@${host}`;
 
-/** The GPU with this id; a uuid alone, as in older links, means the first GPU that has it. */
+/** Finds the GPU with this id. A uuid alone, as in older links, matches the first GPU that has it. */
 export const findGpu = (gpus: readonly Gpu[], idOrUuid: string): Gpu | undefined =>
   gpus.find(({ id }) => id === idOrUuid) ?? gpus.find(({ device }) => device.uuid === idOrUuid);
 
@@ -55,7 +58,7 @@ export const memoryTotal = ({ device }: Gpu): WireValue => device.facts.memoryTo
 export const memoryRatio = (gpu: Gpu): WireValue =>
   firstNumber(read(gpu, "memoryUsedRatio"), over(read(gpu, "memoryUsed"), memoryTotal(gpu)));
 
-/** The limit in force, or the board's default limit. */
+/** The enforced limit, or the board's default limit. */
 export const powerLimit = (gpu: Gpu): WireValue =>
   firstNumber(read(gpu, "powerLimit"), gpu.device.facts.powerLimitDefault);
 
@@ -64,10 +67,10 @@ export const powerRatio = (gpu: Gpu): WireValue => over(read(gpu, "power"), powe
 export const temperature = (gpu: Gpu): WireValue =>
   firstNumber(read(gpu, "temperatureEdge"), read(gpu, "temperatureHotspot"));
 
-/** Where it slows down; absent on cards that report only their margin to it. */
+/** The temperature at which the GPU slows down. Absent on cards that report only their margin to it. */
 export const temperatureLimit = ({ device }: Gpu): WireValue => device.facts.limitSlowdown;
 
-/** How close to the temperature at which it slows down: 1 is there. Cards such as the H200 report a margin and no limit. */
+/** Current temperature relative to the slowdown temperature: 1 has reached it. Cards such as the H200 report a margin and no limit. */
 export function temperatureRatio(gpu: Gpu): WireValue {
   const [now, limit] = [temperature(gpu), temperatureLimit(gpu)];
   const margin = read(gpu, "temperatureMargin");
@@ -76,7 +79,7 @@ export function temperatureRatio(gpu: Gpu): WireValue {
   return typeof now === "number" && now > 0 ? now / Math.max(now, now + margin) : limit;
 }
 
-/** How far below slowing down; the card's own sensor decides, which need not be the edge. */
+/** Degrees below the slowdown temperature. The card's own margin wins, because its sensor may not be the edge sensor. */
 export function temperatureMargin(gpu: Gpu): WireValue {
   const margin = read(gpu, "temperatureMargin");
   const [now, limit] = [temperature(gpu), temperatureLimit(gpu)];
@@ -90,7 +93,7 @@ export const clock = (gpu: Gpu): WireValue =>
 export const clockMax = ({ device }: Gpu): WireValue =>
   firstNumber(device.facts.clockMaxSm, device.facts.clockMaxGraphics);
 
-/** The first that is a number; where none is, the first one's reason. */
+/** Returns the first number; without one, the absence reason of the first value. */
 function firstNumber(first: WireValue, second: WireValue): WireValue {
   return typeof first !== "number" && typeof second === "number" ? second : first;
 }
@@ -105,7 +108,7 @@ function over(part: WireValue, whole: WireValue): WireValue {
 export const nameOf = ({ device }: Pick<Gpu, "device">): string =>
   `${device.model} #${device.index}`;
 
-/** The model without the vendor's name in front, for narrow columns. */
+/** The model without the vendor's name, for narrow columns. */
 export function shortModel({ model }: WireDevice): string {
   return model.replace(/^(?:NVIDIA|AMD|Intel(?:\(R\))?)\s+(?=\S)/i, "");
 }
@@ -116,7 +119,7 @@ export const uuidPrefix = ({ uuid }: WireDevice): string =>
 export const hasSeveralHosts = (gpus: readonly Gpu[]): boolean =>
   new Set(gpus.map(({ device }) => device.host)).size > 1;
 
-/** Undefined for an absent value, whichever its reason. */
+/** Undefined for an absent value, whatever the reason. */
 export const numberOf = (value: WireValue): number | undefined =>
   typeof value === "number" ? value : undefined;
 export const numbersOf = (values: readonly unknown[]): number[] =>

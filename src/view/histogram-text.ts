@@ -1,6 +1,6 @@
-/** A native histogram of the query API as PromQL writes it, for page and terminal. */
+/** Formats native histograms of the query API in PromQL's notation, for page and terminal. */
 
-/** The bounds that belong to the bucket, as a code; its bounds; its count. */
+/** The code of its inclusive bounds, the two bounds, and the count. */
 export type ApiBucket = readonly [bounds: number, lower: string, upper: string, count: string];
 
 export interface ApiHistogram {
@@ -9,7 +9,7 @@ export interface ApiHistogram {
   readonly buckets?: readonly ApiBucket[];
 }
 
-/** By the API's code: which bounds belong to a bucket. */
+/** Brackets by the API's code for inclusive bounds. */
 const edges = ["(]", "[)", "()", "[]"] as const;
 
 export function bucketText([bounds, lower, upper]: ApiBucket): string {

@@ -29,7 +29,7 @@ test("an average is weighted by time, however often samples were taken", async (
       ),
     ),
   ).toEqual([100, 300, 500]);
-  // The mean of the samples is not it.
+  // The plain mean of the samples differs.
   expect(await valueOf(store, "avg_over_time(gpu_power_watts[1h])")).toBeCloseTo(125, 0);
 });
 

@@ -1,4 +1,4 @@
-/** The order of lists on the page and in the terminal: names with their numbers in order, absent values last in both directions. */
+/** Sort order of lists on the page and in the terminal: numbers in names by value, absent values last in both directions. */
 import type { Gpu } from "./gpu.ts";
 
 const collator = new Intl.Collator("en", { numeric: true });

@@ -1,10 +1,10 @@
-/** How far apart the points of a chart are, and how often a live one asks again. Pure. */
+/** The step between the points of a chart, and the refresh interval of a live one. Pure. */
 
-/** Steps people can name; each divides a day. */
+/** Round steps; each divides a day. */
 const STEPS_SECONDS = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400,
 ] as const;
-/** Below two pixels a point, more of them cannot be seen. */
+/** More than one point per two pixels is not visible. */
 const PIXELS_PER_POINT = 2;
 const MOST_POINTS = 2_000;
 
@@ -12,7 +12,7 @@ export function stepMsFor(rangeMs: number, widthPx: number, leastMs = 1_000): nu
   const points = Math.min(MOST_POINTS, Math.max(50, widthPx / PIXELS_PER_POINT));
   const wanted = Math.max(leastMs, rangeMs / points) / 1_000;
   const step = STEPS_SECONDS.find((seconds) => seconds >= wanted);
-  // Years on end: whole days.
+  // For ranges of years: whole days.
   return (step ?? Math.ceil(wanted / 86_400) * 86_400) * 1_000;
 }
 
@@ -29,7 +29,7 @@ const refreshMs: Readonly<Record<Exclude<Refresh, "auto">, number | undefined>> 
   "5m": 300_000,
 };
 
-/** By itself: every second on minutes, every minute on days, as often as a chart would look different. */
+/** With `auto`: every second for minutes, every minute for days, as often as the chart would change visibly. */
 export function refreshMsFor(refresh: Refresh, rangeMs: number): number | undefined {
   if (refresh !== "auto") return refreshMs[refresh];
   return Math.min(60_000, Math.max(1_000, stepMsFor(rangeMs, 1_400)));

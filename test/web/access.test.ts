@@ -1,4 +1,4 @@
-/** A person's way in and out in a real browser: log in, share a view, look at it as a guest, be shut out, log out. */
+/** Access control in a real browser: log in, share a view, open it as a guest, have access revoked, log out. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";

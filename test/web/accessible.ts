@@ -1,11 +1,11 @@
-/** axe-core in the page itself: by the browser's own door, so that the page's policy need not be loosened for it. */
+/** Runs axe-core in the page through the browser's own protocol, so that the page's content security policy need not be loosened. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 
 const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Each violation as its name and the elements it is about. */
+/** Each violation as its id and the affected elements. */
 export async function violationsOn(page: Page): Promise<string[]> {
   await page.evaluate(source);
   return page.evaluate<string[]>(

@@ -53,7 +53,7 @@ describe.skipIf("missing" in chromium)(
         .toMatch(/inhibited\s+by HostHot: The host is hot/);
       expect(await row(page, "Waits").innerText()).toContain("pending");
       expect(await page.locator(".banner").innerText()).toMatch(/\d alerts fire/);
-      // Child is of severity info: nobody has to look at it.
+      // Child has severity info, which needs no attention.
       const severities = async (): Promise<string[]> => {
         const answer = await fetch(`${hub.url}api/v1/alerts`);
         const { data } = (await answer.json()) as {
@@ -123,7 +123,7 @@ describe.skipIf("missing" in chromium)(
     test("on a phone the fleet's banner is there at once and moves nothing", async () => {
       const context = await browser.newContext({ viewport: { width: 390, height: 844 } });
       const page = await context.newPage();
-      // Answers about alerts come late: what the HTML does not hold would push the page down.
+      // Responses about alerts are delayed: anything the HTML does not contain would push the page down.
       await page.route(/\/api\/(?:v1\/alerts|alert-summary)/, async (route) => {
         await new Promise((resolve) => setTimeout(resolve, 1_500));
         await route.continue();
@@ -237,7 +237,7 @@ describe.skipIf("missing" in chromium)(
   },
 );
 
-/** By the name a screen reader would say, or its text. */
+/** By the name for screen readers, or by its text. */
 const focusIs = (page: Page, name: string): Promise<boolean> =>
   page.evaluate<boolean>(
     `(() => { const at = document.activeElement; const own = at?.ariaLabel ?? at?.labels?.[0]?.innerText ?? at?.innerText ?? ""; return own.trim() === ${JSON.stringify(name)}; })()`,

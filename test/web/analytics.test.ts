@@ -14,7 +14,7 @@ import { type RunningUp, startUp } from "./up.ts";
 const chromium = findTool("chromium");
 const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
 
-/** As the page writes days, on the clock it shares with this test. */
+/** The page's format of days, in the time zone that it shares with this test. */
 function localDay(ms: number): string {
   const at = new Date(ms);
   const two = (value: number): string => String(value).padStart(2, "0");
@@ -69,7 +69,7 @@ describe.skipIf("missing" in chromium)(
       const [energy = "", cost = ""] = await page.locator(".analysis-figures dd").allInnerTexts();
       expect(Math.abs(Number.parseFloat(energy) / kwh - 1)).toBeLessThan(0.02);
       expect(Number.parseFloat(cost)).toBeCloseTo(Number.parseFloat(energy) / 2, 1);
-      // Idle at night, busy by day: the palest hours are those.
+      // Idle at night, busy by day: the lowest values are at night.
       const pattern = page.locator("table.pattern tbody tr", { hasText: fullDay }).locator("td");
       const shade = async (at: number) =>
         Number.parseFloat((await pattern.nth(at).textContent()) ?? "");
@@ -162,7 +162,7 @@ describe.skipIf("missing" in chromium)(
       await page.keyboard.press("Escape");
       await dialog.waitFor({ state: "hidden" });
       expect(new URL(page.url()).searchParams.get("changed")).toBeNull();
-      // Without a pointer: the chart's menu asks about the range in view. At noon it works as before.
+      // The menu of the chart opens the dialog for the current range, without dragging. At noon the load is unchanged.
       await page.goto(gpu(pastUuids[1], 12, 13));
       await page.getByRole("button", { name: "Menu of Power" }).click();
       await page.getByRole("menuitem", { name: "What changed here?" }).click();

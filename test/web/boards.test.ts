@@ -1,4 +1,4 @@
-/** Boards in a real browser: a chart is pinned, arranged by keyboard and pointer, saved, exported, imported, shown on a wall. */
+/** Boards in a real browser: a chart is pinned, arranged by keyboard and pointer, saved, exported, imported, shown in TV mode. */
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import path from "node:path";

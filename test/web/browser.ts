@@ -1,4 +1,4 @@
-/** A real Chromium that talks to loopback only, and writes down what a page complains about or asks of other hosts. */
+/** A real Chromium that can reach loopback only, and records a page's complaints and its requests to other hosts. */
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
 const flags = [
@@ -17,9 +17,9 @@ export async function openBrowser(executablePath: string): Promise<Browser> {
 
 export interface WatchedPage {
   readonly page: Page;
-  /** Console errors and uncaught exceptions; a broken connection alone is not one. */
+  /** Console errors and uncaught exceptions; a broken connection alone does not count. */
   readonly complaints: readonly string[];
-  /** Requests to anything but the hub itself. */
+  /** Requests to any host besides the hub. */
   readonly strangers: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export async function openPage(
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},
-  /** What must be there before it counts as open. */
+  /** The page counts as open once this selector matches. */
   ready = "tbody tr[data-uuid]",
 ): Promise<WatchedPage> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });

@@ -10,7 +10,7 @@ const content = (file: string) => readFileSync(path.join(assets, file));
 
 beforeAll(ensureBuild, 300_000);
 
-/** The chunks a script needs before it can run, itself included. */
+/** The chunks that a script needs before it can run, including itself. */
 function withImports(file: string, seen = new Set<string>()): Set<string> {
   if (seen.has(file)) return seen;
   seen.add(file);

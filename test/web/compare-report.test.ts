@@ -19,7 +19,7 @@ const report = (...names: readonly string[]): string => {
   return htmlOf(compare(subjects), { madeMs: 0, version: "1" });
 };
 
-/** Edges of every verdict against those of the window and of the box that may scroll, in pixels; the first of them visible. */
+/** Compares the edges of every verdict with those of the window and of its scrollable box, in pixels; returns the first visible one. */
 const seen = `(() => {
   const cells = [...document.querySelectorAll("td.t.real, td.t.noise, td.t.same, td.t.untold")];
   return {

@@ -156,7 +156,7 @@ describe.skipIf("missing" in chromium)(
         Number(all.find(({ metric }) => metric["uuid"] === uuids[at])?.value[1]);
       await expect.poll(async () => (await fact(page, "Energy")).join()).toMatch(/J.*J/);
       const shown = await fact(page, "Energy");
-      // One millisecond more, as a range leaves its first instant out and the comparison does not.
+      // One millisecond more, because a PromQL range excludes its first instant and the comparison includes it.
       const params = new URLSearchParams({
         query: "gpu_power_watts[12001ms]",
         time: String(toMs / 1_000),
@@ -171,7 +171,7 @@ describe.skipIf("missing" in chromium)(
       for (const at of [0, 1]) {
         expect(Number.parseFloat(shown[at] ?? "") / of(joules, at)).toBeCloseTo(1, 2);
         const watts = curves.find(({ metric }) => metric["uuid"] === uuids[at])?.values ?? [];
-        // By time: a reading stands for half the way to its neighbours, and to the ends of the range.
+        // Weighted by time: a reading covers half of the distance to its neighbours, and reaches to the ends of the range.
         const seconds = watts.map(([second]) => second);
         const edge = (left: number | undefined, right: number | undefined, end: number) =>
           left === undefined || right === undefined ? end : (left + right) / 2;

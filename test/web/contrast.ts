@@ -1,6 +1,6 @@
-/** Contrast of what a page really shows, by the formula of WCAG 2.2. Text for the page itself: it runs in the browser. */
+/** Measures the contrast of rendered text, by the formula of WCAG 2.2. The source is a string, because it runs in the browser. */
 
-/** Gives the lowest contrast among the visible text of the elements that match, with the text it belongs to. */
+/** Returns the lowest contrast among the visible text of the matching elements, with that text. */
 export const lowestContrast = (selector: string): string => `(() => {
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = 1;

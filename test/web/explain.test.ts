@@ -1,4 +1,4 @@
-// A rule fires on a GPU with an Xid: the alert, the GPU and its job are explained by command line, API, MCP and page alike.
+// A rule fires on a GPU with an Xid: command line, API, MCP and page explain the alert, the GPU and its job in the same way.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

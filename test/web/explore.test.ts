@@ -5,7 +5,7 @@ import { openPage } from "./browser.ts";
 import { lowestContrast } from "./contrast.ts";
 import { describeInBrowser } from "./suite.ts";
 
-/** Other programs may keep the machine busy. */
+/** Long, because other programs may keep the machine busy. */
 const slow = { timeout: 15_000 };
 const [legend, editor] = [".chart-legend tbody tr", ".promql .cm-content"];
 

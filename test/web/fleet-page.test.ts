@@ -132,7 +132,7 @@ describeInBrowser("the fleet page", {}, (suite) => {
     await expect.poll(() => head.getAttribute("aria-sort")).toBe("descending");
     await page.keyboard.press("Enter");
     await expect.poll(() => head.getAttribute("aria-sort")).toBe("ascending");
-    // Anywhere in the cell, not on the words alone.
+    // Anywhere in the cell, not only on the text.
     const box = await head.boundingBox();
     const corner = { x: (box?.width ?? 0) - 3, y: (box?.height ?? 0) - 3 };
     await head.click({ position: corner });

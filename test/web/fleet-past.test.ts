@@ -1,4 +1,4 @@
-/** The fleet at past moments: heatmap, table and totals are those of the store, never the present under a past date. */
+/** The fleet at past moments: heatmap, table and totals come from the store, and never show the present under a past date. */
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -51,7 +51,7 @@ describe.skipIf("missing" in chromium)(
     const powers = async (page: Page): Promise<number[]> =>
       (await page.locator("tr[data-uuid] .c-power .value").allInnerTexts()).map(parseFloat);
     const atMs = (page: Page) => Date.parse(new URL(page.url()).searchParams.get("at") ?? "");
-    /** The store's own answer, in the order of the table: by the GPU's index. */
+    /** The store's own result, in the order of the table: by the GPU's index. */
     const stored = async (timeMs: number): Promise<number[]> => {
       const params = new URLSearchParams({
         query: "sort_by_label(gpu_power_watts{host='past'}, 'gpu')",

@@ -192,7 +192,7 @@ describe.skipIf("missing" in chromium)(
       const row = page.locator(".host-events li", { hasText: line });
       await row.getByRole("button").click();
       await expect.poll(() => row.getAttribute("data-at-cursor")).toBe("");
-      // The charts read that instant, and a chart that is pointed at elsewhere takes it away.
+      // The charts read that instant; pointing at another chart moves the cursor away from it.
       await expect
         .poll(() => page.locator(".chart th", { hasText: "at cursor" }).count())
         .toBeGreaterThan(3);

@@ -43,7 +43,7 @@ describe.skipIf("missing" in chromium)(
     });
 
     const iso = (ms: number) => new Date(ms).toISOString().replace(".000Z", "Z");
-    /** A range that no longer moves, with readings all over it. */
+    /** A fixed range with readings everywhere in it. */
     const past = async (): Promise<string> => {
       const fromMs = startedMs + 3_000;
       await setTimeout(Math.max(0, fromMs + 25_000 - Date.now()));
@@ -101,7 +101,7 @@ describe.skipIf("missing" in chromium)(
       await expect.poll(() => cell(page, "memory", 5)).toMatch(/^\d+\.\d GiB$/);
       expect(await cell(page, "fan", 1)).toBe("n/a");
       const reason = page.locator('tr[data-reading="fan"] .absent').first();
-      // The table is below the charts: scrolling to it closes tips, also one that has just opened.
+      // The table is below the charts: scrolling to it closes tooltips, including one that has just opened.
       await expect
         .poll(async () => {
           await page.mouse.move(0, 0);
@@ -135,7 +135,7 @@ describe.skipIf("missing" in chromium)(
       await page.context().close();
     });
 
-    /** Newest, min, max and avg of the power chart's legend and of the readings table, as one picture of the page. */
+    /** Newest, min, max and avg of the power chart's legend and of the readings table, read in one step. */
     const powerFigures = (page: Page) =>
       page.evaluate<{ head: string[]; legend: string[]; table: string[] }>(
         `(() => {

@@ -72,7 +72,7 @@ describe.skipIf("missing" in chromium)(
         expect(fromMs).toBeGreaterThanOrEqual(first.startMs - stepMs);
         expect(searchParams.get("query")).toContain("uuid=~");
       }
-      // A job's charts keep their own time: what is dragged over is marked and can be asked about.
+      // A job's charts keep their own time: dragging marks a range, which the changes dialog can be opened for.
       const box = await page.locator(".chart .u-over").first().boundingBox();
       if (box === null) throw new Error("the chart has no box");
       const [y, address] = [box.y + box.height / 2, page.url()];

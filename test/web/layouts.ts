@@ -1,4 +1,4 @@
-/** What every page must hold at every width and in both themes: nothing wider than the window, and nothing axe objects to. */
+/** Checks for every page, at every width and in both themes: nothing is wider than the window, and axe finds no violation. */
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import type { Page } from "playwright-core";
@@ -7,14 +7,14 @@ import { violationsOn } from "./accessible.ts";
 
 const widths = [390, 1280, 2560] as const;
 const schemes = ["dark", "light"] as const;
-/** Between a phone and a wide screen columns are hidden one by one: looked at for what does not fit alone. */
+/** Between a phone and a wide screen columns are hidden one by one: these widths are checked for overflow only. */
 const between = [760, 900, 1_000, 1_100, 1_200, 1_340, 1_600] as const;
-/** axe looks at a phone and a desktop in the dark theme; the light one differs only in its colours. */
+/** axe checks a phone and a desktop in the dark theme; the light one differs only in its colours. */
 const audited: ReadonlySet<string> = new Set(["dark 390", "dark 1280", "light 1280"]);
 
 /**
- * Resizes one loaded page through all widths and themes. Returns a line per fault; `picture` names screenshots that are
- * left for a person to look at.
+ * Resizes one loaded page through all widths and themes. Returns a line per fault; `picture` is the name of screenshots for manual
+ * review.
  */
 export async function layoutFaults(page: Page, picture?: string): Promise<string[]> {
   const faults: string[] = [];
@@ -53,7 +53,7 @@ const misfits = (page: Page): Promise<string[]> =>
     ];
   })()`);
 
-/** Two frames: the one that notices the new size, and the one that draws what follows from it. */
+/** Two frames: the one that notices the new size, and the one that draws the result. */
 const settle = (page: Page): Promise<void> =>
   page.evaluate<void>(
     "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve, 50))))",

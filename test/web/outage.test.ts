@@ -1,4 +1,4 @@
-/** A hub that was down in a real browser: the time is a gap in every chart, never a line through it or a state. */
+/** An outage of the hub in a real browser: its time is a gap in every chart, never a line or a state through it. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -52,7 +52,7 @@ describe.skipIf("missing" in chromium)(
       const upMs = Date.now();
       await sleep(10_000);
       const { page } = await openPage(browser, `${url}gpu?range=5m`, {}, ".chart .u-over");
-      // The lane of a state that was on before and after has a stretch without readings between.
+      // The row of a state that was on before and after has a span without readings between.
       const lost = page.locator(".timelines li", { hasText: "working" }).locator("i[data-absent]");
       await expect.poll(() => lost.count(), { timeout: 30_000 }).toBeGreaterThan(0);
       const params = new URLSearchParams({

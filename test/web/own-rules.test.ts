@@ -1,4 +1,4 @@
-/** An alert made from a chart in a real browser: the threshold is moved, backtested, saved, and counted in every header. */
+/** A rule created from a chart in a real browser: the threshold is moved, backtested, saved, and counted in every header. */
 import { expect, test } from "vitest";
 import { violationsOn } from "./accessible.ts";
 import { openPage } from "./browser.ts";

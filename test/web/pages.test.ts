@@ -1,6 +1,6 @@
 /**
- * What holds on every page alike: the keyboard alone reaches everything, nothing is wider than the window at any width in
- * either theme, and a picture of each is left in `screenshots/` to be looked at.
+ * Checks of every page: the keyboard alone reaches everything, nothing is wider than the window at any width in either theme, and a
+ * screenshot of each is saved in `screenshots/` for review.
  */
 import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
@@ -10,17 +10,17 @@ import { openPage } from "./browser.ts";
 import { layoutFaults } from "./layouts.ts";
 import { describeInBrowser } from "./suite.ts";
 
-/** The shell is there first; a page has arrived when it has a heading, a chart or a table of its own, or reports that there is nothing. */
+/** The shell is drawn first; a page has loaded when it has a heading, a chart or a table of its own, or a text for an empty page. */
 const arrived = "main :is(h2, h3, .chart, table, .empty)";
 
-/** What Tab must reach: everything in the page that takes keys, is seen, and is not one of several radio buttons. */
+/** Elements that Tab must reach: everything in the page that takes keys, is visible, and is not one of several radio buttons. */
 const wanted = `(() => {
   const all = document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex], [contenteditable=true]");
   return [...all].filter((one) => one.tabIndex >= 0 && !one.disabled && one.checkVisibility({ checkVisibilityCSS: true })
     && one.closest("[inert], dialog:not([open])") === null && (one.type !== "radio" || one.checked)).length;
 })()`;
 
-/** Ends when no element was added for a second, or after ten: live values only change text, and their stream stays open. */
+/** Resolves when no element was added for a second, or after ten: live values only change text, and their stream stays open. */
 const settled = `new Promise((resolve) => {
   let quiet = setTimeout(resolve, 1000);
   setTimeout(resolve, 10000);
@@ -31,7 +31,7 @@ const settled = `new Promise((resolve) => {
   }).observe(document.body, { childList: true, subtree: true });
 })`;
 
-/** Marks what has the focus, and says whether that was new; the document itself is where a round ends. */
+/** Marks the focused element, and returns whether it is new; the document itself ends a round. */
 const mark = `(() => {
   const here = document.activeElement;
   if (here === null || here === document.body) return "end";
@@ -40,7 +40,7 @@ const mark = `(() => {
   return here.checkVisibility() ? "new" : "unseen";
 })()`;
 
-/** How many Tab reached, until it comes round; stops where it is caught in one place. */
+/** Number of elements that Tab reached in one round; stops if the focus is trapped. */
 async function walk(page: Page): Promise<{ reached: number; invisible: number }> {
   let reached = 0;
   let invisible = 0;
@@ -57,7 +57,7 @@ async function walk(page: Page): Promise<{ reached: number; invisible: number }>
 
 describeInBrowser("every page", { timeoutMs: 90_000 }, (suite) => {
   beforeAll(async () => {
-    // The pages are opened with a range that is over, and want something in it.
+    // The pages are opened with a past range, which needs data.
     const query = encodeURIComponent("count_over_time(gpu_up[1m]) >= 5");
     await waitUntil({ what: "five seconds of history", timeoutMs: 60_000 }, async () => {
       const answer = await fetch(`${suite.up.url}api/v1/query?query=${query}`);
@@ -66,7 +66,7 @@ describeInBrowser("every page", { timeoutMs: 90_000 }, (suite) => {
     });
   }, 60_000);
 
-  /** Two GPUs beside each other where that is what the page is for. */
+  /** Two GPUs for the comparison page. */
   const address = async (name: string, query: string): Promise<string> => {
     if (name !== "compare") return `${suite.up.url}${name}?${query}`;
     const { devices } = (await (await fetch(`${suite.up.url}api/fleet`)).json()) as {
@@ -77,7 +77,7 @@ describeInBrowser("every page", { timeoutMs: 90_000 }, (suite) => {
   };
 
   test.each(pageNames)("Tab alone reaches everything on the %s page", async (name) => {
-    // A range that stands still: a page that redraws while it is walked is another page every second.
+    // A fixed range: a page that redraws during the walk has new elements every second.
     const to = Math.floor(Date.now() / 1_000) * 1_000;
     const range = `from=${new Date(to - 60_000).toISOString()}&to=${new Date(to).toISOString()}`;
     const { page } = await openPage(suite.browser, await address(name, range), {}, arrived);

@@ -1,4 +1,4 @@
-/** Days of readings as an OpenMetrics text: two GPUs that work by day and rest by night, with one short spike of heat. */
+/** Days of readings as OpenMetrics text: two GPUs that work by day and idle by night, with one short temperature spike. */
 
 const STEP_MS = 300_000;
 const DAY_MS = 86_400_000;
@@ -7,7 +7,7 @@ export interface PastDays {
   readonly text: string;
   readonly fromMs: number;
   readonly toMs: number;
-  /** When GPU 0 was hot for a moment. */
+  /** Time of the temperature spike of GPU 0. */
   readonly spikeMs: number;
 }
 
@@ -29,7 +29,7 @@ export function pastDays(endMs: number, days: number): PastDays {
     for (let ms = fromMs; ms <= toMs; ms += STEP_MS) {
       const hour = new Date(ms).getHours();
       const works = hour >= 8 && hour < 20 ? 1 : 0.1;
-      // Distinguished from a constant by a slow wave that is the same in every run.
+      // A slow, deterministic wave, so that the load is not constant.
       const busy = works * (0.75 + 0.15 * Math.sin(ms / 7_000_000 + gpu));
       const watts = 60 + 240 * busy;
       joules += (watts * STEP_MS) / 1_000;

@@ -1,11 +1,11 @@
-/** A reverse proxy that serves a hub under a path of its own, as nginx does with a location that ends in a slash. */
+/** A reverse proxy that serves a hub under a path, like nginx with a location that ends in a slash. */
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface RunningProxy {
   /** Ends in the path. */
   readonly url: string;
-  /** The paths that were requested, below the proxy's own. */
+  /** The requested paths, relative to the proxy's own path. */
   readonly requests: readonly string[];
   close(): void;
 }

@@ -1,4 +1,4 @@
-/** The page of a hub that reads no GPU itself: what it shows comes from an agent that it scrapes. */
+/** The page of a hub without GPUs of its own: all data comes from an agent that it scrapes. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";

@@ -363,7 +363,7 @@ describeInBrowser("the frame of the page", {}, (suite) => {
     await page.keyboard.press("Control+k");
     await page.waitForSelector("dialog.palette[open] input");
     expect(await look()).toEqual([]);
-    // A busy browser draws the closing a moment after the key; nobody types so fast.
+    // A busy browser draws the closed dialog a moment after the key, which is faster than a user types.
     await page.keyboard.press("Escape");
     await page.waitForSelector("dialog.palette[open]", { state: "detached" });
     await page.evaluate(

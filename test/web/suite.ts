@@ -1,4 +1,4 @@
-/** A suite of tests against one running gpulse and one Chromium; skipped, with the reason in its name, where there is none. */
+/** A test suite against one running gpulse and one Chromium; skipped, with the reason in its name, if Chromium is missing. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe } from "vitest";
 import { freePort } from "../../engines/ports.ts";
@@ -8,7 +8,7 @@ import { openBrowser } from "./browser.ts";
 import { type RunningUp, startUp } from "./up.ts";
 
 export interface BrowserSuite {
-  /** For tests only: neither runs while the suite is being described. */
+  /** For tests only: both throw while the suite is being defined. */
   readonly up: RunningUp;
   readonly browser: Browser;
   /** Starts gpulse again at its address after a test has stopped it. */
@@ -16,9 +16,9 @@ export interface BrowserSuite {
 }
 
 export interface BrowserSuiteOptions {
-  /** Eight simulated GPUs where it is absent. */
+  /** Eight simulated GPUs by default. */
   readonly source?: string;
-  /** What follows on the command line. */
+  /** Further command-line arguments. */
   readonly more?: readonly string[];
   readonly timeoutMs?: number;
 }

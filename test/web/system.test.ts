@@ -121,7 +121,7 @@ describe.skipIf("missing" in chromium)(
       await page.context().close();
     });
 
-    /** Made with the command line, as the first token is; reading stays open on loopback. */
+    /** Created on the command line, like every first token; reading needs no token on loopback. */
     let adminToken: string | undefined;
     const openAsAdmin = async (query = "") => {
       const add = [program, "token", "add", "boss", "--scope", "admin", "--data", hub.dataDir];

@@ -10,7 +10,7 @@ export interface RunningUp {
   readonly process: RunningProcess;
 }
 
-/** `source` and what follows it on the command line; eight simulated GPUs where nothing is said. */
+/** `source` and further command-line arguments; eight simulated GPUs by default. */
 export async function startUp(
   port: number,
   source = "sim:8",

@@ -12,7 +12,7 @@ import { page, startAddress } from "./view-state/address.ts";
 import { startPreferences } from "./view-state/preferences.ts";
 import { startTime } from "./view-state/time.ts";
 
-/** Without a page in it the frame says nothing, but it shows that something comes. */
+/** After this time the frame is drawn without a page, to show progress. */
 const LATE_MS = 200;
 
 startAddress();
@@ -31,7 +31,7 @@ const draw = (): void => {
   render(<Shell />, root);
   void loadMe();
 };
-// Drawn once, with the page in it; the frame around it alone where the page's code is late.
+// Draws once, with the page in it; draws only the frame if the page's code is late.
 loadPage(page.peek())
   .catch(() => undefined)
   .finally(draw);

@@ -1,10 +1,10 @@
-/** What parts of a GPU were at work, beyond its overall utilization. */
+/** Activity of the parts of a GPU, beyond its overall utilization. */
 import { boundWords } from "../bound.ts";
 import { assumablePrecisions } from "../gpu-rates.ts";
 import { device, yesNo } from "./device.ts";
 import type { LabelSpec } from "./entry.ts";
 
-/** NVML's GPM: no profiling permission, and profilers such as ncu work beside it. */
+/** GPM (NVML's GPU performance monitoring) needs no profiling permission and works while a profiler such as ncu runs. */
 const gpm = "NVML GPM, Hopper and newer";
 const datacentre = "datacentre nvidia models";
 const engineNumber: LabelSpec = { name: "engine", help: "Number of the engine, from 0." };

@@ -1,4 +1,4 @@
-/** Results of `gpulse check`: what a GPU did under a load of known size. Written when a check ends, not on a schedule. */
+/** Results of `gpulse check`: what a GPU achieved under a load of known size. Written when a check ends, not on a schedule. */
 import { device, yesNo } from "./device.ts";
 
 const given = { nvidia: "gpulse check" } as const;

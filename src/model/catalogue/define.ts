@@ -1,4 +1,7 @@
-/** How entries are written down: a name and what differs from the usual; kind and unit are read off the name. */
+/**
+ * Builders for catalogue entries: an entry states its name and what differs from the defaults; kind and unit are derived from the
+ * name.
+ */
 import type { LabelSpec, MetricEntry, MetricKind, Tier, Unit, VendorSource } from "./entry.ts";
 
 export interface MetricEntryOptions {
@@ -14,8 +17,8 @@ export interface MetricEntryOptions {
 }
 
 /**
- * The largest number of each unit is above what any part reaches and below 16 or 32 bits of ones in the units drivers count
- * in: 65,535 MHz, mV and rpm, and 4,294,967,295 µW are no readings.
+ * The maximum of each unit is above what any hardware reaches and below 16 or 32 bits of ones in the drivers' units: 65,535 MHz, mV
+ * and rpm, and 4,294,967,295 µW are sentinels.
  */
 const unitSuffixes: readonly (readonly [
   suffix: string,

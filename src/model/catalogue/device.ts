@@ -1,4 +1,4 @@
-/** How an entry about a GPU is written down, and the labels several of its tables share. */
+/** Builders for entries about a GPU, and labels that several of their tables share. */
 import { entry, type MetricEntryOptions } from "./define.ts";
 import type { LabelSpec, MetricEntry } from "./entry.ts";
 

@@ -3,7 +3,7 @@ import type { Vendor } from "../vendor.ts";
 
 export type MetricKind = "gauge" | "counter" | "histogram" | "info";
 
-/** `none` is a plain number: a state, a generation, a count. The others are the suffix of the name. */
+/** `none` is a plain number, such as a state, a generation or a count. Every other unit is the suffix of the metric's name. */
 export const units = [
   "none",
   "ratio",
@@ -19,7 +19,10 @@ export const units = [
 ] as const;
 export type Unit = (typeof units)[number];
 
-/** What a reading costs: fast about a microsecond, slow milliseconds (on its own schedule, off the hot path), static once. */
+/**
+ * Cost of a reading: `fast` takes about a microsecond; `slow` takes milliseconds and runs on its own schedule, off the hot path;
+ * `static` is read once.
+ */
 export const tiers = ["fast", "slow", "static"] as const;
 export type Tier = (typeof tiers)[number];
 
@@ -28,7 +31,7 @@ export type VendorSource = Vendor | "gpuz" | "sim";
 export interface LabelSpec {
   readonly name: string;
   readonly help: string;
-  /** The values a reader may rely on; absent where they come from the device. */
+  /** All values that the label can have. Absent if the values come from the device. */
   readonly values?: readonly string[];
 }
 
@@ -37,15 +40,15 @@ export interface MetricEntry {
   readonly kind: MetricKind;
   readonly unit: Unit;
   readonly help: string;
-  /** What it describes; decides the identity labels: device → uuid, gpu, host; host and workload → host; self → none. */
+  /** What the metric describes. Decides the identity labels: device → uuid, gpu, host; host and workload → host; self → none. */
   readonly subject: "device" | "host" | "workload" | "self";
   readonly tier: Tier;
-  /** The smallest step worth keeping; readings are rounded to it, which is what lets a store keep them small. */
+  /** The smallest difference that matters. Readings are rounded to it, so that the store compresses them well. */
   readonly resolution: number;
-  /** Readings outside are a broken sensor or a sentinel, and become `failed`. */
+  /** A reading outside this range comes from a broken sensor or is a sentinel, and becomes `failed`. */
   readonly plausible: readonly [min: number, max: number];
   readonly labels: readonly LabelSpec[];
-  /** Which call, file or column gives it, per source; absent where the vendor does not report it. */
+  /** The call, file or column that the value comes from, per source. Absent if the vendor does not report the metric. */
   readonly given: Readonly<Partial<Record<VendorSource, string>>>;
   /** Upper bounds of a histogram's buckets, without +Inf. */
   readonly buckets?: readonly number[];

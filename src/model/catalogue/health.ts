@@ -23,7 +23,7 @@ const anomalyKind: LabelSpec = {
   ],
 };
 
-/** The parts of a verdict; `src/view/health` has the meaning of each value. */
+/** The checks that a health verdict consists of; `src/view/health` defines the values. */
 const check: LabelSpec = {
   name: "check",
   help: "What was looked at: presence, driver_errors, memory, recovery, interconnect, pcie, cooling, clock or power.",

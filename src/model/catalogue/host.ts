@@ -1,4 +1,4 @@
-/** The machine around the GPUs, and its containers. A table: what must not be added up over its labels has a name of its own. */
+/** Metrics of the machine around the GPUs and of its containers. Values that must not be summed over a label are separate metrics. */
 import { entry, type MetricEntryOptions } from "./define.ts";
 import type { LabelSpec, MetricEntry } from "./entry.ts";
 import { reasonLabels } from "./health.ts";
@@ -6,7 +6,7 @@ import { reasonLabels } from "./health.ts";
 const machine = (name: string, draft: MetricEntryOptions): MetricEntry =>
   entry("host", name, draft);
 
-/** Counters of bytes and packets run for years: only what no counter can reach is implausible. */
+/** Counters of bytes and packets grow for years: only values that no counter can reach are implausible. */
 const counter = (name: string, draft: MetricEntryOptions): MetricEntry =>
   machine(name, { plausible: [0, 2 ** 64], ...draft });
 

@@ -18,7 +18,7 @@ export const catalogue: readonly MetricEntry[] = [
   ...Object.values(self),
 ];
 
-/** Labels every series of a subject carries beside the entry's own. `job` and `instance` are added where it is collected. */
+/** Labels of every series of a subject, in addition to the entry's own labels. `job` and `instance` are added by the collector. */
 export const identityLabels: Readonly<Record<MetricEntry["subject"], readonly string[]>> = {
   device: ["uuid", "gpu", "host"],
   host: ["host"],

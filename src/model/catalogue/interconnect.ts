@@ -1,4 +1,4 @@
-/** Links between GPUs: NVLink and XGMI under one name, since the questions are the same. */
+/** Links between GPUs. NVLink and XGMI share the metric names, because dashboards ask the same questions about both. */
 import { device, direction, link, yesNo } from "./device.ts";
 
 export const interconnect = {

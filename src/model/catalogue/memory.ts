@@ -1,4 +1,4 @@
-/** Memory beyond the device's own pool, and what of that pool is set aside. */
+/** Memory beyond the device's own pool, and the reserved part of that pool. */
 import { device } from "./device.ts";
 
 export const memory = {

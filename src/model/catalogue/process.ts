@@ -1,4 +1,4 @@
-/** Processes on a GPU. Off unless configured, and then the largest only: processes come and go, series should not. */
+/** Processes on a GPU. Off by default, and limited to the largest processes, because every process is a new series. */
 import { device } from "./device.ts";
 import type { LabelSpec } from "./entry.ts";
 

@@ -1,4 +1,4 @@
-/** Self-metrics: each source's cost and success, each sink's losses, and the process. */
+/** Self-metrics: duration and success per source, losses per sink, and the process itself. */
 import type { LabelSpec } from "./entry.ts";
 import { own, storageSelf } from "./self-storage.ts";
 import { vendors } from "../vendor.ts";
@@ -364,7 +364,7 @@ export const self = {
     resolution: 0.001,
   }),
   openFiles: own("process_open_fds", { help: "Open file descriptors.", resolution: 1 }),
-  // The names of Node's usual Prometheus client, prom-client, which dashboards know.
+  // Metric names of prom-client, the usual Prometheus client for Node, which existing dashboards use.
   lagMean: own("nodejs_eventloop_lag_seconds", {
     help: "How late the event loop ran its timers, the mean of the last window of at least 15 s.",
   }),

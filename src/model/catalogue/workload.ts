@@ -1,4 +1,4 @@
-/** Metrics of machine-learning work on a host: the queue that feeds GPUs, and how fast steps and requests are. */
+/** Metrics of machine-learning work on a host: the queue that feeds the GPUs, and the rate of steps and requests. */
 import { entry, type MetricEntryOptions } from "./define.ts";
 import type { LabelSpec, MetricEntry } from "./entry.ts";
 

@@ -1,4 +1,4 @@
-/** Sums, differences and multiples of native histograms, and whether a counter was reset between two of them. */
+/** Addition, subtraction and multiplication of native histograms, and detection of counter resets between two of them. */
 import {
   type Buckets,
   boundOf,
@@ -15,16 +15,16 @@ import {
 
 export interface Combined {
   readonly histogram: Histogram;
-  /** One says that a counter was reset, the other that it was not. */
+  /** True if one histogram has the hint `reset` and the other `no-reset`. */
   readonly resetCollision: boolean;
-  /** Custom bounds differed; the result has those that both have. */
+  /** True if the custom bounds differed; the result has the bounds that both have in common. */
   readonly boundsReconciled: boolean;
 }
 
 export const add = (a: Histogram, b: Histogram): Combined | undefined => combine(a, b, 1);
 export const subtract = (a: Histogram, b: Histogram): Combined | undefined => combine(a, b, -1);
 
-/** Undefined for an exponential and a custom histogram, which have no common buckets. */
+/** Returns undefined for an exponential and a custom histogram, which have no common buckets. */
 function combine(a: Histogram, b: Histogram, sign: 1 | -1): Combined | undefined {
   if (isCustom(a) !== isCustom(b)) return undefined;
   const { hint, collision } = combinedHint(a.resetHint, b.resetHint);
@@ -89,7 +89,7 @@ function mergeBuckets(a: Buckets, b: Buckets, sign: 1 | -1): Buckets {
   return { indexes: indexes.slice(0, length), counts: counts.slice(0, length) };
 }
 
-/** Custom buckets in fewer bounds: each goes to the first bound that is not below its own. */
+/** Maps custom buckets to fewer bounds: each bucket goes to the first bound that is not below its own. */
 export function rebounded(buckets: Buckets, own: Float64Array, bounds: Float64Array): Buckets {
   const counts = new Float64Array(bounds.length + 1);
   for (let at = 0; at < buckets.indexes.length; at++) {
@@ -101,7 +101,7 @@ export function rebounded(buckets: Buckets, own: Float64Array, bounds: Float64Ar
   return { indexes: Int32Array.from(counts, (_, index) => index), counts };
 }
 
-/** Both with the smallest zero bucket that holds both of theirs and cuts no populated bucket of either. */
+/** Gives both histograms the smallest zero bucket that covers both zero buckets and cuts no populated bucket of either. */
 function withSameZeroBucket(a: Histogram, b: Histogram): [Histogram, Histogram] {
   let [left, right] = [a, b];
   while (left.zeroThreshold !== right.zeroThreshold) {
@@ -112,8 +112,8 @@ function withSameZeroBucket(a: Histogram, b: Histogram): [Histogram, Histogram] 
 }
 
 /**
- * Without the buckets that its own zero bucket covers whole, which a well-formed histogram does not have. As Prometheus,
- * which leaves them where they are and neither adds nor compares those of another histogram.
+ * Removes the buckets that lie entirely in the histogram's own zero bucket, which a well-formed histogram does not have. Prometheus
+ * leaves such buckets in place, and neither adds nor compares those of another histogram.
  */
 export function outsideZero(histogram: Histogram): Histogram {
   const { schema, zeroThreshold, bounds } = histogram;
@@ -133,7 +133,7 @@ export function outsideZero(histogram: Histogram): Histogram {
     : { ...histogram, positive, negative };
 }
 
-/** The threshold moves further up where it would lie within a populated bucket. */
+/** Moves the threshold further up if it would lie inside a populated bucket. */
 function widenZero(histogram: Histogram, atLeast: number): Histogram {
   return withZeroBucket(histogram, reachableThreshold(histogram, atLeast));
 }
@@ -150,7 +150,7 @@ export function reachableThreshold(histogram: Histogram, atLeast: number): numbe
   return threshold;
 }
 
-/** What lies below the threshold is counted in the zero bucket. */
+/** Counts the observations below the threshold in the zero bucket. */
 export function withZeroBucket(histogram: Histogram, threshold: number): Histogram {
   if (threshold === histogram.zeroThreshold) return histogram;
   const { schema, bounds } = histogram;
@@ -171,7 +171,7 @@ export function withZeroBucket(histogram: Histogram, threshold: number): Histogr
 export const multiply = (histogram: Histogram, factor: number): Histogram =>
   eachCount(histogram, factor < 0, (count) => count * factor);
 
-/** Divided by 0 no bucket is left. */
+/** A division by 0 leaves no buckets. */
 export const divide = (histogram: Histogram, divisor: number): Histogram =>
   eachCount(
     divisor === 0 ? { ...histogram, positive: noBuckets, negative: noBuckets } : histogram,
@@ -201,7 +201,7 @@ function eachCount(
   };
 }
 
-/** Whether a counter was reset: some count is lower than before, or buckets became finer. */
+/** True if the counter was reset: a count is lower than before, or the buckets became finer. */
 export function isReset(current: Histogram, previous: Histogram): boolean {
   if (current.resetHint === "reset") return true;
   if (current.resetHint === "no-reset") return false;
@@ -244,7 +244,7 @@ function isAnyLower(current: Buckets, previous: Buckets): boolean {
   return false;
 }
 
-/** No observation, in the buckets of another histogram. */
+/** A histogram without observations, in the buckets of another one. */
 export const emptyLike = (histogram: Histogram): Histogram => ({
   ...histogram,
   resetHint: "unknown",

@@ -1,6 +1,6 @@
 /**
- * The bounds of schema 8 within [0.5, 1), as every Prometheus client and server has them: the last digit of some is not that of
- * a correctly rounded 2^(i/256 - 1), and buckets are compared by these. Lower schemas take every second, fourth, … of them.
+ * The bounds of schema 8 within [0.5, 1), exactly as in every Prometheus client and server: the last digit of some differs from a
+ * correctly rounded 2^(i/256 - 1), and buckets are compared by these values. Lower schemas use every second, fourth, … of them.
  */
 export const fractionBounds = Float64Array.of(
   0.5,

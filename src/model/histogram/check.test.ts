@@ -1,4 +1,4 @@
-// One malformed histogram a line: what is refused, and why.
+// One malformed histogram per line, with the expected reason and message.
 import { expect, test } from "vitest";
 import { checkHistogram, type HistogramParts, isFault, spansOf, withinBuckets } from "./check.ts";
 import { readHistogram } from "./notation.ts";

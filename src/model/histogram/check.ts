@@ -1,6 +1,6 @@
 /**
- * Histograms as protocols carry them, spans of consecutive buckets with a count each, checked as Prometheus checks them. The
- * only way in for histograms from outside: what does not add up is refused with a reason.
+ * Checks histograms in the wire form (spans of consecutive buckets with a count each) with the rules of Prometheus. Every received
+ * histogram passes through here; an inconsistent one is rejected with a reason.
  */
 import {
   type Buckets,
@@ -22,7 +22,7 @@ export interface HistogramParts {
   readonly zeroCount: number;
   readonly count: number;
   readonly sum: number;
-  /** Counts are whole numbers: they must add up exactly. */
+  /** True if all counts are integers: then they must add up exactly. */
   readonly isInteger: boolean;
   readonly positive: SpannedCounts;
   readonly negative: SpannedCounts;
@@ -30,9 +30,9 @@ export interface HistogramParts {
 }
 
 export interface SpannedCounts {
-  /** Pairs: the gap to the span before (to index 0 for the first), and the number of buckets. */
+  /** Pairs: the gap to the previous span (to index 0 for the first), and the number of buckets. */
   readonly spans: ArrayLike<number>;
-  /** Of each bucket, not the difference to the one before. */
+  /** Absolute counts per bucket, not differences. */
   readonly counts: ArrayLike<number>;
 }
 
@@ -48,7 +48,7 @@ export const histogramFaultReasons = [
 ] as const;
 export type HistogramFaultReason = (typeof histogramFaultReasons)[number];
 
-/** Why a histogram is refused. */
+/** The reason for rejecting a histogram. */
 export interface HistogramFault {
   readonly reason: HistogramFaultReason;
   /** A sentence for the sender. */
@@ -58,14 +58,14 @@ export interface HistogramFault {
 export const isFault = (checked: Histogram | HistogramFault): checked is HistogramFault =>
   "problem" in checked;
 
-/** Finer schemas are reserved for exponential buckets and can be merged into those we know. */
+/** Finer schemas are reserved for exponential buckets and can be merged into a supported one. */
 const maxReservedSchema = 52;
-/** More than any client keeps; bounds the memory of one histogram. */
+/** More buckets than any client produces. Limits the memory of one histogram. */
 export const maxHistogramBuckets = 2 ** 16;
 const minIndex = -(2 ** 31) + 1;
 const maxIndex = 2 ** 31 - 1;
 
-/** @param bucketLimit 0 for none; above it neighbours are merged, which custom buckets do not allow */
+/** @param bucketLimit 0 for no limit; above it, neighbouring buckets are merged, which custom buckets do not allow */
 export function checkHistogram(parts: HistogramParts, bucketLimit = 0): Histogram | HistogramFault {
   const { schema, count, sum, zeroCount, zeroThreshold } = parts;
   if (!isCustom(parts) && !(schema >= minSchema && schema <= maxReservedSchema))
@@ -91,7 +91,7 @@ export function checkHistogram(parts: HistogramParts, bucketLimit = 0): Histogra
   return bucketLimit > 0 ? withinBuckets(known, bucketLimit) : known;
 }
 
-/** Halves the resolution until the buckets are no more than the limit. */
+/** Halves the resolution until the number of buckets is within the limit. */
 export function withinBuckets(histogram: Histogram, limit: number): Histogram | HistogramFault {
   let reduced = histogram;
   while (reduced.positive.counts.length + reduced.negative.counts.length > limit) {
@@ -149,7 +149,7 @@ const tooMany = (buckets: number): HistogramFault =>
     `${buckets} buckets exceed the limit of ${maxHistogramBuckets}`,
   );
 
-/** Spans in ascending order without an overlap, and a count for each bucket of theirs. */
+/** Checks that the spans are in ascending order without overlap, and that every bucket has a count. */
 function spansFault({ spans, counts }: SpannedCounts, side: string): HistogramFault | undefined {
   if (counts.length > maxHistogramBuckets) return tooMany(counts.length);
   let [buckets, index] = [0, 0];
@@ -189,9 +189,9 @@ function countFault(parts: HistogramParts): HistogramFault | undefined {
         return fault("histogram_negative_count", `a bucket counts ${one} observations`);
       sum += one;
     }
-  // Sums of fractions are rounded, and so are whole numbers beyond 2^53.
+  // Sums of fractions are rounded, as are integers beyond 2^53.
   if (!isInteger || count > Number.MAX_SAFE_INTEGER) return undefined;
-  // Observations of NaN are in no bucket, and make the sum NaN.
+  // NaN observations are in no bucket, and make the sum NaN.
   if (Number.isNaN(parts.sum) ? sum <= count : sum === count) return undefined;
   return fault(
     "histogram_count_mismatch",
@@ -210,7 +210,7 @@ function bucketsOf({ spans, counts }: SpannedCounts): Buckets {
   return { indexes, counts: Float64Array.from(counts) };
 }
 
-/** The spans of buckets, as pairs of offset and length. */
+/** Returns the spans of the buckets, as pairs of offset and length. */
 export function spansOf({ indexes }: Buckets): number[] {
   const spans: number[] = [];
   let next = 0;
@@ -222,7 +222,7 @@ export function spansOf({ indexes }: Buckets): number[] {
   return spans;
 }
 
-/** Whether every count is a whole number: such a histogram is sent as one, others as a float histogram. */
+/** True if every count is an integer. Such a histogram is sent as an integer histogram, every other as a float histogram. */
 export function isIntegerHistogram({ count, zeroCount, positive, negative }: Histogram): boolean {
   const isWhole = (value: number): boolean => value >= 0 && Number.isSafeInteger(value);
   if (!isWhole(count) || !isWhole(zeroCount)) return false;

@@ -1,4 +1,4 @@
-// Counts that can be worked out by hand: bounds of schema 0 are powers of two, those of custom buckets are listed.
+// Counts that can be checked by hand: the bounds of schema 0 are powers of two, custom bounds are listed.
 import { expect, test } from "vitest";
 import { add, divide, isReset, multiply, subtract } from "./arithmetic.ts";
 import { allBuckets, boundOf, compact, equalHistograms, toSchema } from "./histogram.ts";

@@ -4,7 +4,7 @@
  */
 import { fractionBounds } from "./bounds.ts";
 
-/** Whether the counter was reset before this sample; `gauge` where counts may go down at any time. */
+/** Whether the counter was reset before this sample; `gauge` if counts may go down at any time. */
 export type ResetHint = "unknown" | "reset" | "no-reset" | "gauge";
 
 /** Buckets in ascending order of their index, no index twice. */
@@ -44,13 +44,13 @@ export const noBounds = new Float64Array(0);
 
 export const isCustom = ({ schema }: Pick<Histogram, "schema">): boolean => schema === customSchema;
 
-/** The upper bound of the bucket with this index; that of the next lower one is its lower bound. */
+/** Returns the bucket's upper bound. Its lower bound is the upper bound of the bucket before it. */
 export function boundOf(index: number, schema: number, bounds: Float64Array): number {
   if (schema === customSchema) {
     if (index < 0) return -Infinity;
     return index < bounds.length ? (bounds[index] ?? Infinity) : Infinity;
   }
-  // The last bucket of finite values ends at the largest of them; infinite ones are in the bucket after it.
+  // The last finite bucket ends at the largest finite value; infinite values are in the bucket after it.
   if (index * 2 ** -schema === 1024) return Number.MAX_VALUE;
   if (schema <= 0) return 2 ** (index * 2 ** -schema);
   const fraction = fractionBounds[(index & ((1 << schema) - 1)) << (maxSchema - schema)] ?? 0.5;
@@ -69,7 +69,7 @@ export function* positiveBuckets(histogram: Histogram): Generator<Bucket> {
   }
 }
 
-/** From the largest values, next to zero, to the smallest. */
+/** Yields the buckets from the largest values, next to zero, to the smallest. */
 export function* negativeBuckets(histogram: Histogram): Generator<Bucket> {
   const { schema, bounds, negative } = histogram;
   for (let at = 0; at < negative.indexes.length; at++) {
@@ -83,8 +83,8 @@ export function* negativeBuckets(histogram: Histogram): Generator<Bucket> {
 }
 
 /**
- * Every bucket, from the smallest values to the largest; the zero bucket only where it counts something, by
- * default: after a subtraction it may count less than nothing. A bucket that the zero bucket reaches into begins where that ends.
+ * Returns every bucket, from the smallest values to the largest. By default the zero bucket is included only if its count is
+ * positive: after a subtraction it may be negative. A bucket that overlaps the zero bucket starts at its upper end.
  */
 export function allBuckets(
   histogram: Histogram,
@@ -105,7 +105,7 @@ export function allBuckets(
   return out;
 }
 
-/** Which of a bucket's bounds belong to it. */
+/** Returns which of a bucket's bounds are inclusive. */
 export function inclusiveBounds(
   { lower, upper }: Bucket,
   histogram: Histogram,
@@ -137,7 +137,7 @@ export function equalNumbers(a: ArrayLike<number>, b: ArrayLike<number>): boolea
 const equalBuckets = (a: Buckets, b: Buckets): boolean =>
   equalNumbers(a.indexes, b.indexes) && equalNumbers(a.counts, b.counts);
 
-/** Without buckets that count nothing. */
+/** Removes empty buckets. */
 export function compact(histogram: Histogram): Histogram {
   const positive = withoutEmpty(histogram.positive);
   const negative = withoutEmpty(histogram.negative);
@@ -160,7 +160,7 @@ function withoutEmpty(buckets: Buckets): Buckets {
   return left;
 }
 
-/** In the buckets of a lower schema: neighbours are merged, two for each step down. */
+/** Converts to a lower schema: each step merges pairs of neighbouring buckets. */
 export function toSchema(histogram: Histogram, schema: number): Histogram {
   if (schema === histogram.schema) return histogram;
   const positive = mergedBuckets(histogram.positive, histogram.schema - schema);

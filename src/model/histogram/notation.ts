@@ -1,4 +1,4 @@
-/** Native histograms as unit tests of rules write them: `{{schema:1 count:4 sum:7 buckets:[1 2 1]}}`. */
+/** Reads native histograms in the notation of Prometheus's rule unit tests: `{{schema:1 count:4 sum:7 buckets:[1 2 1]}}`. */
 import {
   type Buckets,
   customSchema,
@@ -20,7 +20,7 @@ const field = /\s*([a-z_]+):(?:\[([^\]]*)\]|([^\s[\]]+))/y;
 const numbers = ["schema", "count", "sum", "z_bucket", "z_bucket_w", "offset", "n_offset"];
 const lists = ["buckets", "n_buckets", "custom_values"];
 
-/** @throws Error with what is not understood. */
+/** @throws Error that quotes the part that cannot be parsed. */
 export function readHistogram(text: string): Histogram {
   const inside = /^\{\{(.*)\}\}$/s.exec(text)?.[1];
   if (inside === undefined)

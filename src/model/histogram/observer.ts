@@ -1,8 +1,8 @@
-/** Counts observations in a native histogram: eight buckets for each doubling, so that a quantile is off by 4.4 % at most. */
+/** Counts observations in a native histogram with eight buckets per doubling, so that a quantile is off by at most 4.4 %. */
 import { boundOf, type Histogram, noBounds, noBuckets } from "./histogram.ts";
 
 const schema = 3;
-/** Prometheus's client libraries have the same. */
+/** The default of Prometheus's client libraries. */
 const zeroThreshold = 2 ** -128;
 
 export class HistogramObserver {
@@ -11,7 +11,7 @@ export class HistogramObserver {
   #count = 0;
   #sum = 0;
 
-  /** Of a value that is not negative. */
+  /** The value must not be negative. */
   observe(value: number): void {
     this.#count++;
     this.#sum += value;
@@ -41,7 +41,7 @@ export class HistogramObserver {
   }
 }
 
-/** The bucket whose upper bound is the first that is not below the value; the logarithm may be off by one. */
+/** Returns the first bucket whose upper bound is not below the value. The logarithm may be off by one. */
 function indexOf(value: number): number {
   const guess = Math.ceil(Math.log2(value) * 2 ** schema);
   if (value > boundOf(guess, schema, noBounds)) return guess + 1;

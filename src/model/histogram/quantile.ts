@@ -1,7 +1,7 @@
-/** What a native histogram says about its observations: quantiles, shares, spread. */
+/** Quantiles, fractions and variance of a native histogram. */
 import { allBuckets, type Bucket, type Histogram, isCustom } from "./histogram.ts";
 
-/** What observations of NaN, which are in no bucket, did to a result. */
+/** The effect of NaN observations, which are in no bucket, on a result. */
 export type NaNEffect = "result is NaN" | "skewed higher" | "excluded";
 
 export interface Estimate {
@@ -15,7 +15,8 @@ export function quantile(q: number, histogram: Histogram): Estimate {
   if (q > 1) return { value: Infinity };
   if (total === 0 || Number.isNaN(q)) return { value: Number.NaN };
   const mayHoldNaN = Number.isNaN(sum);
-  // Counted from the nearer end; NaN counts as the largest value, so its histograms are counted from the start.
+  // The rank is counted from the nearer end. NaN counts as the largest value, so that histograms with NaN are counted from the
+  // start.
   const isForward = mayHoldNaN || q < 0.5;
   const buckets = allBuckets(histogram);
   if (!isForward) buckets.reverse();
@@ -45,7 +46,7 @@ export function quantile(q: number, histogram: Histogram): Estimate {
     let counted = passed;
     for (const bucket of buckets.slice(at)) {
       counted += bucket.count;
-      // Prometheus interpolates in the last bucket then; the same answer is worth more than a better one.
+      // Prometheus interpolates in the last bucket here; matching its result matters more than a better estimate.
       found = bucket;
       ({ lower, upper } = bucket);
     }
@@ -63,7 +64,7 @@ export function quantile(q: number, histogram: Histogram): Estimate {
   return { value, nan };
 }
 
-/** The zero bucket of a histogram with buckets on one side only reaches no further than 0 on the other. */
+/** If a histogram has buckets on one side only, its zero bucket ends at 0 on the other side. */
 function zeroBounds(
   { lower, upper }: Bucket,
   { positive, negative }: Histogram,
@@ -75,7 +76,7 @@ function zeroBounds(
   return { lower, upper };
 }
 
-/** The share of observations between two values. */
+/** Returns the share of observations between two values. */
 export function fraction(from: number, to: number, histogram: Histogram): Estimate {
   const { count: total, sum } = histogram;
   if (total === 0 || Number.isNaN(from) || Number.isNaN(to)) return { value: Number.NaN };
@@ -91,7 +92,7 @@ export function fraction(from: number, to: number, histogram: Histogram): Estima
   return { value: (below(to) - below(from)) / total, nan };
 }
 
-/** How many observations lie below the value. */
+/** Returns the number of observations below the value. */
 function rankOf(value: number, buckets: readonly Bucket[], histogram: Histogram): number {
   let rank = 0;
   for (const bucket of buckets) {
@@ -100,7 +101,7 @@ function rankOf(value: number, buckets: readonly Bucket[], histogram: Histogram)
     if (lower >= value) return rank;
     if (upper > value) {
       const isLinear = isCustom(histogram) || isZero;
-      // Nothing is known of how values lie in a bucket without a lower bound.
+      // The distribution inside a bucket without a lower bound is unknown.
       if (isLinear && lower === -Infinity) return bucket.count;
       return rank + bucket.count * shareBelow(value, lower, upper, isLinear);
     }
@@ -109,7 +110,7 @@ function rankOf(value: number, buckets: readonly Bucket[], histogram: Histogram)
   return Infinity;
 }
 
-/** The share of a bucket below a value inside it, by the bucket's width, linear or on a logarithmic scale. */
+/** Share of a bucket's width below a value inside it, on a linear or a logarithmic scale. */
 export function shareBelow(value: number, lower: number, upper: number, isLinear: boolean): number {
   if (isLinear) return (value - lower) / (upper - lower);
   const logLower = Math.log2(Math.abs(lower));
@@ -120,7 +121,7 @@ export function shareBelow(value: number, lower: number, upper: number, isLinear
     : 1 - (log - logUpper) / (logLower - logUpper);
 }
 
-/** Every observation is taken to be in the middle of its bucket. */
+/** Assumes that every observation lies in the middle of its bucket. */
 export function variance(histogram: Histogram): number {
   const mean = histogram.sum / histogram.count;
   let total = 0;

@@ -1,4 +1,4 @@
-/** The sum and the mean of many native histograms, without the rounding errors of plain addition (Neumaier's variant of Kahan's). */
+/** Sum and mean of many native histograms, without the rounding errors of plain addition (Neumaier's variant of Kahan summation). */
 import {
   combinedHint,
   divide,
@@ -12,13 +12,13 @@ import { type Buckets, equalNumbers, type Histogram, isCustom, toSchema } from "
 
 export class HistogramSum {
   #total: Histogram;
-  /** What additions rounded away, in the same buckets as the total. */
+  /** The accumulated rounding errors, in the same buckets as the total. */
   #lost: Histogram;
   #terms = 1;
-  /** The total is a mean, because the sum would overflow. */
+  /** True if the total is a mean, because the sum would overflow. */
   #isMean = false;
   readonly #hints = new Set<Histogram["resetHint"]>();
-  /** Custom bounds differed; the result has those that all have. */
+  /** True if the custom bounds differed; the result has the bounds that all have in common. */
   boundsReconciled = false;
 
   constructor(first: Histogram) {
@@ -27,12 +27,12 @@ export class HistogramSum {
     this.#hints.add(first.resetHint);
   }
 
-  /** One term says that a counter was reset, another that it was not. */
+  /** True if one term has the hint `reset` and another `no-reset`. */
   get resetCollision(): boolean {
     return this.#hints.has("reset") && this.#hints.has("no-reset");
   }
 
-  /** False where the buckets have nothing in common: some are custom, others exponential. */
+  /** Returns false if the buckets are incompatible: some custom, others exponential. */
   add(term: Histogram): boolean {
     return this.#add(term, (total, lost) => {
       this.#total = total;
@@ -40,7 +40,7 @@ export class HistogramSum {
     });
   }
 
-  /** The same for a mean, which must not overflow where the sum would. */
+  /** Adds a term to a mean, which must not overflow if the sum does. */
   addToMean(term: Histogram): boolean {
     if (!this.#isMean) {
       let overflows = false;
@@ -111,7 +111,7 @@ export class HistogramSum {
 
 type Three = readonly [Histogram, Histogram, Histogram];
 
-/** With a bucket for every index that one of them has. */
+/** Gives all three a bucket for every index that one of them has. */
 function withSameBuckets(...all: Three): Three {
   const union = (side: "positive" | "negative"): Int32Array => {
     const [a, b, c] = all.map((one) => one[side].indexes) as [Int32Array, Int32Array, Int32Array];
@@ -127,7 +127,7 @@ function withSameBuckets(...all: Three): Three {
   return [fit(all[0]), fit(all[1]), fit(all[2])];
 }
 
-/** Both ascending, and so is the result. */
+/** Both inputs and the result are in ascending order. */
 function unionOf(a: Int32Array, b: Int32Array): Int32Array {
   if (a === b || equalNumbers(a, b)) return a;
   const union = new Int32Array(a.length + b.length);
@@ -152,7 +152,7 @@ function inBuckets(buckets: Buckets, indexes: Int32Array): Buckets {
   return { indexes, counts };
 }
 
-/** Every count and the sum, of two histograms with the same buckets. */
+/** Combines every count and the sum of two histograms with the same buckets. */
 function eachNumber(
   a: Histogram,
   b: Histogram,
@@ -180,7 +180,7 @@ function lostIn(before: Histogram, added: Histogram, sum: Histogram, lost: Histo
   const rest = eachNumber(
     eachNumber(larger, sum, (a, b) => a - b),
     smaller,
-    // An infinite sum has lost nothing that could be added again.
+    // An infinite sum has no rounding error that could be added again.
     (a, b) => (Number.isFinite(a + b) ? a + b : 0),
   );
   return eachNumber(lost, rest, (a, b) => a + b);

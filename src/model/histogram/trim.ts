@@ -1,4 +1,4 @@
-/** A native histogram without its observations above, or below, a value. */
+/** Removes the observations above or below a value from a native histogram. */
 import {
   type Bucket,
   type Buckets,
@@ -10,7 +10,7 @@ import {
 } from "./histogram.ts";
 import { shareBelow } from "./quantile.ts";
 
-/** What is left of a bucket, and the value its observations are taken to have. */
+/** The remaining count of a bucket, and the value assumed for its observations. */
 interface Rest {
   readonly count: number;
   readonly middle: number;
@@ -54,7 +54,7 @@ function restOf(
   const isBelow = keep === "below";
   if (isBelow ? upper <= at : lower >= at)
     return { count, middle: middleOf(lower, upper, sign, isLinear) };
-  // Also where the value is NaN: no comparison holds then.
+  // Also returned for NaN, because no comparison with NaN is true.
   if (!(isBelow ? lower < at : upper > at)) return nothing;
   if (lower === -Infinity || upper === Infinity) return restOfOpen(bucket, at, isBelow);
   const below = count * shareBelow(at, lower, upper, isLinear);
@@ -63,7 +63,7 @@ function restOf(
     : { count: count - below, middle: middleOf(at, upper, sign, isLinear) };
 }
 
-/** A bucket without a bound, cut in two: where its values lie is unknown, except between 0 and a positive bound. */
+/** Cuts a bucket without one of its bounds in two. The distribution in it is unknown, except between 0 and a positive bound. */
 function restOfOpen({ lower, upper, count }: Bucket, at: number, isBelow: boolean): Rest {
   // No lower bound; the cut is below the upper one.
   if (lower === -Infinity) {

@@ -1,11 +1,11 @@
-/** Rows as terminal text: roles become colours of the depth the terminal has. Nothing here moves the cursor. */
+/** Renders rows as terminal text: roles become colours of the terminal's colour depth. Nothing here moves the cursor. */
 import type { TextRole, TextRow } from "../text/row.ts";
 import { charWidth } from "../text/width.ts";
 import type { Rgb, Theme } from "./theme.ts";
 
 export type Depth = "none" | "16" | "256" | "true";
 
-/** What the terminal says it can. NO_COLOR asks for none (https://no-color.org); weight and inverse stay. */
+/** Returns the terminal's colour depth. NO_COLOR disables colours (https://no-color.org); bold, dim and inverse remain. */
 export function colourDepth(env: Readonly<Record<string, string | undefined>>): Depth {
   const term = env["TERM"] ?? "";
   if ((env["NO_COLOR"] ?? "") !== "" || term === "dumb") return "none";
@@ -48,11 +48,11 @@ export class Painter {
     if (code === undefined) {
       const parts: string[] = [];
       if (bold.has(role)) parts.push("1");
-      // Grey has no colour of its own where there are none.
+      // Without colours, dim text has no grey, so it uses the faint attribute.
       if (role === "dim" && this.#depth === "none" && !inverse) parts.push("2");
       if (inverse) parts.push("7");
       const colour = this.#theme.colours[role];
-      // A chosen line is one colour: hues on an inverse ground cannot be read.
+      // A selected line has one colour, because hues on an inverse background are unreadable.
       if (colour !== undefined && !inverse) parts.push(...colourCode(colour, this.#depth));
       code = parts.join(";");
       this.#codes.set(key, code);
@@ -61,7 +61,7 @@ export class Painter {
   }
 }
 
-/** The same width in every case: the mark of what is left out has its like, all else becomes as many question marks. */
+/** Keeps the width: the ellipsis becomes `~`, every other character as many question marks as it is wide. */
 function toAscii(text: string): string {
   let kept = "";
   for (const character of text.replaceAll("…", "~"))
@@ -94,7 +94,7 @@ export function nearest256(colour: Rgb): number {
     : 16 + 36 * red + 6 * green + blue;
 }
 
-/** The usual values of the sixteen; black is left out, since it is most grounds. */
+/** The usual values of the sixteen colours, without black, which is the background of most terminals. */
 const sixteen: readonly (readonly [code: number, colour: Rgb])[] = [
   [31, [205, 0, 0]],
   [32, [0, 205, 0]],

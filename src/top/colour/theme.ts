@@ -1,4 +1,4 @@
-/** The themes: which colour a role has. Each is readable with red-green colour blindness; none uses colour alone. */
+/** The themes: the colour of each role. Each is readable with red-green colour blindness; none relies on colour alone. */
 import type { TextRole } from "../text/row.ts";
 
 export type Rgb = readonly [red: number, green: number, blue: number];
@@ -6,7 +6,7 @@ export type Rgb = readonly [red: number, green: number, blue: number];
 export interface Theme {
   readonly name: string;
   readonly says: string;
-  /** A role without a colour has the terminal's own. */
+  /** A role without a colour uses the terminal's default. */
   readonly colours: Readonly<Partial<Record<TextRole, Rgb>>>;
 }
 
@@ -26,7 +26,7 @@ const viridisRamp: Ramp = [
   [253, 231, 37],
 ];
 
-/** On white the ends turn round: dark is much. */
+/** On a white background the ramp is reversed: dark means a high value. */
 const lightRamp: Ramp = [
   [140, 175, 200],
   [110, 155, 195],
@@ -49,7 +49,7 @@ const cividisRamp: Ramp = [
   [254, 232, 56],
 ];
 
-/** Okabe and Ito's palette: eight colours that stay apart under every common colour blindness. */
+/** Okabe and Ito's palette: eight colours that are distinguishable with every common colour blindness. */
 const okabe: Theme = {
   name: "okabe",
   says: "Okabe and Ito's colours on a dark terminal",

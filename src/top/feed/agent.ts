@@ -14,7 +14,7 @@ import { PageFrames } from "./page-frames.ts";
 import type { Peer } from "./peer.ts";
 import { TaskMemory } from "./tasks.ts";
 
-/** Who the GPUs are changes seldom. */
+/** The identity of GPUs rarely changes. */
 const STATS_EVERY_MS = 60_000;
 
 export interface AgentFeedOptions {
@@ -66,7 +66,7 @@ export class AgentFeed implements Feed {
       if (this.#stopping.signal.aborted) return;
       this.#failures += 1;
       waitMs = backoffMs(this.#failures - 1, random, feedBackoff);
-      // It may come back as another program with other GPUs.
+      // After a restart it may be a different program with different GPUs.
       this.#statsMs = Number.NEGATIVE_INFINITY;
       this.#events.link({ kind: "lost", why: formatError(thrown), retryAtMs: nowMs() + waitMs });
     }
@@ -105,7 +105,7 @@ export class AgentFeed implements Feed {
     });
   }
 
-  /** An unknown GPU: fetch its identity the next time. */
+  /** Schedules another read of the identities if the layout has an unknown GPU. */
   #meet(layout: Layout): void {
     this.#layout = layout;
     const known = new Set(this.#known.map(({ uuid }) => uuid));

@@ -4,7 +4,7 @@ import type { FeedUpdate, Link } from "../model/picture.ts";
 
 export interface FeedEvents {
   update(next: FeedUpdate): void;
-  /** Curves from before. */
+  /** Delivers the curves of the time before. */
   recall(fleet: WireFleet): void;
   link(link: Link): void;
 }
@@ -14,5 +14,5 @@ export interface Feed {
   stop(): Promise<void>;
 }
 
-/** Pauses between two tries. */
+/** Back-off between two attempts. */
 export const feedBackoff = { firstMs: 500, longestMs: 10_000 };

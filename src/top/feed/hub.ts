@@ -1,4 +1,4 @@
-/** A hub's live stream, as the browser has it: the whole fleet with its last minutes, then a frame a second. */
+/** A hub's live stream, as the browser receives it: the whole fleet with its last minutes, then a frame a second. */
 import { backoffMs } from "../../base/retry.ts";
 import { formatError } from "../../base/error.ts";
 import { streamLines } from "../../net/http/stream.ts";
@@ -14,7 +14,7 @@ import { type Feed, type FeedEvents, feedBackoff } from "./feed.ts";
 import type { Peer } from "./peer.ts";
 import { taskMetrics, type TaskReading, tasksOf } from "./tasks.ts";
 
-/** The hub speaks at least every 1.3 s. */
+/** The hub sends at least every 1.3 s. */
 const SILENCE_MS = 6_000;
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 /** Processes are on the hub's slow tier. */
@@ -135,7 +135,7 @@ export class HubFeed implements Feed {
       this.#taskProblem = undefined;
     } catch (thrown) {
       if (signal.aborted) return;
-      // The stream itself reports a lost hub.
+      // A lost hub is reported by the stream.
       this.#taskProblem = formatError(thrown);
     }
     this.#isReported = this.#devices.length > 0;

@@ -1,11 +1,11 @@
-/** What this machine itself knows of a process on a GPU: user, container, parents, and when it was started. Reads /proc alone. */
+/** Facts of this machine about a process on a GPU: user, container, parents, and start time. Reads only /proc. */
 import { type Owner, valueOf } from "../../machine/owners/attribution.ts";
 import { parseStat } from "../../machine/owners/proc.ts";
 import type { OwnerResolver } from "../../machine/owners/resolver.ts";
 import { readText } from "../../machine/sysfs/read.ts";
 import type { Ancestor, GpuTask } from "../model/process.ts";
 
-/** Looked at again so often: a program that execs has another name. */
+/** Refresh interval, because a program that calls exec changes its name. */
 const LOOK_AGAIN_MS = 10_000;
 const MOST_ANCESTORS = 8;
 
@@ -29,7 +29,7 @@ export class LocalTasks {
     this.#nowMs = nowMs;
   }
 
-  /** With what is known so far; what is missing is there the next time. */
+  /** Adds the facts known so far; missing ones follow with the next call. */
   describe(tasks: readonly GpuTask[]): readonly GpuTask[] {
     const pids = [...new Set(tasks.flatMap(({ pid }) => (pid === undefined ? [] : [pid])))];
     if (pids.length === 0) return tasks;
@@ -88,7 +88,7 @@ export class LocalTasks {
     const text = await readText(`${this.#procfs}/${pid}/stat`, 4_096);
     const stat = text.ok ? parseStat(text.value) : undefined;
     if (!text.ok || stat === undefined) return undefined;
-    // `pid (name) state ppid …`, and the name may hold brackets.
+    // `pid (name) state ppid …`, where the name may contain brackets.
     const parent = Number(text.value.slice(text.value.lastIndexOf(")") + 2).split(" ")[1]);
     return { ...stat, parent: Number.isInteger(parent) ? parent : 0 };
   }

@@ -1,4 +1,4 @@
-/** This machine's own sources, through the same pipeline the agent has. */
+/** This machine's own sources, through the agent's pipeline. */
 import type { Collector } from "../../agent/collector.ts";
 import { LiveFleet } from "../../view/live/fleet.ts";
 import type { WireDevice } from "../../view/live/protocol.ts";
@@ -6,9 +6,9 @@ import type { Feed, FeedEvents } from "./feed.ts";
 import type { LocalTasks } from "./local-tasks.ts";
 import { TaskMemory } from "./tasks.ts";
 
-/** Sources tick at the same instant; waiting this long puts them all into one picture. */
+/** Sources tick at the same instant; this delay collects them all in one picture. */
 const GATHER_MS = 25;
-/** A source has this long for its first reading before its silence is worth a word. */
+/** A source that has delivered no reading after this time is reported as a problem. */
 const FIRST_READING_MS = 3_000;
 
 export interface LocalFeedOptions {
@@ -43,7 +43,7 @@ export class LocalFeed implements Feed {
     this.#startedMs = nowMs();
     this.#unsubscribe = collector.latest.subscribe(({ tier }) => {
       const isDue = nowMs() - this.#lastMs >= intervalMs * 0.8;
-      // Limits come with the slow tiers: the first picture is completed as they arrive.
+      // Limits arrive with the slow tiers: the first picture is completed as they arrive.
       const isEarly = nowMs() - this.#startedMs < 2 * intervalMs;
       if (
         this.#gathering !== undefined ||

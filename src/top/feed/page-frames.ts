@@ -1,4 +1,4 @@
-/** An agent's page of metrics as frames again, so that what reads frames reads pages. Series the screen has no use for are left out. */
+/** Turns an agent's metrics page into frames. Series that the screen does not use are skipped. */
 import { formatOf, parsePage } from "../../formats/exposition/parse.ts";
 import { SeriesMemory } from "../../formats/exposition/series-memory.ts";
 import { readingSpecs } from "../../view/live/columns.ts";
@@ -32,7 +32,7 @@ export class PageFrames {
   #handles: readonly Handle[] = [];
   #layout: Layout = { series: [] };
 
-  /** @throws ExpositionError where it is no page of metrics. */
+  /** @throws ExpositionError if the body is not a metrics page */
   read(body: Buffer, contentType: string | undefined, timeMs: number): Frame {
     let isChanged = false;
     parsePage<Handle>(

@@ -1,4 +1,4 @@
-/** The agent or hub behind --url: requests to it, and which of the two it is. */
+/** The agent or hub behind --url: sends requests to it, and detects which of the two it is. */
 import type { ClientAccess } from "../../cli/command/client.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
 import {
@@ -48,7 +48,7 @@ export class Peer {
     });
   }
 
-  /** The body of an answer that went well; anything else is thrown in a sentence. */
+  /** Returns the body of a successful response; any other is thrown as an error with a sentence. */
   async get(path: string, options: Partial<RequestOptions> = {}): Promise<HttpResponse> {
     const answer = await this.ask(path, options);
     if (answer.status === 200) return answer;
@@ -64,7 +64,7 @@ export class Peer {
   }
 }
 
-/** Checked once, before the screen opens: a wrong address is an error and not an empty screen. */
+/** Checked once, before the screen opens, so that a wrong address is an error and not an empty screen. */
 export async function kindOf(peer: Peer): Promise<"agent" | "hub"> {
   let answer: HttpResponse;
   try {

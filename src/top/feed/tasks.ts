@@ -1,4 +1,7 @@
-/** Processes and owners out of frames or out of a hub's answer. A GPU shows its processes where they are reported, else its owners. */
+/**
+ * Extracts processes and owners from frames or from a hub's response. A GPU shows its processes if they are reported, otherwise its
+ * owners.
+ */
 import type { WireDevice, WireValue } from "../../view/live/protocol.ts";
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
@@ -32,7 +35,7 @@ const slots = new WeakMap<
   readonly { slot: number; reading: Omit<TaskReading, "value"> }[]
 >();
 
-/** A layout never changes, so where its processes stand is found once. */
+/** A layout never changes, so the slots of its processes are searched once. */
 function slotsOf(layout: Layout): readonly { slot: number; reading: Omit<TaskReading, "value"> }[] {
   const kept = slots.get(layout);
   if (kept !== undefined) return kept;
@@ -56,7 +59,7 @@ function readingsOf(deliveries: readonly Delivery[]): TaskReading[] {
   );
 }
 
-/** Processes come on the slow tier: between two of its frames the answer is the same, and is not made again. */
+/** Processes arrive on the slow tier: between two of its frames the cached result is reused. */
 export class TaskMemory {
   #frames: readonly Frame[] = [];
   #devices: readonly WireDevice[] = [];

@@ -1,4 +1,4 @@
-/** Which GPUs and tasks are shown, and in which order: the filter's words and the sort. Pure. */
+/** Filters and sorts the GPUs and tasks on the screen. Pure. */
 import {
   clock,
   type Gpu,
@@ -41,7 +41,7 @@ export interface TopSort<Key> {
   readonly isDescending: boolean;
 }
 
-/** Names read from A, numbers from the largest. */
+/** Names sort in ascending order, numbers in descending order. */
 export const startsDescending = (key: GpuSort | TaskSort): boolean =>
   ["util", "memory", "power", "temp", "clock", "state"].includes(key);
 

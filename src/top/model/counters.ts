@@ -1,16 +1,16 @@
-/** Rates and sums of the counters a GPU reports: traffic over NVLink or XGMI per second, energy since the program started. */
+/** Rates and sums of a GPU's counters: NVLink or XGMI traffic per second, and energy since the program started. */
 import { type Gpu, read } from "../../view/gpu.ts";
 import type { ColumnKey, WireValue } from "../../view/live/protocol.ts";
 
 export interface GpuCounters {
-  /** Bytes per second over the links to other GPUs; `stale` until the counter has moved or stood still for a while. */
+  /** Bytes per second over the links to other GPUs; `stale` until the counter has increased, or stayed constant for `HOLD_MS`. */
   readonly interconnectRx: WireValue;
   readonly interconnectTx: WireValue;
   /** Joules since the first reading this program received. */
   readonly energy: WireValue;
 }
 
-/** A slow counter is read less often than the screen is drawn: an equal value is new only after this long. */
+/** Slow counters are read less often than the screen is drawn: an equal value counts as new only after this long. */
 const HOLD_MS = 12_000;
 
 const unknown: GpuCounters = {
@@ -72,7 +72,7 @@ function rate({ rates }: GpuCounterState, gpu: Gpu, key: ColumnKey): WireValue {
   }
   const atMs = gpu.timeMs - (gpu.row.ageMs.slow ?? 0);
   const before = rates.get(key);
-  // A counter that went back was reset: its rate starts over.
+  // The counter decreased, so it was reset, and its rate starts over.
   if (before === undefined || value < before.value) {
     rates.set(key, { value, atMs, perSecond: undefined });
     return "stale";
@@ -86,7 +86,7 @@ function rate({ rates }: GpuCounterState, gpu: Gpu, key: ColumnKey): WireValue {
   return before.perSecond ?? "stale";
 }
 
-/** The integrated counter moves every tick; a device that is scraped from another exporter may only have the hardware's. */
+/** The integrated counter changes every tick; a device scraped from another exporter may only have the hardware counter. */
 const energyKeys = ["energyIntegratedTotal", "energyTotal"] as const;
 
 function energySince(state: GpuCounterState, gpu: Gpu): WireValue {
@@ -97,7 +97,7 @@ function energySince(state: GpuCounterState, gpu: Gpu): WireValue {
   }
   const value = read(gpu, state.energyKey);
   if (typeof value !== "number") return state.energyJoules > 0 ? state.energyJoules : value;
-  // After a reset the counter starts at 0: all of it is new.
+  // After a reset the counter starts at 0, so the whole value is new energy.
   state.energyJoules += value < state.energyLast ? value : value - state.energyLast;
   state.energyLast = value;
   return state.energyJoules;

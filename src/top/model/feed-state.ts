@@ -1,4 +1,4 @@
-/** The latest update of a feed with its curves, and pictures made from both. Time comes in as an argument. */
+/** The latest update of a feed with its curves, and pictures built from both. Time is an argument. */
 import { HISTORY_SECONDS } from "../../view/live/history.ts";
 import type { HistoryKey, WireFleet } from "../../view/live/protocol.ts";
 import { GpuHistory } from "../../view/gpu-history.ts";
@@ -48,7 +48,7 @@ export class FeedState {
     this.#counters.update(this.#gpus);
   }
 
-  /** Curves from before this program was started. */
+  /** Restores the curves from before this program started. */
   recall(fleet: WireFleet): void {
     this.#history.restore(fleet);
   }
@@ -77,7 +77,7 @@ export class FeedState {
     };
   }
 
-  /** One point for each reading: the last of its seconds. A second that a tick just missed is no gap. */
+  /** Returns one point per reading: the last of its seconds. A second that a tick narrowly missed is not a gap. */
   #points(device: string, key: HistoryKey, endSecond: number, count: number): (number | null)[] {
     const step = this.#stepSeconds;
     const seconds = this.#history.read(device, key, endSecond, (count + 1) * step);

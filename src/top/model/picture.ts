@@ -14,15 +14,15 @@ export interface FeedUpdate {
   readonly rows: readonly WireRow[];
   /** By the sender's clock. */
   readonly timeMs: number;
-  /** One sentence for each source that does not deliver. */
+  /** One sentence per source that does not deliver. */
   readonly problems: readonly string[];
   readonly tasks: readonly GpuTask[];
-  /** Processes are requested separately and have not arrived yet. */
+  /** True while the response with the processes has not arrived; they are requested separately. */
   readonly areTasksPending?: boolean;
 }
 
 export interface Picture {
-  /** Where it comes from, for the first line: a machine's name or an address. */
+  /** Source of the data, for the first line: a host name or an address. */
   readonly from: string;
   readonly origin: "local" | "agent" | "hub";
   readonly link: Link;
@@ -34,14 +34,14 @@ export interface Picture {
   readonly tasks: readonly GpuTask[];
   readonly areTasksPending: boolean;
   readonly problems: readonly string[];
-  /** The last `count` points, oldest first, `stepSeconds` apart; null where there was no reading. */
+  /** The last `count` points, oldest first, `stepSeconds` apart; null without a reading. */
   history(device: WireDevice, key: HistoryKey, count: number): readonly (number | null)[];
   /** Seconds from one point of the history to the next. */
   readonly stepSeconds: number;
   counters(gpu: Gpu): GpuCounters;
 }
 
-/** Without an update for longer than this, values are shown as old. */
+/** After this time without an update, values are shown as old. */
 export const STALE_AFTER_MS = 4_000;
 
 export const isStale = ({ link, silentMs }: Pick<Picture, "link" | "silentMs">): boolean =>

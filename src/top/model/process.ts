@@ -1,4 +1,4 @@
-/** The processes on a GPU where the source reports them, else its owner. Pure. */
+/** The processes on a GPU if the source reports them, otherwise its owner. Pure. */
 import type { WireValue } from "../../view/live/protocol.ts";
 
 export interface Ancestor {
@@ -7,12 +7,12 @@ export interface Ancestor {
 }
 
 export interface GpuTask {
-  /** Of the GPU and the process together: a process on two GPUs is two lines. */
+  /** Key of GPU and process together: a process on two GPUs is two lines. */
   readonly key: string;
   readonly uuid: string;
   readonly host: string;
   readonly gpuIndex: string;
-  /** Absent where only the owner is known. */
+  /** Absent if only the owner is known. */
   readonly pid?: number;
   readonly name?: string;
   readonly kind?: string;
@@ -23,17 +23,17 @@ export interface GpuTask {
   readonly user?: string;
   readonly memoryBytes: WireValue;
   readonly utilization: WireValue;
-  /** Parents, nearest first; known on this machine alone. */
+  /** Parents, nearest first; known only for this machine. */
   readonly ancestors?: readonly Ancestor[];
-  /** Set for a process of this machine: with the pid it is its identity, since pids are used again. */
+  /** Set for a process of this machine. Identifies it together with the pid, because pids are reused. */
   readonly startTicks?: string;
 }
 
 export interface TaskLine {
   readonly task: GpuTask | undefined;
-  /** Drawn before the name. */
+  /** Branches drawn before the name. */
   readonly depth: readonly ("pass" | "blank" | "branch" | "last")[];
-  /** Of a line that only groups. */
+  /** Text of a line that only groups others. */
   readonly label: string;
 }
 
@@ -51,7 +51,7 @@ interface Node {
 
 const newNode = (label: string): Node => ({ label, children: new Map(), tasks: [] });
 
-/** Lines of a tree: by parents on this machine; elsewhere by host and by pod, container or user. Order is as given. */
+/** Lines of a tree: by parents on this machine; elsewhere by host and by pod, container or user. Keeps the order of `tasks`. */
 export function treeLines(tasks: readonly GpuTask[]): TaskLine[] {
   const root = newNode("");
   for (const task of tasks) {
@@ -68,7 +68,7 @@ export function treeLines(tasks: readonly GpuTask[]): TaskLine[] {
   return lines;
 }
 
-/** From the oldest parent to the process itself, so that a parent on a GPU stands above its children. */
+/** From the oldest parent to the process itself, so that a parent on a GPU is above its children. */
 function pathOf(task: GpuTask): readonly { readonly key: string; readonly label: string }[] {
   const own = { key: task.pid === undefined ? task.key : `p${task.pid}`, label: taskName(task) };
   if (task.ancestors !== undefined)
@@ -82,7 +82,7 @@ function pathOf(task: GpuTask): readonly { readonly key: string; readonly label:
   return [{ key: `h${task.host}`, label: task.host }, { key: `o${owner}`, label: owner }, own];
 }
 
-/** `own` is drawn before the node, `below` before what hangs on it. */
+/** `own` is drawn before the node, `below` before its children. */
 function walk(
   node: Node,
   own: TaskLine["depth"],

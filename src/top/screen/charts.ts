@@ -1,4 +1,4 @@
-/** History as curves of several lines, each with its number, a value axis and a time axis. */
+/** History as curves, each with its number, a value axis and a time axis. */
 import type { HistoryKey } from "../../view/live/protocol.ts";
 import {
   type Gpu,
@@ -17,22 +17,22 @@ import { fitRow, rowWidth, span, type TextRole, type TextRow, type TextSpan } fr
 import { clean, cut, fit, textWidth } from "../text/width.ts";
 import { temperatureLevel } from "../../view/gpu-status.ts";
 
-/** Lower than this a curve shows no more than the sparkline in the table. */
+/** A lower curve shows no more than the sparkline in the table. */
 const LEAST_HEIGHT = 3;
 const LEAST_WIDTH = 36;
-/** Narrower than this a curve gives up its value axis. */
+/** A narrower curve has no value axis. */
 const LEAST_CURVE = 24;
-/** Two points a column: about as much of the past as is kept. */
+/** Two points per column: about the length of the history. */
 const MOST_WIDTH = 150;
 
 interface Scale {
   readonly title: string;
   readonly key: HistoryKey;
   readonly role: TextRole;
-  /** The value at the top of the curve; undefined where the device reports no limit. */
+  /** The value at the top of the curve; undefined if the device reports no limit. */
   readonly most: number | undefined;
   readonly now: string;
-  /** A value of the axis with its unit. */
+  /** Formats a value of the axis with its unit. */
   readonly label: (value: number) => string;
 }
 
@@ -91,7 +91,7 @@ export function chart(
   ];
 }
 
-/** The curve of a scale, with another one as a line over it where given, between a value axis and a time axis. */
+/** The curve of a scale between a value axis and a time axis, with the optional curve `over` as a line above it. */
 function drawAxes(
   picture: Picture,
   gpu: Gpu,
@@ -104,7 +104,7 @@ function drawAxes(
   const isOld = isStale(picture);
   const hasTime = height >= LEAST_HEIGHT + 1;
   const tall = hasTime ? height - 1 : height;
-  // Enough points for the widest curve; what the labels take is cut off at the left.
+  // Enough points for the widest curve; the labels cut it off at the left.
   const points = picture.history(gpu.device, key, pointsIn(width, glyphs));
   const top = most ?? Math.max(1, ...points.map((point) => point ?? 0));
   const labels = valueLabels(top, tall, label);
@@ -139,7 +139,7 @@ function drawAxes(
   return [...rows, fitRow([span(before + time, "dim")], width)];
 }
 
-/** Top and bottom, and as many between as keep two lines apart; by line from the top. */
+/** Labels by line from the top: top and bottom, and as many between as keep two lines apart. */
 function valueLabels(
   top: number,
   height: number,
@@ -158,7 +158,7 @@ function valueLabels(
 const timeSteps = [10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 21_600, 86_400];
 const LABEL_EVERY = 14;
 
-/** `─-2m──────-1m──────now`: each label ends where its time is. */
+/** `─-2m──────-1m──────now`: each label ends at its time. */
 function timeAxis(width: number, stepSeconds: number, end: string, glyphs: Glyphs): string {
   const perColumn = pointsIn(1, glyphs) * stepSeconds;
   const every =
@@ -179,7 +179,7 @@ const timeName = (seconds: number): string => {
   return `-${Math.floor(seconds / 60)}m${seconds % 60 === 0 ? "" : `${seconds % 60}s`}`;
 };
 
-/** A tile for each of the first GPUs that fit: utilisation filled, memory as a line, as wide and as high as there is room. */
+/** A tile for each of the first GPUs that fit: utilisation filled, memory as a line, as wide and as high as the space allows. */
 export function tiles(
   picture: Picture,
   gpus: readonly Gpu[],
@@ -191,7 +191,7 @@ export function tiles(
   if (gpus.length === 0 || height < LEAST_HEIGHT + 1) return [];
   const lines = (columns: number): number => Math.ceil(gpus.length / columns);
   let columns = Math.min(most, gpus.length);
-  // As few beside each other as still fit below each other: wide curves show more of the past.
+  // Uses the fewest columns that still fit, because wide curves show more of the past.
   while (
     columns > 1 &&
     Math.floor(width / (columns - 1)) <= MOST_WIDTH &&

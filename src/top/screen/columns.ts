@@ -1,4 +1,7 @@
-/** Which columns of a table fit, and how wide each is: what matters least goes first, what can grow takes what is left. */
+/**
+ * Selects the columns of a table that fit, and their widths: the least important column is dropped first, and the remaining space
+ * is distributed.
+ */
 import type { Glyphs } from "../text/glyphs.ts";
 import { fitRow, inverted, span, type TextRow, type TextSpan } from "../text/row.ts";
 import { fit, textWidth } from "../text/width.ts";
@@ -7,12 +10,12 @@ export interface ScreenColumn<Item, Key extends string> {
   readonly title: string;
   readonly sort?: Key;
   readonly min: number;
-  /** What it should have before any other grows beyond its own. */
+  /** The width that every column gets before any grows beyond it. */
   readonly good?: number;
   readonly max: number;
-  /** 1 is kept longest. */
+  /** 1 is dropped last. */
   readonly rank: number;
-  /** Shown only where every other column has its good width. */
+  /** Shown only if every other column has its good width. */
   readonly isExtra?: boolean;
   readonly align?: "right";
   cell(item: Item, width: number): TextRow;
@@ -50,7 +53,7 @@ export function placeColumns<Item, Key extends string>(
     left -= more;
   }
   keep(true);
-  // Evenly, so that bars beside each other are as long; a column that is full gives its part to the others.
+  // Evenly, so that adjacent bars have equal length; a column at its maximum leaves its share to the others.
   for (let grown = true; grown && left > 0;) {
     grown = false;
     for (const column of columns) {

@@ -30,7 +30,7 @@ export function details(
   const facts = factsOf(picture, gpu, glyphs);
   const isWide = width >= 110;
   const rows: TextRow[] = [heading(picture, gpu, width)];
-  // Wide enough for a whole UUID where the curves have room left.
+  // Wide enough for a whole UUID if the curves still have room.
   const factWidth = isWide ? (width >= 140 ? 64 : 50) : width;
   const factRows = pack(facts, factWidth, isWide ? 1 : Math.max(1, Math.floor(width / 38)));
   if (isWide) {
@@ -42,7 +42,7 @@ export function details(
     }
     return rows.slice(0, height);
   }
-  // Curves first where there is not room for both: facts change seldom.
+  // Curves come first if there is not room for both, because facts rarely change.
   const room = height - 1 - Math.min(factRows.length, Math.max(6, Math.floor(height / 2)));
   const charts = curves(picture, gpu, width - 2, room, glyphs);
   rows.push(...charts.map((row) => fitRow([span(" "), ...row], width)), ...factRows);
@@ -70,7 +70,7 @@ function curves(
   glyphs: Glyphs,
 ): TextRow[] {
   const scales = scalesOf(gpu, glyphs);
-  // Two beside each other where four below each other would be flat.
+  // Two columns if four curves in one column would be too low.
   const columns = height < scales.length * 4 && width >= 70 ? 2 : 1;
   const lines = Math.ceil(scales.length / columns);
   const tall = Math.min(14, Math.floor(height / lines));
@@ -93,7 +93,7 @@ function curves(
   return rows;
 }
 
-/** The word, and the activity it was decided by. */
+/** The bottleneck in one word, with the activity behind it. */
 function boundOf(gpu: Gpu): string {
   const bound = boundBadge(gpu);
   if (bound === undefined) return `n/a (${gpu.row.bound ?? "unsupported"})`;
@@ -107,7 +107,7 @@ interface Fact {
   readonly role?: TextRole;
 }
 
-/** Known ones first: where there is not room for all, the reasons of absent ones give way. */
+/** Known facts first: if there is not room for all, absent ones are cut off. */
 function factsOf(picture: Picture, gpu: Gpu, glyphs: Glyphs): readonly Fact[] {
   const { device, row } = gpu;
   const { facts } = device;
@@ -170,7 +170,7 @@ function factsOf(picture: Picture, gpu: Gpu, glyphs: Glyphs): readonly Fact[] {
 
 const interconnectNames: Readonly<Record<string, string>> = { nvidia: "NVLink", amd: "XGMI" };
 
-/** `x16`, or `x8 of x16` where card and slot can do more. A narrow link is a fault; a low generation saves power when idle. */
+/** `x16`, or `x8 of x16` if card and slot support more. A narrow link is a fault; a low generation saves power when idle. */
 function linkFacts({ device, row }: Gpu): readonly Fact[] {
   const { linkGenerationMax, linkWidthMax } = device.facts;
   const fact = (name: string, now: WireValue, most: WireValue, unit: string): Fact => {
@@ -187,7 +187,7 @@ function linkFacts({ device, row }: Gpu): readonly Fact[] {
 
 const celsius = (value: number, glyphs: Glyphs): string => `${Math.round(value)}${glyphs.celsius}`;
 
-/** Name and value, several beside each other, filled downwards. */
+/** Names and values in several columns, filled downwards. */
 function pack(facts: readonly Fact[], width: number, columns: number): TextRow[] {
   const lines = Math.ceil(facts.length / columns);
   const across = Math.floor(width / columns);

@@ -1,4 +1,4 @@
-/** The lines that every page has: title with source and age, sums, and keys. */
+/** The lines of every page: title with source and age, sums, and keys. */
 import { type Gpu, memoryTotal, numbersOf, read, sum, temperature } from "../../view/gpu.ts";
 import { type Picture, simulatedOf, STALE_AFTER_MS } from "../model/picture.ts";
 import type { Glyphs } from "../text/glyphs.ts";
@@ -49,7 +49,7 @@ const clockText = (ms: number): string => {
     .join(":");
 };
 
-/** The sums of the GPUs shown. A problem with the connection comes before the numbers. */
+/** The sums of the visible GPUs. A connection problem comes before the numbers. */
 export function summaryRow(
   picture: Picture,
   shown: readonly Gpu[],

@@ -1,4 +1,4 @@
-/** A GPU's line in the table: bars against the card's own limits, its history, clocks and what holds it back. */
+/** A GPU's line in the table: bars relative to the card's own limits, its history, clocks and bottleneck. */
 import type { WireValue } from "../../view/live/protocol.ts";
 import type { GpuSort } from "../model/arrange.ts";
 import {
@@ -41,7 +41,7 @@ import {
   temperatureLevel,
 } from "../../view/gpu-status.ts";
 
-/** Below this a bar says nothing that its number does not. */
+/** A shorter bar shows no more than its number. */
 const LEAST_BAR = 3;
 
 export function gpuColumns(
@@ -73,13 +73,13 @@ export function gpuColumns(
     longWidth: number,
   ): TextRow => {
     const [short = "", long = short] = texts;
-    // The long text only whole: half a number is a wrong number.
+    // The long text is never truncated, because half a number is a wrong number.
     const isLong = width >= longWidth + 1 + LEAST_BAR + 2 && textWidth(long) <= longWidth;
     const text = isLong ? long : short;
     const textWide = isLong ? longWidth : Math.min(width, Math.max(shortWidth, textWidth(text)));
     const barWide = width - textWide - 1;
     const shown = number(ratio, role);
-    // Hue is for the bar; a number is coloured only for a problem.
+    // The hue is for the bar; a number is coloured only for a problem.
     const numberRole =
       isOld || text === NOT_AVAILABLE ? "dim" : role === "warn" || role === "bad" ? role : "text";
     return [
@@ -90,7 +90,7 @@ export function gpuColumns(
     ];
   };
 
-  /** A number in a column of its own, present only where some GPU reports it. */
+  /** A number in its own column, present only if a GPU reports it. */
   const extra = (
     title: string,
     rank: number,
@@ -115,7 +115,7 @@ export function gpuColumns(
         ]
       : [];
 
-  /** One word, where at least one GPU has it; in colour where it is a problem. */
+  /** A column with one word, present if at least one GPU has it; coloured for a problem. */
   const word = (
     title: string,
     width: number,
@@ -303,7 +303,7 @@ const ownerOf = ({ row }: Gpu): string =>
     ? (row.user ?? "")
     : `${row.job}${row.user === undefined ? "" : ` (${row.user})`}`;
 
-/** The worst first; a number that is not the present says how old it is. */
+/** The worst badge first; for old data, its age instead. */
 export function stateCell(gpu: Gpu, { silentMs }: Picture, isOld: boolean, width: number): TextRow {
   if (isOld) return [span(fit(`${age(silentMs)} old`, width), "warn")];
   const [first, ...others] = statusBadges(gpu);

@@ -57,7 +57,7 @@ export interface HeatOptions {
   readonly height: number;
   readonly firstRow: number;
   readonly glyphs: Glyphs;
-  /** Each GPU with its name and its number, where they fit. */
+  /** Draws each GPU with its name and its number if they fit. */
   readonly hasNames?: boolean;
 }
 
@@ -66,7 +66,7 @@ export interface HeatmapDrawing {
   readonly hits: readonly Hit[];
 }
 
-/** With names where there is room, by host where that fits, else side by side in order; the first line is the key. */
+/** With names if there is room, by host if that fits, otherwise in order side by side. The first line is the legend. */
 export function drawHeatmap(gpus: readonly Gpu[], options: HeatOptions): HeatmapDrawing {
   const { width, height, glyphs, metric } = options;
   const key: TextRow = fitRow(
@@ -98,7 +98,7 @@ function group(gpus: readonly Gpu[]): Map<string, Gpu[]> {
   return groups;
 }
 
-/** The narrowest cells with and without the model: a name, a bar one can compare, and a number. */
+/** The narrowest cells with and without the model: a name, a comparable bar, and a number. */
 const LEAST_NAMED = 20;
 const LEAST_SHORT = 13;
 const NUMBER_WIDE = 10;
@@ -106,7 +106,7 @@ const NUMBER_WIDE = 10;
 const LEAST_TALL = 3;
 const MOST_TALL = 8;
 
-/** A cell with name, number and bar for each GPU, as large as all of them allow; undefined where they do not fit. */
+/** A cell with name, number and bar per GPU, as large as fits for all of them; undefined if they do not fit. */
 function named(
   gpus: readonly Gpu[],
   hasHosts: boolean,
@@ -161,7 +161,7 @@ function named(
   return { rows, hits };
 }
 
-/** How many cells beside each other fill the most lines; of equals the most. */
+/** Returns the number of cells per row whose rows fill the most lines; among equals, the largest number. */
 function largestCells(
   count: number,
   most: number,
@@ -179,7 +179,7 @@ function largestCells(
   return best;
 }
 
-/** Name and number over a bar of `height - 2` lines; in one line the bar stands between them. */
+/** Name and number above a bar of `height - 2` lines; in one line the bar is between them. */
 function namedCell(
   gpu: Gpu,
   name: string,
@@ -225,7 +225,7 @@ function namedCell(
   ];
 }
 
-/** `host ▇▇▅▁…`, several beside each other; undefined where they do not fit. */
+/** `host ▇▇▅▁…`, several side by side; undefined if they do not fit. */
 function hostBlocks(
   byHost: ReadonlyMap<string, readonly Gpu[]>,
   options: HeatOptions,
@@ -288,7 +288,7 @@ function dense(gpus: readonly Gpu[], options: HeatOptions): HeatmapDrawing {
     shown.slice(first, first + perLine).forEach((gpu, place) => {
       const isChosen = gpu.id === options.chosen;
       const drawnCell = heatCell(gpu, options.metric, glyphs, isChosen);
-      // The gap goes with its cell where nobody sees the difference: half as many spans for thousands of GPUs.
+      // The gap is part of its cell if the cell is not selected: half as many spans for thousands of GPUs.
       if (cell === 2 && !isChosen) spans.push({ ...drawnCell, text: `${drawnCell.text} ` });
       else spans.push(drawnCell, ...(cell === 2 ? [span(" ")] : []));
       const column = 1 + place * cell;
@@ -299,6 +299,6 @@ function dense(gpus: readonly Gpu[], options: HeatOptions): HeatmapDrawing {
   return { rows, hits };
 }
 
-/** Lines of a heatmap of `count` GPUs, its key included. */
+/** Lines of a heatmap of `count` GPUs, including its legend. */
 export const heatLines = (count: number, width: number): number =>
   1 + Math.ceil(count / Math.max(1, Math.floor((width - 2) / 2)));

@@ -1,4 +1,4 @@
-/** Draws the whole screen for a size: each line has exactly that width, and there are exactly that many lines. Pure. */
+/** Draws the whole screen for a size: exactly that many lines, each of exactly that width. Pure. */
 import { arrange, type VisibleItems } from "../model/arrange.ts";
 import { gpuId } from "../../view/gpu.ts";
 import type { Picture } from "../model/picture.ts";
@@ -29,7 +29,7 @@ export interface Screen {
   readonly taskOrder: readonly GpuTask[];
 }
 
-/** With more GPUs than this the overview has a heatmap too. */
+/** With more GPUs than this, the overview includes a heatmap. */
 const HEATMAP_FROM = 24;
 
 export function drawScreen(picture: Picture, view: View, size: ScreenSize, glyphs: Glyphs): Screen {
@@ -205,7 +205,7 @@ class PageDraft {
     return first;
   }
 
-  /** How many lines are above and below what is shown, at the end of the table's head. */
+  /** Shows the number of lines above and below the visible part, at the end of the table's header. */
   #markHidden(row: number, above: number, below: number): void {
     const { columns: width } = this.#size;
     const head = this.rows[row];
@@ -245,7 +245,7 @@ class PageDraft {
   }
 }
 
-/** Scrolls so that the selected line is visible, in the middle if there is more on both sides. */
+/** Scrolls so that the selected line is visible, centred if there are more lines on both sides. */
 function firstVisible(chosen: number, room: number, count: number): number {
   if (chosen < room) return 0;
   return Math.max(0, Math.min(count - room, chosen - Math.floor(room / 2)));

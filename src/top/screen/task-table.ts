@@ -1,4 +1,4 @@
-/** The table of processes, or owners where no process is reported, as a list or as a tree. */
+/** The table of processes, or of owners if no process is reported, as a list or as a tree. */
 import type { TaskSort } from "../model/arrange.ts";
 import type { Picture } from "../model/picture.ts";
 import { podOf, type TaskLine, taskName } from "../model/process.ts";

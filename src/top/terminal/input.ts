@@ -1,4 +1,4 @@
-/** Bytes from a terminal as events: keys, typed text, SGR mouse reports (`ESC [ < button ; column ; row M|m`). Pure. */
+/** Decodes a terminal's bytes to events: keys, typed text, SGR mouse reports (`ESC [ < button ; column ; row M|m`). Pure. */
 
 export type TerminalEvent =
   | { readonly kind: "key"; readonly name: string }
@@ -46,12 +46,12 @@ const controls: Readonly<Record<string, string>> = {
 const ESC = "\u001b";
 const mouse = new RegExp(`^${ESC}\\[<(\\d+);(\\d+);(\\d+)([Mm])`);
 const sequence = new RegExp(`^${ESC}(?:\\[([\\d;]*)([A-Za-z~])|O([A-Z]))`);
-/** The beginning of something that may still come. */
+/** Matches an incomplete sequence. */
 const unfinished = new RegExp(`^${ESC}(?:\\[[<\\d;]*|O)?$`);
 
 export interface ParsedInput {
   readonly events: readonly TerminalEvent[];
-  /** What is not yet whole: to be put before the next bytes, or flushed as a lone Escape. */
+  /** The incomplete rest: to be prepended to the next bytes, or flushed as a lone Escape. */
   readonly rest: string;
 }
 

@@ -1,11 +1,11 @@
 /**
- * The terminal while it is ours: alternate screen, no cursor, raw keys, mouse. It is given back exactly once, however
- * the program ends, before anything else is printed.
+ * Takes over the terminal: alternate screen, no cursor, raw keys, mouse. It is restored exactly once, however the program ends,
+ * before anything else is printed.
  */
 import { writeSync } from "node:fs";
 
 const ENTER = "\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[?1000h\u001b[?1006h\u001b[2J";
-/** The other way round; the end of a synchronised update first, in case one was cut off. */
+/** Reverses ENTER. Ends a synchronised update first, in case one was cut off. */
 const LEAVE = "\u001b[?2026l\u001b[?1006l\u001b[?1000l\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l";
 
 export interface Keyboard {
@@ -41,7 +41,7 @@ export class Terminal {
     this.#keyboard.resume();
   }
 
-  /** Written at once and not queued: the process may be about to end. */
+  /** Writes synchronously, because the process may be about to exit. */
   leave(): void {
     if (!this.#isOurs) return;
     this.#isOurs = false;
@@ -58,7 +58,7 @@ export class Terminal {
       try {
         at += writeSync(this.#fd, bytes, at);
       } catch (thrown) {
-        // A full terminal accepts more in a moment; a closed one needs no restore.
+        // A full terminal accepts more after a moment; a closed one needs no restore.
         if ((thrown as NodeJS.ErrnoException).code !== "EAGAIN") return;
       }
     }

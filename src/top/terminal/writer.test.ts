@@ -73,7 +73,7 @@ test.each<["true" | "256" | "16", string]>([
 
 test("greys are greys", () => expect(nearest256([128, 128, 128])).toBe(244));
 
-/** Machado, Oliveira and Fernandes 2009, severity 1: how red-blind and green-blind people see linear RGB. */
+/** Machado, Oliveira and Fernandes 2009, severity 1: how protanopes and deuteranopes perceive linear RGB. */
 const blind = {
   protanopia: [
     0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998,

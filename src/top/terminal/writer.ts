@@ -1,4 +1,4 @@
-/** Puts lines on the screen, only those that changed, as one synchronised update. Nothing is piled up for a slow terminal. */
+/** Writes changed lines to the terminal, as one synchronised update. Output for a slow terminal is never queued. */
 
 const BEGIN = "\u001b[?2026h";
 const END = "\u001b[?2026l";
@@ -16,7 +16,7 @@ export class ScreenWriter {
     this.#output = output;
   }
 
-  /** Returns whether it was written: a terminal that still has output pending skips this picture. */
+  /** Returns true if the lines were written; a terminal with pending output skips this picture. */
   show(lines: readonly string[]): boolean {
     if ((this.#output.writableLength ?? 0) > 0) return false;
     let text = "";
@@ -28,7 +28,7 @@ export class ScreenWriter {
     return true;
   }
 
-  /** Everything is drawn again the next time: after a resize, or when something else wrote there. */
+  /** Clears the screen and redraws everything the next time, after a resize or after other output. */
   forget(): void {
     this.#before = [];
     this.#output.write("\u001b[0m\u001b[2J");

@@ -1,8 +1,8 @@
-/** Bars and history curves out of characters. An absent value draws nothing: 0 has its own mark, the lowest one. */
+/** Bars and history curves made of characters. An absent value draws nothing; 0 has its own mark, the lowest one. */
 import type { Glyphs } from "./glyphs.ts";
 import { span, type TextRole, type TextRow, type TextSpan } from "./row.ts";
 
-/** A share of the width filled; over 1 is full, absent is blank. */
+/** A bar filled by the ratio; over 1 is full, absent is blank. */
 export function bar(
   ratio: number | undefined,
   width: number,
@@ -20,14 +20,11 @@ export function bar(
   return [span(full, role), span(empty.repeat(blank), "dim")];
 }
 
-/** How many points stand in a curve of the width. */
+/** Number of points in a curve of this width. */
 export const pointsIn = (width: number, glyphs: Glyphs): number =>
   glyphs.ascii ? width : width * 2;
 
-/**
- * A filled curve, `height` lines of `width` characters, top line first. Values are 0 to 1, oldest first, and end at the
- * right edge.
- */
+/** A filled curve, `height` lines of `width` characters, top line first. Values are 0 to 1, oldest first, and end at the right edge. */
 export function curve(
   values: readonly (number | null)[],
   width: number,
@@ -55,8 +52,8 @@ export interface PlotLine {
 }
 
 /**
- * A filled curve with a line over it, in two roles. Inside the filled part the line is a gap, so that it is seen without
- * colour too; in ASCII it is an `o`.
+ * A filled curve with a line over it, in two roles. Inside the filled part the line is a gap, so that it is visible without colour;
+ * in ASCII it is an `o`.
  */
 export function plot(
   values: readonly (number | null)[],
@@ -106,14 +103,14 @@ export function plot(
 function cellWithLine(under: string, bits: number, isBottom: boolean, glyphs: Glyphs): string {
   if (glyphs.ascii) return "o";
   const dots = under === " " ? 0 : under.charCodeAt(0) - 0x2800;
-  // The lowest dot stays: it is the mark of 0, and without it a reading of 0 would look absent.
+  // The lowest dot stays, because it marks 0: without it a reading of 0 would look absent.
   const zero = isBottom ? bits & (leftDots[0] | rightDots[0]) : 0;
   return String.fromCharCode(0x2800 + ((dots ^ bits) | zero));
 }
 
 const ABSENT = -1;
 
-/** The dots of each point of a line, counted from the bottom: from the point before it up or down to its own. */
+/** The dots of each point of a line, counted from the bottom: from the previous point up or down to its own. */
 function lineDots(
   values: readonly (number | null)[],
   width: number,

@@ -1,8 +1,8 @@
-/** The drawing characters, once in Unicode and once in ASCII: everything drawn has a shape in both. */
+/** The drawing characters in Unicode and in ASCII. */
 
 export interface Glyphs {
   readonly ascii: boolean;
-  /** Parts of a bar's last cell, from nearly empty to full. */
+  /** Partial cells at the end of a bar, from nearly empty to full. */
   readonly parts: readonly string[];
   readonly empty: string;
   /** From lowest to highest. */
@@ -66,7 +66,7 @@ export const ascii: Glyphs = {
   arrows: "up/down",
 };
 
-/** Unicode where the locale says UTF-8; Windows terminals and macOS speak it without saying so. */
+/** True if the locale is UTF-8. Without a locale, true on Windows and macOS, whose terminals support it. */
 export function speaksUnicode(
   env: Readonly<Record<string, string | undefined>>,
   platform: string,

@@ -1,4 +1,4 @@
-/** Numbers as text of few characters, always with their unit. What is not there is n/a. */
+/** Numbers as short text, always with their unit. An absent value is n/a. */
 import type { WireValue } from "../../view/live/protocol.ts";
 import { formatAge } from "../../view/age.ts";
 
@@ -24,7 +24,7 @@ const inGib = (bytes: number): string => {
 export const gibibytes = (value: WireValue): string =>
   formatIfKnown(value, (bytes) => `${inGib(bytes)}GiB`);
 
-/** `57/141GiB`: the unit once, for both. */
+/** `57/141GiB`: one unit for both. */
 export function formatPair(
   part: WireValue,
   whole: WireValue,
@@ -53,7 +53,7 @@ export const temperatureOf = (now: WireValue, limit: WireValue, unit: string): s
 
 const rateUnits = ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"] as const;
 
-/** `1.2GB/s`: at most eight characters, decimal units as PCIe and NVLink are specified in. */
+/** `1.2GB/s`: at most eight characters, in decimal units like the specifications of PCIe and NVLink. */
 export const bytesPerSecond = (value: WireValue): string =>
   formatIfKnown(value, (bytes) => {
     const at = Math.min(
@@ -74,7 +74,7 @@ export const wattHours = (value: WireValue): string =>
     return `${scaled.toFixed(digits)}${unit}`;
   });
 
-/** Of many together: thousands of watts are kilowatts. */
+/** A sum: from 10,000 W on in kilowatts. */
 export function total(value: number, unit: "W" | "GiB"): string {
   if (unit === "W")
     return value < 10_000 ? `${Math.round(value)} W` : `${(value / 1_000).toFixed(1)} kW`;
@@ -82,5 +82,5 @@ export function total(value: number, unit: "W" | "GiB"): string {
   return gib < 10_000 ? `${Math.round(gib)} GiB` : `${(gib / 1_024).toFixed(1)} TiB`;
 }
 
-/** As `formatAge`, with a space that the terminal's user can search for. */
+/** Like `formatAge`, but with a plain space that terminal users can search for. */
 export const age = (ms: number): string => formatAge(ms, " ");

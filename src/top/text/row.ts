@@ -1,4 +1,4 @@
-/** A line of the screen as spans of text with a role. What a role looks like is the theme's business alone. */
+/** A line of the screen as spans of text with a role. Only the theme decides what a role looks like. */
 import { charWidth, textWidth } from "./width.ts";
 
 export const textRoles = [
@@ -28,7 +28,7 @@ export type TextRole = (typeof textRoles)[number];
 export interface TextSpan {
   readonly text: string;
   readonly role: TextRole;
-  /** Shown inverse: the row that is chosen, the keys of the last line. */
+  /** Inverse: the selected row, and the keys of the last line. */
   readonly inverse?: boolean;
 }
 
@@ -43,7 +43,7 @@ export function rowWidth(row: TextRow): number {
   return width;
 }
 
-/** Exactly as wide as asked for: what is too much is cut off, what is missing is blank. */
+/** Exactly `width` wide: longer rows are cut off, shorter ones padded. */
 export function fitRow(row: TextRow, width: number): TextRow {
   const fitted: TextSpan[] = [];
   let left = width;
@@ -68,11 +68,11 @@ export function fitRow(row: TextRow, width: number): TextRow {
   return fitted;
 }
 
-/** Two ends of a line; the right one gives way first. */
+/** A left and a right part of a line; if they do not fit, the right one is dropped. */
 export function spread(left: TextRow, right: TextRow, width: number): TextRow {
   const gap = width - rowWidth(left) - rowWidth(right);
   return gap < 1 ? fitRow(left, width) : fitRow([...left, span(" ".repeat(gap)), ...right], width);
 }
 
-/** The whole line as the chosen one. */
+/** The whole line as the selected one. */
 export const inverted = (row: TextRow): TextRow => row.map((one) => ({ ...one, inverse: true }));

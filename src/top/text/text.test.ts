@@ -58,12 +58,12 @@ test("a line over a curve has its own role, is a gap inside it and an o in ASCII
   expect(plot([0, 0, 1, 1], "util", line, 2, 1, unicode)).toEqual([
     [{ text: "⣤⣛", role: "memory" }],
   ]);
-  // In one role, as values that are old are drawn.
+  // Both in one role, as old values are drawn.
   const gap = { values: [null, null, 1, 1, null, null], role: "dim" } as const;
   expect(plot([1, 1, 0, 0, 1, 1], "dim", gap, 3, 1, unicode)).toEqual([
     [{ text: "⣿⣉⣿", role: "dim" }],
   ]);
-  // Both are 0, which is not the same as absent.
+  // Both are 0, which differs from absent.
   expect(plot([0, 0], "util", { values: [0, 0], role: "memory" }, 1, 1, unicode)).toEqual([
     [{ text: "⣀", role: "memory" }],
   ]);

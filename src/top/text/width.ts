@@ -1,6 +1,6 @@
-/** How wide text stands in a terminal, and text made safe for one: a name from outside must never carry an escape. */
+/** The width of text in a terminal, and text made safe for one: external text must never contain an escape sequence. */
 
-/** What is not a character of its own: control characters, and those that turn or hide text. */
+/** Characters without a glyph: control characters, and those that change the direction of text or hide it. */
 const unsafe = /[\p{Cc}\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
 const plain = /^[\u0020-\u007e]*$/;
 
@@ -51,7 +51,7 @@ const combining = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
 export function charWidth(character: string): 0 | 1 | 2 {
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x300) return 1;
-  // Box drawing, blocks and braille: what we draw with ourselves.
+  // Box drawing, blocks and braille, which this program draws with.
   if (code >= 0x2500 && code <= 0x25a1) return 1;
   if (code >= 0x2800 && code <= 0x28ff) return 1;
   if (combining.test(character)) return 0;
@@ -65,7 +65,7 @@ export function textWidth(text: string): number {
   return width;
 }
 
-/** As much of the text as stands in the width; where something is left out, the mark says so. */
+/** Cuts the text to the width; a cut text ends with the mark. */
 export function cut(text: string, width: number, mark = "…"): string {
   if (width <= 0) return "";
   if (textWidth(text) <= width) return text;
@@ -85,7 +85,7 @@ function cutTo(text: string, width: number): string {
   return textWidth(text) <= width ? text : text.slice(0, width);
 }
 
-/** Exactly as wide as asked for. */
+/** Cuts or pads the text to exactly this width. */
 export function fit(text: string, width: number, align: "left" | "right" = "left"): string {
   const kept = cut(text, width);
   const blank = " ".repeat(Math.max(0, width - textWidth(kept)));

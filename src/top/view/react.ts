@@ -12,13 +12,13 @@ import { type GpuTask, taskName } from "../model/process.ts";
 import type { TerminalEvent } from "../terminal/input.ts";
 import { heatMetrics, type Hit, type SignalPrompt, type TopPage, type View } from "./view.ts";
 
-/** What the last screen showed. */
+/** The contents of the last screen. */
 export interface ScreenContents {
-  /** In their order, after the filter. */
+  /** In screen order, after the filter. */
   readonly gpus: readonly Gpu[];
   readonly tasks: readonly GpuTask[];
   readonly hits: readonly Hit[];
-  /** Why a process cannot be ended from here; undefined where it can. */
+  /** Why processes cannot be ended from here; undefined if they can. */
   readonly whyNoSignals: string | undefined;
 }
 
@@ -252,7 +252,7 @@ function click(view: View, column: number, row: number, shown: ScreenContents): 
   }
 }
 
-/** The wheel moves what is under it. */
+/** The wheel scrolls the table under the pointer. */
 function wheel(
   view: View,
   event: { readonly lines: number; readonly row: number },

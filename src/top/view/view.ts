@@ -1,4 +1,4 @@
-/** The state of the user interface: page, sort, filter, selection, question. It holds no data. */
+/** The state of the user interface: page, sort, filter, selection, question. Contains no data. */
 import type { GpuSort, TopSort, TaskSort } from "../model/arrange.ts";
 
 export const topPages = ["overview", "heatmap", "tasks", "details", "help"] as const;
@@ -28,7 +28,7 @@ export interface View {
   readonly isTree: boolean;
   readonly isPaused: boolean;
   readonly heat: HeatMetric;
-  /** Keys of a GPU and of a task; the first of the list where undefined. */
+  /** Keys of the selected GPU and task; the first of the list if undefined. */
   readonly gpu: string | undefined;
   readonly task: string | undefined;
   readonly question: SignalPrompt | undefined;

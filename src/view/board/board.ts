@@ -1,13 +1,13 @@
-/** A board: panels of PromQL in an order, with variables. Shared by the hub, which checks and stores it, and the page. */
+/** A board: an ordered list of PromQL panels, with variables. Shared by the hub, which validates and stores it, and the page. */
 import type { Unit } from "../../model/catalogue/entry.ts";
 
 export const panelKinds = ["timeseries", "stat", "gauge", "table", "heatmap"] as const;
 export type PanelKind = (typeof panelKinds)[number];
 
 export interface PanelQuery {
-  /** PromQL with variables such as `$host`; `$step`, `$range` and `$rate` are durations of the chart. */
+  /** PromQL with variables such as `$host`. `$step`, `$range` and `$rate` are durations of the chart. */
   readonly query: string;
-  /** Names a line: text with labels such as `{{host}} GPU {{gpu}}`. */
+  /** Template for the name of a line: text with labels, such as `{{host}} GPU {{gpu}}`. */
   readonly legend?: string | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface BoardPanel {
   readonly title: string;
   readonly kind: PanelKind;
   readonly queries: readonly PanelQuery[];
-  /** Found from the query where absent. */
+  /** Derived from the query if absent. */
   readonly unit?: Unit | undefined;
   readonly min?: number | undefined;
   readonly max?: number | undefined;
@@ -29,10 +29,10 @@ export interface BoardPanel {
 
 export interface BoardVariable {
   readonly name: string;
-  /** Its values are those of this label on the series that the selector matches. */
+  /** The variable's values are those of this label on the series that the selector matches. */
   readonly label: string;
   readonly selector: string;
-  /** Always one value, the first one until another is chosen; elsewhere no choice means all. */
+  /** Always has one value: the first, until the user selects another. Without `single`, no selection means all values. */
   readonly single?: true | undefined;
 }
 
@@ -47,7 +47,7 @@ export const boardLimits = {
   panels: 60,
   queriesPerPanel: 8,
   queryCharacters: 4_000,
-  /** All queries of a board: parsing 4,000 characters takes up to 33 ms. */
+  /** Limit over all queries of a board: parsing 4,000 characters takes up to 33 ms. */
   totalQueryCharacters: 40_000,
   variables: 8,
   titleCharacters: 120,
@@ -55,21 +55,21 @@ export const boardLimits = {
   boardBytes: 256 * 1024,
   /** All boards with their earlier versions. */
   totalBytes: 24 * 2 ** 20,
-  /** A file to import. */
+  /** An imported file. */
   importBytes: 2 * 2 ** 20,
   earlierVersions: 10,
   columns: 12,
   rows: 8,
 } as const;
 
-/** What a new board starts with. */
+/** The variables of a new board. */
 export const defaultVariables: readonly BoardVariable[] = [
   { name: "host", label: "host", selector: "gpu_info" },
   { name: "model", label: "model", selector: "gpu_info" },
   { name: "job", label: "workload", selector: "gpu_owner_info" },
 ];
 
-/** Filled by the page itself, so no variable may have their names. */
+/** Filled by the page itself, so that no variable may use these names. */
 export const durationNames = ["step", "range", "rate"] as const;
 
 export const variableName = /^[A-Za-z_]\w{0,39}$/;
@@ -77,12 +77,12 @@ export const variableName = /^[A-Za-z_]\w{0,39}$/;
 /** `$name` that is not part of a longer name. */
 export const variableReference = /\$([A-Za-z_]\w*)/g;
 
-/** Below this a rate of series that are scraped every 15 s would have too few samples. */
+/** With a shorter range, the rate of a series that is scraped every 15 s has too few samples. */
 const leastRateSeconds = 60;
 
 /**
- * The query with the chosen value of each variable; one without a value matches everything, a single one nothing. A value goes into the query as
- * a regular expression, so `host="$host"` is compared as `host=~`. `$step` is left for the chart.
+ * Replaces each variable by its selected value. A variable without a value matches everything, one with `single` matches nothing.
+ * Values are inserted as regular expressions, so `host="$host"` becomes `host=~`. `$step` is left for the chart.
  */
 export function fillVariables(
   query: string,
@@ -107,7 +107,7 @@ export function fillVariables(
   });
 }
 
-/** Inside quotes of PromQL, where a backslash is written twice. */
+/** Escapes a value for a quoted PromQL string, where a backslash is written twice. */
 const valueText = (value: string | undefined): string | undefined =>
   value
     ?.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
@@ -115,7 +115,7 @@ const valueText = (value: string | undefined): string | undefined =>
     .replaceAll('"', String.raw`\"`)
     .replaceAll("\n", String.raw`\n`);
 
-/** A legend with the labels of one series; a label that it does not have is left out. */
+/** Fills a legend with the labels of one series. A label that the series lacks becomes empty. */
 export const fillLegend = (legend: string, labels: Readonly<Record<string, string>>): string =>
   legend
     .replaceAll(/\{\{\s*([A-Za-z_]\w*)\s*\}\}/g, (_, name: string) => labels[name] ?? "")

@@ -7,14 +7,14 @@ import { sigmaFloor, titleOf, watchedMetric } from "./watched-series.ts";
 
 const minuteMs = 60_000;
 const floor = (middle: number): number => sigmaFloor("watts", 1, middle);
-/** 144 cells of history and 48 of the range, as a range of 20 minutes has. */
+/** 144 cells of history and 48 of the range: the grid of a 20-minute range. */
 const cellsOf = (value: (cell: number) => number): Float64Array =>
   Float64Array.from({ length: 192 }, (_, cell) => value(cell));
 const departureOf = (cells: Float64Array) => {
   const level = levelOf(cells, 144, floor);
   return level === undefined ? undefined : findDeparture(cells, 144, level);
 };
-/** Noise without a generator: its spread is about 2.9. */
+/** Deterministic noise with a standard deviation of about 2.9. */
 const noise = (cell: number): number => ((cell * 7_919) % 11) - 5;
 
 test("a step, a bump and a drop are found with their time; noise is not", () => {

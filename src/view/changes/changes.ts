@@ -1,6 +1,6 @@
 /**
- * What changed in a range: every series of the GPUs asked about, of their machines and of their jobs' other GPUs is judged
- * against its own history, those that moved are compared with the same series of peers, and the rest is ranked. Pure.
+ * What changed in a time range. Judges every series of the subject's GPUs, of their machines and of the other GPUs of their jobs
+ * against its own history, compares those that moved with the same series of peers, and ranks the result. Pure.
  */
 import { deviceKey } from "../../model/device.ts";
 import { type LabelSet, labelValue } from "../../model/labels.ts";
@@ -14,23 +14,23 @@ import type { ChangeReport, SeriesChange } from "./report.ts";
 import { firstKnown, lastKnown, ratesOf, ChangeSeriesTable } from "./series-table.ts";
 import { ownLabels, seriesKind, sigmaFloor, titleOf } from "./watched-series.ts";
 
-/** Lines of an answer, and how many of one metric. */
+/** Most changes in one response, and most of one metric. */
 const mostChanges = 12;
 const mostOfMetric = 3;
 const leastPeers = 3;
-/** What a change counts for by whose it is, and by how the peers did. */
+/** Weights of a change by the relation of its series to the subject, and by how much the peers changed. */
 const relationShare = { own: 1, host: 0.9, mate: 0.85 } as const;
 const alone = 1.5;
 const shared = 0.6;
 const mostSigmas = 40;
-/** Facts have no sigmas: a GPU that stops responding is above every statistic, a job that starts below most. */
+/** Score of changes that have no sigmas: a GPU that stops responding ranks above every statistic, a job that starts below most. */
 const factStrength = { stopped: 80, grew: 45, began: 12, moved: 0 } as const;
 
 export interface ChangeScope {
   readonly subject: ChangeReport["subject"];
   readonly own: readonly GpuIdentity[];
   readonly mates: readonly GpuIdentity[];
-  /** Other GPUs of their models. */
+  /** Other GPUs of the same models. */
   readonly peers: readonly GpuIdentity[];
 }
 
@@ -38,9 +38,9 @@ export class ChangeSearch {
   readonly grid: ChangeGrid;
   readonly #scope: ChangeScope;
   readonly #models = new Map<string, string>();
-  /** Series of the GPUs and machines looked at. */
+  /** Series of the subject's GPUs and machines. */
   readonly series: ChangeSeriesTable;
-  /** The same metrics of other GPUs of the model. */
+  /** The same metrics of other GPUs of the same model. */
   readonly peers: ChangeSeriesTable;
   #found: readonly JudgedChange[] | undefined;
   #isUnjudged = false;
@@ -54,7 +54,7 @@ export class ChangeSearch {
     this.peers = new ChangeSeriesTable(grid);
   }
 
-  /** Metrics to read of peers: those whose level moved. */
+  /** Metrics to read for peers: those whose level moved. */
   get movedMetrics(): readonly string[] {
     const moved = this.#judged().filter(({ kind }) => kind === "moved");
     return [...new Set(moved.map(({ series }) => series.metric.name))];
@@ -64,7 +64,7 @@ export class ChangeSearch {
     const { grid } = this;
     const all = this.#judged().map((judged) => this.#describe(judged));
     all.sort((left, right) => right.strength - left.strength);
-    // Clocks of two domains that move as one are one change.
+    // Two clock domains that change in the same way count as one change.
     const twins = new Set<string>();
     const distinct = all.filter(({ change: { metric, place, before, after, sinceMs } }) => {
       const same = JSON.stringify([metric, place, before, after, sinceMs]);
@@ -141,7 +141,7 @@ export class ChangeSearch {
       .filter(this.#firstOfStopped());
   }
 
-  /** Readings that stop together are one change, named by the first; a job that ends is one of its own. */
+  /** Readings of one device that stop together are one change, represented by the first. A job that ends is a change of its own. */
   #firstOfStopped(): (judged: JudgedChange) => boolean {
     const seen = new Map<string, number>();
     return ({ kind, series: { labels, metric } }) => {
@@ -204,12 +204,12 @@ export class ChangeSearch {
     return { change, strength: relationShare[relation] * (fact + statistic * beside) };
   }
 
-  /** How the same series of the peers did over the same time. */
+  /** Compares the change with the same series of the peers over the same time. */
   #compare({ series, unit, before, after, firstCell, endCell }: JudgedChange) {
     const kind = seriesKind(series.labels);
     const { stepMs, rangeCell, cellCount } = this.grid;
     const own = deviceOf(series.labels);
-    // Of a machine or a job, the GPUs are peers of each other.
+    // GPUs of one machine or job are peers of each other.
     const all = [...this.peers.all, ...this.series.all];
     const columns = all.flatMap(({ labels, metric, cells }) => {
       const device = deviceOf(labels);
@@ -285,7 +285,7 @@ export class ChangeSearch {
   }
 }
 
-/** `Temperature (edge) 41 °C → 87 °C on GPU 1 of node-1`. */
+/** For example, `Temperature (edge) 41 °C → 87 °C on GPU 1 of node-1`. */
 export function describeChange({ kind, title, before, after, unit, place }: SeriesChange): string {
   switch (kind) {
     case "moved":
@@ -312,7 +312,7 @@ function promqlOf(labels: LabelSet, isRate: boolean): string {
   return isRate ? `rate(${selector}[5m])` : selector;
 }
 
-/** Four digits that count are enough for a small chart, and keep the answer small. */
+/** Four significant digits are enough for a small chart, and keep the response small. */
 const rounded = (value: number): number => Number(value.toPrecision(4));
 const orNull = (value: number | undefined): number | null =>
   value === undefined || !Number.isFinite(value) ? null : rounded(value);

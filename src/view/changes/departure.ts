@@ -1,26 +1,29 @@
-/** Whether and where a column of cells departs from its own history. Robust: a few wild cells decide nothing. */
+/** Whether and where a column of cells departs from its own history. Robust: single outliers have little weight. */
 import { meanOfCells, medianOf, quantileOf, sigmaOf } from "../explain/statistics.ts";
 
-/** What is worth a line, in standard deviations of the history. */
+/** Smallest departure to report, in standard deviations of the history. */
 export const leastSigmas = 4;
-/** How far one cell may pull, in thresholds, and what a cell has to bring to prolong a stretch. */
+/** Limit on the contribution of one cell, in thresholds, and the amount that each cell has to exceed to extend a stretch. */
 const mostPull = 2;
 const toll = 0.5;
-/** A stretch that scores less is noise; so is one that the history has nearly as strong. */
+/**
+ * A stretch with a lower score is noise, and so is one that is less than `timesHistory` times as strong as the strongest of the
+ * history.
+ */
 const leastScore = 1.5;
 const timesHistory = 1.5;
-/** Less than this says nothing about what is usual. */
+/** Fewer cells do not show what is usual. */
 export const leastHistoryCells = 5;
-/** Between the 5 % and the 95 % quantile lie so many standard deviations: covers a load that goes up and down. */
+/** Standard deviations between the 5 % and the 95 % quantile. Covers a load that goes up and down. */
 const sigmasAcross = 3.29;
 
 export interface DepartureLevel {
   readonly middle: number;
-  /** Never below the floor that is given. */
+  /** At least the floor passed in. */
   readonly sigma: number;
 }
 
-/** What is usual in the cells [0, count); undefined of too few readings. */
+/** Returns the usual level of the cells [0, count), or undefined if there are too few readings. */
 export function levelOf(
   cells: Float64Array,
   count: number,
@@ -37,14 +40,14 @@ export function levelOf(
 
 export interface Stretch {
   readonly firstCell: number;
-  /** Not part of it any more. */
+  /** Exclusive. */
   readonly endCell: number;
   readonly score: number;
 }
 
 /**
- * The consecutive cells [from, to) that depart most in one direction: the largest sum of clipped departures, each less a toll
- * (a CUSUM with outliers held down, as `changePoint` of an explanation, but with an end).
+ * Returns the consecutive cells of [from, to) that depart most in one direction: the largest sum of clipped departures, each minus
+ * a toll (a CUSUM with clipped outliers, like `changePoint` of an explanation, but with an end).
  */
 export function strongestStretch(
   cells: Float64Array,
@@ -74,7 +77,7 @@ export interface Departure extends Stretch {
   readonly sigmas: number;
 }
 
-/** Undefined where the range is as its history was. */
+/** Returns undefined if the range does not differ from its history. */
 export function findDeparture(
   cells: Float64Array,
   rangeCell: number,

@@ -1,17 +1,17 @@
-/** The time that "what changed" looks at, in cells: the range asked about, and before it the history to compare it with. */
+/** The time grid of "what changed", in cells: the requested range, and before it the history for comparison. */
 import type { GridWindow } from "../explain/grid.ts";
 
-/** About so many cells for the range; its history has up to three times as many. */
+/** Approximate number of cells of the range. The history has up to three times as many. */
 const rangeCells = 48;
 const leastStepMs = 5_000;
 const leastHistoryMs = 15 * 60_000;
 const dayMs = 86_400_000;
 export const shortestRangeMs = 10_000;
 export const longestRangeMs = 7 * dayMs;
-/** GPU time that is read without a gap, for all GPUs together. More is read in slices, one of each cell. */
+/** GPU time (range × number of GPUs) that is read completely. Beyond it, only a slice of each cell is read. */
 const wholeMs = 12 * 3_600_000;
 const leastSliceMs = 20_000;
-/** From this share on, one read of everything is cheaper than many of slices. */
+/** If slices would cover at least this share, one read of everything is cheaper. */
 const wholeShare = 0.6;
 
 export interface ChangeGrid extends GridWindow {
@@ -19,11 +19,11 @@ export interface ChangeGrid extends GridWindow {
   readonly stepMs: number;
   /** The first cell of the range. */
   readonly rangeCell: number;
-  /** Where the range begins, within that cell. */
+  /** Start of the range, inside that cell. */
   readonly rangeFromMs: number;
 }
 
-/** The cells end with the range. */
+/** Builds the grid so that its last cell ends with the range. */
 export function changeGrid(fromMs: number, toMs: number): ChangeGrid {
   const rangeMs = toMs - fromMs;
   const stepMs = Math.max(leastStepMs, Math.ceil(rangeMs / rangeCells / 1_000) * 1_000);
@@ -42,7 +42,7 @@ export function changeGrid(fromMs: number, toMs: number): ChangeGrid {
   };
 }
 
-/** What to read of the grid: all of it at once, or the end of every cell where that would be too much. */
+/** Returns the time spans to read: the whole grid at once, or the end of every cell if that would be too much. */
 export function readSpans(
   { fromMs, toMs, stepMs, cellCount }: ChangeGrid,
   gpus: number,

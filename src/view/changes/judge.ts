@@ -1,4 +1,4 @@
-/** One series' change within a range, if any: another level, events counted, readings that ended or began. Pure. */
+/** Finds the change of one series within a range, if any: a new level, counted events, or readings that ended or began. Pure. */
 import {
   findDeparture,
   leastHistoryCells,
@@ -15,7 +15,7 @@ export interface JudgedChange {
   readonly series: SeriesCells;
   readonly kind: SeriesChange["kind"];
   readonly unit: string;
-  /** What is drawn: of a counter its rate or, of events, its count. */
+  /** Values for the chart: the rate of a counter, or its count if it counts events. */
   readonly cells: Float64Array;
   readonly before: number | undefined;
   readonly after: number | undefined;
@@ -25,14 +25,14 @@ export interface JudgedChange {
   readonly endCell: number;
 }
 
-/** A counter that grew by more than this in the history is a rate; by less, it counts events. */
+/** A counter that grew by more than this in the history is treated as a rate; otherwise it counts events. */
 const mostEvents = 20;
 const leastGapCells = 3;
 const gapTimes = 3;
 
 /**
  * @param deviceCells the first and the newest cell in which anything of its device was read
- * @returns "unjudged" where there is too little history
+ * @returns "unjudged" if there is too little history
  */
 export function judgeSeries(
   series: SeriesCells,
@@ -72,7 +72,7 @@ function judgeLevel(
   return { series, kind: "moved", unit, cells, before, after, sigmas, level, firstCell, endCell };
 }
 
-/** Events within the range against those in as long a time before it. */
+/** Compares the events of the range with those of an equally long time before it. */
 function judgeEvents(
   series: SeriesCells,
   { rangeCell, cellCount }: ChangeGrid,
@@ -82,7 +82,7 @@ function judgeEvents(
   const newest = lastKnown(cells, rangeCell, cellCount);
   if (newest < 0) return undefined;
   const last = lastKnown(cells, 0, rangeCell);
-  // A counter begins with its first event; of a device that was not there before, nothing is known.
+  // A counter series begins with its first event. For a device that did not report before, the earlier count is unknown.
   if (last < 0 && !wasThere) return "unjudged";
   const start = last < 0 ? 0 : (cells[last] as number);
   const grown = (cells[newest] as number) - start;
@@ -108,7 +108,7 @@ function judgeEvents(
   };
 }
 
-/** A job that took or left the GPU. */
+/** Finds a job that started or ended on the GPU. */
 function judgePresence(
   series: SeriesCells,
   grid: ChangeGrid,
@@ -130,7 +130,7 @@ function judgePresence(
   return judgeStopped(series, grid);
 }
 
-/** Readings that end within the range: a gap at its end, longer than any before. */
+/** Finds readings that end within the range: a gap at its end, longer than any gap before. */
 function judgeStopped(
   series: SeriesCells,
   { rangeCell, cellCount }: ChangeGrid,
@@ -146,7 +146,7 @@ function judgeStopped(
     before = cell;
   }
   const gap = cellCount - 1 - newest;
-  // What ended before the range did not end in it.
+  // The readings ended before the range.
   if (newest < rangeCell - widest || gap < Math.max(leastGapCells, gapTimes * widest))
     return undefined;
   return {
@@ -163,7 +163,7 @@ function judgeStopped(
   };
 }
 
-/** Where the values are further from their history than a change has to be, as spans of cells [from, to). */
+/** Returns the spans of cells [from, to) whose values exceed the threshold for a change. */
 export function anomalousSpans(
   { cells, level, kind, firstCell, endCell }: JudgedChange,
   rangeCell: number,
@@ -174,7 +174,7 @@ export function anomalousSpans(
     const far = Math.abs((cells[cell] as number) - level.middle) >= leastSigmas * level.sigma;
     if (!far) continue;
     const open = spans.at(-1);
-    // A cell without a reading does not end it.
+    // A cell without a reading does not end the span.
     if (open !== undefined && lastKnown(cells, open[1], cell) < 0) open[1] = cell + 1;
     else spans.push([cell, cell + 1]);
   }

@@ -1,4 +1,4 @@
-/** The values of a change as people read them, in a sentence and in the terminal. */
+/** Formats the values of a change, in sentences and in the terminal. */
 
 const sizes: Readonly<Record<string, readonly (readonly [divisor: number, unit: string])[]>> = {
   ratio: [[0.01, " %"]],
@@ -21,7 +21,7 @@ const sizes: Readonly<Record<string, readonly (readonly [divisor: number, unit: 
   seconds: [[1, " s"]],
 };
 
-/** Three digits that count; `-` where there is no value. */
+/** Formats with three significant digits, or `-` without a value. */
 export function formatChangeValue(value: number | null, unit: string): string {
   if (value === null) return "-";
   const all = sizes[unit] ?? [[1, ""]];

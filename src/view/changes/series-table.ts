@@ -1,4 +1,4 @@
-/** The series of a range as columns of cells: gauges by their mean, counters by their rate. */
+/** The series of a range as columns of cells: the mean of a gauge, the last value and the rate of a counter. */
 import { labelKey, type LabelSet, labelValue, withLabels } from "../../model/labels.ts";
 import type { SampleColumn } from "../../model/select.ts";
 import { fillCells } from "../explain/grid.ts";
@@ -8,7 +8,7 @@ import { type WatchedMetric, watchedMetric } from "./watched-series.ts";
 export interface SeriesCells {
   readonly labels: LabelSet;
   readonly metric: WatchedMetric;
-  /** As read: the mean of a gauge, the last value of a counter; NaN where nothing was read. */
+  /** The mean of a gauge, the last value of a counter; NaN if nothing was read. */
   readonly cells: Float64Array;
 }
 
@@ -20,12 +20,12 @@ export class ChangeSeriesTable {
     this.grid = grid;
   }
 
-  /** @param decode called only for series that are looked at */
+  /** @param decode called only for series that are used */
   take(labels: LabelSet, decode: () => SampleColumn): void {
     const metric = watchedMetric(labelValue(labels, "__name__") ?? "");
     if (metric === undefined) return;
     const { grid } = this;
-    // A GPU that is read by its agent and scraped by the hub is one GPU.
+    // A GPU read by its agent and scraped by the hub is one GPU.
     const own = withLabels(labels, { job: undefined, instance: undefined });
     const key = labelKey(own);
     let series = this.#series.get(key);
@@ -42,7 +42,7 @@ export class ChangeSeriesTable {
   }
 }
 
-/** A counter's rate in each cell, since the reading before it; NaN after a reset. */
+/** Returns the counter's rate in each cell since the previous reading; NaN after a reset. */
 export function ratesOf(counts: Float64Array, stepMs: number): Float64Array {
   const rates = new Float64Array(counts.length).fill(Number.NaN);
   let before = -1;
@@ -56,13 +56,13 @@ export function ratesOf(counts: Float64Array, stepMs: number): Float64Array {
   return rates;
 }
 
-/** The index of the newest known cell in [from, to), or -1. */
+/** Returns the index of the newest cell with a value in [from, to), or -1. */
 export function lastKnown(cells: Float64Array, from: number, to: number): number {
   for (let cell = to - 1; cell >= from; cell--) if (!Number.isNaN(cells[cell])) return cell;
   return -1;
 }
 
-/** The index of the oldest known cell in [from, to), or -1. */
+/** Returns the index of the oldest cell with a value in [from, to), or -1. */
 export function firstKnown(cells: Float64Array, from: number, to: number): number {
   for (let cell = from; cell < to; cell++) if (!Number.isNaN(cells[cell])) return cell;
   return -1;

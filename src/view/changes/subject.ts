@@ -1,3 +1,3 @@
-/** What "what changed" may be asked about. */
+/** The possible subjects of "what changed". */
 export const changeSubjectKinds = ["gpu", "host", "job"] as const;
 export type ChangeSubjectKind = (typeof changeSubjectKinds)[number];

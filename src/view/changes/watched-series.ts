@@ -1,9 +1,9 @@
-/** Which series "what changed" looks at, what they are called, and in which unit their cells are. */
+/** Which series "what changed" reads, their display names, and the units of their cells. */
 import { ownerOf } from "../../lake/analyses/anomaly/readings.ts";
 import { findMetric, gpu } from "../../model/catalogue/index.ts";
 import { type LabelSet, labelValue } from "../../model/labels.ts";
 
-/** Said by another series as well, or a conclusion of gpulse itself: listing both would list one change twice. */
+/** Metrics that duplicate another series or that gpulse derives: listing them would report one change twice. */
 const derived = new Set([
   "gpu_memory_free_bytes",
   "gpu_memory_used_ratio",
@@ -37,12 +37,12 @@ export type CellMeaning = "gauge" | "counter" | "presence";
 export interface WatchedMetric {
   readonly name: string;
   readonly meaning: CellMeaning;
-  /** Of the readings themselves. */
+  /** Unit of the readings themselves. */
   readonly unit: string;
   readonly resolution: number;
 }
 
-/** Undefined for what is left out. */
+/** Returns undefined for a metric that is not watched. */
 export function watchedMetric(name: string): WatchedMetric | undefined {
   if (name === gpu.ownerInfo.name)
     return { name, meaning: "presence", unit: "none", resolution: 1 };
@@ -54,7 +54,7 @@ export function watchedMetric(name: string): WatchedMetric | undefined {
   return { name, meaning: kind === "counter" ? "counter" : "gauge", unit, resolution };
 }
 
-/** The unit of a counter's rate. */
+/** Returns the unit of a counter's rate. */
 export const rateUnit = (unit: string): string =>
   unit === "joules"
     ? "watts"
@@ -66,15 +66,15 @@ export const rateUnit = (unit: string): string =>
 
 const identity = new Set(["__name__", "uuid", "gpu", "host", "instance", "job", "model", "vendor"]);
 
-/** Labels beside the identity: two GPUs' series with the same are compared. */
+/** Returns the labels besides the identity. Series of two GPUs with equal own labels are compared. */
 export const ownLabels = (labels: LabelSet): readonly (readonly [string, string])[] =>
   labels.filter(([name]) => !identity.has(name));
 
-/** The metric with its own labels, the same on every GPU. */
+/** Returns a key of the metric and its own labels, the same on every GPU. */
 export const seriesKind = (labels: LabelSet): string =>
   JSON.stringify([labelValue(labels, "__name__") ?? "", ...ownLabels(labels)]);
 
-/** As the page writes them. */
+/** Spellings as on the page. */
 const spellings: Readonly<Record<string, string>> = {
   cpu: "CPU",
   dram: "DRAM",
@@ -88,7 +88,7 @@ const spellings: Readonly<Record<string, string>> = {
   xid: "Xid",
 };
 
-/** `Temperature (edge)` of `gpu_temperature_celsius{sensor="edge"}`. */
+/** For example, `Temperature (edge)` for `gpu_temperature_celsius{sensor="edge"}`. */
 export function titleOf(labels: LabelSet): string {
   const name = labelValue(labels, "__name__") ?? "";
   if (name === gpu.ownerInfo.name) return `Job ${ownerOf(labels)}`;
@@ -104,7 +104,7 @@ export function titleOf(labels: LabelSet): string {
   return values.length === 0 ? title : `${title} (${values.join(", ")})`;
 }
 
-/** Below this a difference is not worth a line, whatever the history's noise: one standard deviation at least. */
+/** Returns the smallest standard deviation to assume, however little noise the history has: below it a difference is not reported. */
 export function sigmaFloor(unit: string, resolution: number, middle: number): number {
   const size = Math.abs(middle);
   switch (unit) {

@@ -1,4 +1,4 @@
-/** The table of physical causes: what each is called, what follows from it, and where the runbook says what to do. */
+/** The table of physical causes: title, consequences, and section of the runbook. */
 
 export const causeNames = [
   "driver_hung",
@@ -29,9 +29,9 @@ export type CauseName = (typeof causeNames)[number];
 
 export interface CauseFacts {
   readonly title: string;
-  /** What it brings about: a cause of this list on the same GPU is its consequence and ranks below it. */
+  /** Causes that this one leads to: on the same GPU they rank below it. */
   readonly leadsTo: readonly CauseName[];
-  /** The section of the runbook. */
+  /** Section of the runbook. */
   readonly runbook: string;
 }
 

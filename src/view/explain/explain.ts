@@ -1,6 +1,6 @@
 /**
- * Why something is as it is: every sign is looked for on the GPUs asked about, what follows from another cause ranks below it,
- * and the rest is ranked by how sure the numbers are. Pure: the same cells give the same answer.
+ * Explains why a GPU is in its current state. Looks for every sign on the subject's GPUs, ranks consequences below their cause, and
+ * ranks the rest by confidence. Pure: the same cells give the same result.
  */
 import { causes, type CauseName } from "./causes.ts";
 import type { ExplainedCause, Explanation } from "./explanation.ts";
@@ -18,28 +18,28 @@ import { workSigns } from "./signs/work.ts";
 export interface ExplainRequest {
   readonly fleet: FleetCells;
   readonly subject: Explanation["subject"];
-  /** The GPUs asked about. */
+  /** The GPUs to explain. */
   readonly gpus: readonly GpuCells[];
-  /** GPUs of the same job: a slow one of them slows the others down. */
+  /** GPUs of the same job: a slow one slows the others down. */
   readonly mates?: readonly GpuCells[];
-  /** Whether an idle GPU is what is asked about; otherwise load is no cause. */
+  /** True if the question is why a GPU is idle; otherwise load is not a cause. */
   readonly asksIdle?: boolean;
   readonly runbookOf: (section: string) => ExplainedCause["runbook"];
 }
 
-/** Below this a cause is not worth a line; from the second on, it answers the question. */
+/** A cause below the first threshold is not listed; one above the second answers the question. */
 const leastListed = 0.25;
 const leastCause = 0.5;
 const mostCauses = 6;
-/** What is usual shows over this long. */
+/** Shortest history that shows what is usual. */
 const leastHistoryMs = 30 * 60_000;
-/** What a cause is worth as a mere consequence of another one, or on another GPU of the job. */
+/** Factors on the confidence of a cause that is a consequence of another one, or that is on another GPU of the job. */
 const consequenceShare = 0.5;
 const mateShare = 0.85;
-/** What was seen before the GPU went silent may be over. */
+/** Factor for signs from before the GPU stopped reporting, which may be over. */
 const hiddenShare = 0.8;
 
-/** While one of these lasts, nothing else of the GPU can be seen. */
+/** While one of these lasts, no other sign of the GPU can be observed. */
 const silences: ReadonlySet<CauseName> = new Set(["driver_hung", "host_silent", "gpu_lost"]);
 
 const alwaysLookedFor = [
@@ -106,7 +106,7 @@ function rank(findings: readonly Finding[], asked: readonly GpuCells[]): Finding
   );
 }
 
-/** The same cause on several GPUs is one cause; several Xids of one GPU are not. */
+/** Merges the same cause on several GPUs into one. Several Xids of one GPU stay separate. */
 function merge(findings: readonly Finding[]): Finding[] {
   const merged: Finding[] = [];
   for (const finding of [...findings].sort((left, right) => right.confidence - left.confidence)) {
@@ -129,7 +129,7 @@ function merge(findings: readonly Finding[]): Finding[] {
 
 export const gpuName = ({ gpu }: GpuCells): string => `GPU ${gpu.index} of ${gpu.host}`;
 
-/** Findings that name their machine themselves. */
+/** Causes whose summary already names the machine. */
 const namesHost: ReadonlySet<CauseName> = new Set([
   "driver_hung",
   "host_silent",
@@ -138,7 +138,7 @@ const namesHost: ReadonlySet<CauseName> = new Set([
   "host_cpu_pressure",
 ]);
 
-/** `GPU 3 of node-7 is at 87 °C`, but `GPU 3 of node-7: its fan stands still`. */
+/** Summaries that continue the GPU's name: `GPU 3 of node-7 is at 87 °C`, but `GPU 3 of node-7: its fan stands still`. */
 const startsWithVerb = /^(?:is|has|reported) /;
 
 function toCause(

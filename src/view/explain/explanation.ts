@@ -1,4 +1,4 @@
-/** The shape of `/api/explain` and `gpulse explain --json`: ranked causes with the numbers that show them. */
+/** The shape of `/api/explain` and `gpulse explain --json`: ranked causes with the numbers that support them. */
 import * as v from "valibot";
 
 export const subjectKinds = ["gpu", "host", "job", "alert"] as const;
@@ -7,11 +7,11 @@ export type SubjectKind = (typeof subjectKinds)[number];
 const evidence = v.object({
   metric: v.string(),
   value: v.number(),
-  /** As in the catalogue: `celsius`, `watts`, `ratio`; `none` is a plain number. */
+  /** Units of the catalogue: `celsius`, `watts`, `ratio`; `none` is a plain number. */
   unit: v.string(),
-  /** What its own history or its peers show; null where there is nothing to compare with. */
+  /** The value of its own history or of its peers; null without a comparison. */
   usual: v.nullable(v.number()),
-  /** How far apart, in robust standard deviations; null where the number is a fact and not a statistic. */
+  /** Distance in robust standard deviations; null for a fact without a statistic. */
   sigmas: v.nullable(v.number()),
   /** A query that returns the value. */
   promql: v.string(),
@@ -26,7 +26,7 @@ const cause = v.object({
   /** One sentence with the numbers. */
   summary: v.string(),
   sinceMs: v.number(),
-  /** Whether it began before the history that was read. */
+  /** True if it began before the history that was read. */
   isOlder: v.boolean(),
   gpus: v.array(v.string()),
   evidence: v.array(evidence),
@@ -38,7 +38,7 @@ export const explanationSchema = v.object({
   timeMs: v.number(),
   fromMs: v.number(),
   outcome: v.picklist(["causes", "nothing_stands_out"]),
-  /** The answer in one sentence. */
+  /** The result in one sentence. */
   sentence: v.string(),
   /** Most likely first. */
   causes: v.array(cause),

@@ -1,4 +1,4 @@
-/** What a sign found: a cause on some GPUs, since when, and the numbers with the PromQL that returns them. */
+/** The result of a sign: a cause on some GPUs, its start, and the numbers with the PromQL that returns them. */
 import { selector } from "../../lake/analyses/anomaly/detectors/detector.ts";
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { CauseName } from "./causes.ts";
@@ -10,11 +10,11 @@ export interface Finding {
   readonly cause: CauseName;
   readonly gpus: readonly GpuCells[];
   readonly sinceMs: number;
-  /** It began before the history that was read. */
+  /** True if it began before the history that was read. */
   readonly isOlder: boolean;
   /** 0 to 1. */
   readonly confidence: number;
-  /** A clause without a subject: the caller names the GPU. */
+  /** A clause without a subject: the caller adds the name of the GPU. */
   readonly summary: string;
   readonly evidence: readonly CauseEvidence[];
   /** A section of the runbook that fits better than that of its cause. */
@@ -23,16 +23,16 @@ export interface Finding {
 
 export interface SignContext {
   readonly fleet: FleetCells;
-  /** The GPUs asked about. */
+  /** The GPUs to explain. */
   readonly scope: readonly GpuCells[];
 }
 
-/** How many of the newest decidable cells decide: three minutes. */
+/** Number of the newest decidable cells that a sign uses: three minutes. */
 export const focusCells = 9;
-/** What could not be seen for longer than this is no longer claimed. */
+/** A sign that has not been decidable for longer than this is no longer reported. */
 export const focusWithinMs = 40 * 60_000;
 
-/** The newest cells for which a sign can be decided, oldest first. */
+/** Returns the newest cells for which a sign can be decided, oldest first. */
 export function newestCells(
   grid: CellGrid,
   isDecidable: (cell: number) => boolean,
@@ -45,7 +45,7 @@ export function newestCells(
   return found;
 }
 
-/** The mean of a field over the cells (end - count, end]. */
+/** Mean of a field over the cells (end - count, end]. */
 export function meanOver(cells: Float64Array, endCell: number, count = focusCells): number {
   let sum = 0;
   let seen = 0;
@@ -58,7 +58,7 @@ export function meanOver(cells: Float64Array, endCell: number, count = focusCell
   return seen === 0 ? Number.NaN : sum / seen;
 }
 
-/** How sure a statistic makes us: `ratio` is the departure over its threshold. */
+/** Confidence of a statistic. `ratio` is the departure divided by its threshold. */
 export const confidenceOf = (ratio: number, most = 0.95): number =>
   0.6 + (most - 0.6) * (1 - Math.exp(1 - Math.max(1, ratio)));
 
@@ -104,7 +104,7 @@ export class EvidenceWriter {
     return selector(metric.name, this.#cells.gpu, extra);
   }
 
-  /** The mean over three minutes that end with a cell. */
+  /** Mean over the three minutes that end with a cell. */
   mean(
     field: CellField,
     endCell: number,
@@ -150,7 +150,7 @@ export class EvidenceWriter {
     );
   }
 
-  /** By how much a counter grew from an instant to the moment asked about. */
+  /** Growth of a counter from an instant to the time of the explanation. */
   growth(field: CellField, value: number, sinceMs: number, usual?: number): CauseEvidence[] {
     const one = this.selector(field);
     return this.#write(
@@ -185,7 +185,7 @@ export class EvidenceWriter {
     sigmas?: number,
   ): CauseEvidence[] {
     const [metric] = metricOf[field] ?? [gpu.up];
-    // What is not reported is no evidence.
+    // A missing value is no evidence.
     if (value === undefined || !Number.isFinite(value)) return [];
     return [
       {
@@ -200,7 +200,7 @@ export class EvidenceWriter {
   }
 }
 
-/** Since when, from the index of the first departing cell. */
+/** Start time of the first departing cell. */
 export function sinceCell(grid: CellGrid, cell: number): Pick<Finding, "sinceMs" | "isOlder"> {
   return { sinceMs: grid.startMs(cell), isOlder: cell <= grid.recentCell };
 }

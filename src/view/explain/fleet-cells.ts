@@ -1,4 +1,4 @@
-/** The readings that causes are found in: of every GPU and machine, a column of cells for each field. */
+/** The readings in which causes are searched: for every GPU and machine, one column of cells per field. */
 import { ownerOf } from "../../lake/analyses/anomaly/readings.ts";
 import { gpu, host, type MetricEntry, self } from "../../model/catalogue/index.ts";
 import { type LabelSet, labelValue } from "../../model/labels.ts";
@@ -76,7 +76,7 @@ const hostSources = {
 
 export type HostField = keyof typeof hostSources;
 
-/** Metrics to ask the history for: of the GPUs that are explained, of those that they are compared with, and of machines. */
+/** Metrics to read from the history: for the explained GPUs, for the GPUs they are compared with, and for machines. */
 export const gpuMetricNames: readonly string[] = [
   ...new Set([
     ...Object.values(sources).map(({ metric }) => metric.name),
@@ -127,7 +127,7 @@ class Cells<Field extends string> {
     this.#count = count;
   }
 
-  /** NaN where nothing was reported; empty where it never was. */
+  /** Returns NaN for cells without a reading, and an empty array if the field was never reported. */
   get(field: Field): Float64Array {
     return this.#cells.get(field) ?? noCells;
   }
@@ -143,7 +143,7 @@ class Cells<Field extends string> {
     return cells;
   }
 
-  /** The newest number in the cells [from, to). */
+  /** Returns the newest number in the cells [from, to). */
   last(field: Field, from = 0, to = this.#count): number | undefined {
     const cells = this.get(field);
     for (let cell = Math.min(to, cells.length) - 1; cell >= from; cell--) {
@@ -158,7 +158,7 @@ export class GpuCells extends Cells<CellField> {
   readonly gpu: GpuIdentity;
   /** Owner of each cell as an index of `ownerNames`, or -1. */
   readonly owners: Int32Array;
-  /** How many owners held it in a cell. */
+  /** Number of owners per cell. */
   readonly ownerCounts: Uint8Array;
   readonly ownerNames: string[] = [];
   readonly xids: XidOccurrence[] = [];
@@ -170,7 +170,7 @@ export class GpuCells extends Cells<CellField> {
     this.ownerCounts = new Uint8Array(cellCount);
   }
 
-  /** The temperature that the card's fan and clocks go by: the hotspot where it is reported. */
+  /** The temperature that controls the card's fan and clocks: the hotspot if it is reported. */
   get celsiusField(): "hotspot" | "edge" {
     return this.has("hotspot") ? "hotspot" : "edge";
   }
@@ -196,7 +196,7 @@ const fieldsOf = <Field extends string>(
 const gpuFields = fieldsOf<CellField>(sources);
 const hostFields = fieldsOf<HostField>(hostSources);
 
-/** A series that begins in the middle of a window began with its first event; this long is a scrape that was late. */
+/** A series that begins in the middle of a window began with its first event. A shorter delay than this is a late scrape. */
 const lateMs = 60_000;
 
 export class FleetCells {
@@ -206,7 +206,7 @@ export class FleetCells {
   readonly #byKey = new Map<string, GpuCells>();
   readonly #hostByName = new Map<string, HostCells>();
   seriesCount = 0;
-  /** Of the oldest sample; Infinity where there is none. */
+  /** Time of the oldest sample; Infinity without samples. */
   firstMs = Infinity;
 
   constructor(grid: CellGrid, gpus: readonly GpuIdentity[]) {
@@ -231,7 +231,7 @@ export class FleetCells {
 
   /**
    * Adds the samples of one series in one window.
-   * @param decode called once at most, and not for a series that no field is read from
+   * @param decode called at most once, and not for a series that no field uses
    */
   take(labels: LabelSet, decode: () => SampleColumn, window: GridWindow): void {
     const name = labelValue(labels, "__name__") ?? "";
@@ -256,7 +256,7 @@ export class FleetCells {
   }
 }
 
-/** Self-metrics carry no host: their instance is its address. */
+/** Self-metrics have no host label: the host is the address in their instance label. */
 const hostOfInstance = (labels: LabelSet): string =>
   (labelValue(labels, "instance") ?? "").replace(/:\d+$/, "");
 

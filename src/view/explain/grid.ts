@@ -1,12 +1,12 @@
 /**
- * The time that an explanation looks at, in cells of 20 seconds: the last hours without a gap, and before them a slice of
- * every few hours, which shows what is usual at a fraction of the cost of reading a whole day.
+ * The time grid of an explanation, in cells of 20 seconds: the last hours completely, and before them a slice every few hours,
+ * which shows what is usual at a fraction of the cost of reading a whole day.
  */
 import type { SampleColumn } from "../../model/select.ts";
 
 export const cellMs = 20_000;
 
-/** Consecutive cells. As PromQL has it, a cell is (start, end]. */
+/** Consecutive cells. As in PromQL, a cell is (start, end]. */
 export interface GridWindow {
   readonly fromMs: number;
   readonly toMs: number;
@@ -15,12 +15,12 @@ export interface GridWindow {
 }
 
 export interface GridOptions {
-  /** Read without a gap up to the moment asked about. */
+  /** Length of the recent window, which is read completely up to the time of the explanation. */
   readonly recentMs: number;
   readonly historyMs: number;
   readonly sliceMs: number;
   readonly sliceEveryMs: number;
-  /** Of the recent time, what is read of GPUs on other machines. */
+  /** Part of the recent window that is read for GPUs on other machines. */
   readonly peerRecentMs: number;
 }
 
@@ -33,9 +33,9 @@ export const defaultGrid: GridOptions = {
 };
 
 export class CellGrid {
-  /** Oldest first; the last is the recent one. */
+  /** Oldest first; the last is the recent window. */
   readonly windows: readonly GridWindow[];
-  /** What shows how GPUs of other machines are usually: every second slice, and the end of the recent window. */
+  /** Windows that show the usual state of GPUs on other machines: every second slice, and the end of the recent window. */
   readonly peerWindows: readonly GridWindow[];
   readonly timeMs: number;
   readonly cellCount: number;
@@ -82,26 +82,26 @@ export class CellGrid {
     return this.windows[0]?.fromMs ?? this.timeMs;
   }
 
-  /** When a cell begins. */
+  /** Start of a cell. */
   startMs(cell: number): number {
     return (this.endMs[cell] ?? this.timeMs) - cellMs;
   }
 
-  /** The cells back to this long before the moment asked about, within the recent window. */
+  /** Returns the first cell that starts at most `agoMs` before the time of the explanation, within the recent window. */
   since(agoMs: number): number {
     return Math.max(this.recentCell, this.cellCount - Math.ceil(agoMs / cellMs));
   }
 }
 
-/** How the samples of a cell become one number. */
+/** Aggregation of a cell's samples. */
 export type CellValue = "mean" | "last" | "max";
-/** How several series of one field become one number. */
+/** Aggregation of several series of one field. */
 export type CellCombination = "max" | "min" | "sum";
 
 /**
- * Adds the samples of one series to the cells of a window. Cells that have a number already (another fan, another reason)
- * are combined.
- * @param widthMs of a cell
+ * Adds the samples of one series to the cells of a window. Combines them with the values of earlier series (another fan, another
+ * reason).
+ * @param widthMs width of a cell
  */
 export function fillCells(
   cells: Float64Array,
@@ -112,7 +112,7 @@ export function fillCells(
   widthMs = cellMs,
 ): void {
   let [cell, cellEndMs, sum, count] = [-1, window.fromMs, 0, 0];
-  // Without a closure over the sums: numbers that one holds are allocated again at each sample.
+  // The loop uses no closure over the sums, because captured numbers are allocated again at each sample.
   for (let at = 0; at < times.length; at++) {
     if (stale?.[at] === 1) continue;
     const timeMs = times[at] as number;

@@ -1,6 +1,6 @@
 /**
- * The heat model against a heatsink worked out second by second: a resistance into the air that falls with the airflow, one
- * time constant, a chip and a memory upon it.
+ * Tests the heat model against a heatsink simulated second by second: a thermal resistance to the air that falls with the airflow,
+ * one time constant, and a chip and memory on it.
  */
 import { expect, test } from "vitest";
 import { FleetCells, type GpuCells } from "./fleet-cells.ts";
@@ -16,15 +16,15 @@ const resistance = { sink: 0.04, die: 0.05, memory: 0.02 };
 
 interface Card {
   readonly inletCelsius: number;
-  /** Duty of its own fan; absent where the chassis moves the air. */
+  /** Duty of the card's own fan. Absent if the chassis moves the air. */
   readonly fan?: (atMs: number) => number;
-  /** Of the usual resistance between chip and heatsink. */
+  /** Factor on the usual resistance between chip and heatsink. */
   readonly contact?: (atMs: number) => number;
-  /** Of the usual airflow, which nothing reports. */
+  /** Factor on the usual airflow, which no sensor reports. */
   readonly airflow?: (atMs: number) => number;
 }
 
-/** Work that changes every few minutes, different on each card. */
+/** Power that changes every few minutes, different on each card. */
 const wattsAt = (card: number, atMs: number): number => {
   const phase = Math.sin(Math.floor(atMs / 300_000) * 12.9898 + card * 78.233) * 43758.5453;
   return 90 + 360 * (phase - Math.floor(phase));
@@ -57,7 +57,7 @@ function fill(cells: GpuCells | undefined, card: Card, at: number, grid: CellGri
   const fan = card.fan === undefined ? undefined : cells.open("fan");
   let sinkKelvin = 0;
   for (const { fromMs, toMs, firstCell } of grid.windows)
-    // It was at work before the window, too.
+    // Simulates the load before the window, too.
     for (let now = fromMs - 900_000; now < toMs; now += 1_000) {
       const watts = wattsAt(at, now);
       const flow = ((card.fan?.(now) ?? 1) * (card.airflow?.(now) ?? 1)) ** 0.8;
@@ -73,7 +73,7 @@ function fill(cells: GpuCells | undefined, card: Card, at: number, grid: CellGri
     }
 }
 
-/** The median of the last `minutes`. */
+/** Returns the median of the last `minutes`. */
 function newest({ residuals }: HeatFit, fleet: FleetCells, card: number, minutes = 20): number {
   const gpu = fleet.gpus[card];
   const column = gpu === undefined ? undefined : residuals.get(gpu);
@@ -121,7 +121,7 @@ test("lost airflow shows on chip and memory alike, and not between them", () => 
 test("a fan that is turned down explains the heat: nothing is left over", () => {
   const busyFans = sound.map((card, at) => ({
     ...card,
-    // Each card's fan follows its power, as a curve over temperature would have it.
+    // Each card's fan follows its power, as with a fan curve over temperature.
     fan: (now: number) => 0.35 + (0.5 * wattsAt(at, now)) / limitWatts,
   }));
   const quiet = { inletCelsius: 22, fan: (now: number) => (now >= faultMs ? 0.3 : 0.6) };

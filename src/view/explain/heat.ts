@@ -1,25 +1,25 @@
 /**
- * What temperatures a GPU's power explains. A robust fit over all GPUs of a model, each with an offset of its own, predicts
- * the chip and the memory from the power now and from the heat that the airflow has left in the heatsink; what is above that
- * is not the load. The chip over the memory needs no heatsink at all: both sit on the same one, so air and room cancel out.
+ * Predicts a GPU's temperatures from its power. A robust fit over all GPUs of a model, with an offset per GPU, predicts chip and
+ * memory from the current power and from the heat stored in the heatsink; a temperature above that is not caused by load. The
+ * difference between chip and memory needs no heatsink model: both sit on the same one, so air and room temperature cancel out.
  */
 import type { FleetCells, GpuCells } from "./fleet-cells.ts";
 import { cellMs } from "./grid.ts";
 import { fitRobust, quantileOf } from "./statistics.ts";
 
-/** Time constants of heatsinks at full airflow: small and large ones; the fit mixes them. */
+/** Time constants of a small and a large heatsink at full airflow; the fit combines them. */
 const sinkSeconds = [30, 120] as const;
-/** Convection follows the airflow to this power; without a fan that turns, some air still moves. */
+/** Exponent of convection over the airflow, and the share of airflow that remains when the fan stands still. */
 const convectionPower = 0.8;
 const stillAir = 0.05;
-/** All columns of a fit are smoothed alike: sensors and counters are read at single instants. */
+/** Sensors and counters are read at single instants, so all columns of a fit are smoothed in the same way. */
 const smoothSeconds = 80;
-/** After a gap nobody knows what the card did before. */
+/** Cells to skip after a gap, because the card's load before it is unknown. */
 const settleCells = 9;
 const leastRows = 60;
 const leastSigma = 0.3;
 
-/** Kelvins above the prediction, by cell. */
+/** Kelvins above the prediction, per cell. */
 export interface HeatFit {
   readonly residuals: ReadonlyMap<GpuCells, Float64Array>;
   readonly sigma: number;
@@ -28,14 +28,14 @@ export interface HeatFit {
 export interface HeatFits {
   readonly die: HeatFit;
   readonly memory: HeatFit;
-  /** The chip over its memory. */
+  /** The chip relative to its memory. */
   readonly contact: HeatFit;
 }
 
 const columnNames = ["share", "small", "large", "load", "die", "memory", "contact"] as const;
 type ColumnName = (typeof columnNames)[number];
 
-/** Smoothed columns of one GPU, a number for each row. */
+/** Smoothed columns of one GPU, with one number per row. */
 interface HeatRows {
   readonly cells: GpuCells;
   /** The cell of each row. */
@@ -59,7 +59,7 @@ export function fitHeat(fleet: FleetCells, model: string): HeatFits {
   };
 }
 
-/** The power that shares are of. */
+/** The power that shares are relative to: the power limit, or at least 300 W. */
 export const scaleWattsOf = (cells: GpuCells): number =>
   cells.last("powerLimit") ?? Math.max(300, quantileOf(cells.get("power"), 1) || 0);
 
@@ -105,7 +105,7 @@ function heatRows({ grid }: FleetCells, cells: GpuCells): HeatRows {
     for (let at = 0; at < now.length; at++) {
       const was = smooth[at] as number;
       const is = now[at] as number;
-      // After a reading that is missing, it begins again.
+      // The smoothing restarts after a missing reading.
       smooth[at] = Number.isNaN(was) ? is : is + (was - is) * left;
     }
     settled = isNew ? 0 : settled + 1;

@@ -1,19 +1,19 @@
 /**
- * How fast a program gets its work done, by what the work leaves behind: use of the memory, and power for its clock. A GPU
- * that does a share of its work shows that share in both; a program with another mix of work has more of one and less of the
- * other. Statistics only: the signs decide what is reported.
+ * Measures how fast a program works by two effects of the work: memory traffic, and power at its clock. A GPU that does a share of
+ * its work shows that share in both; a program with a different mix of work has more of one and less of the other. Statistics only:
+ * the signs decide what is reported.
  */
 import { kindOfWork } from "../../lake/analyses/anomaly/work.ts";
 import type { FleetCells, GpuCells } from "./fleet-cells.ts";
 import { fitRobust, medianOf, quantileOf, sigmaOf } from "./statistics.ts";
 
 const busyShare = 0.15;
-/** A program that starts loads its data first. */
+/** Skips the start of a program, which loads its data first. */
 const startCells = 2;
 export const leastRunCells = 6;
-/** Of the model's usual clock: further down, power says little about work. */
+/** Share of the model's usual clock. At lower clocks, power says little about work. */
 const nearClock = 0.85;
-/** Power of the chip grows with f·V²; with the memory's share, which the clock leaves alone, it is about this. */
+/** Power of the chip grows with f·V². Including the memory's share, which does not depend on the clock, the exponent is about this. */
 const clockExponent = 1.5;
 
 /** One program on one GPU: its cells, and the logarithm of each measure in them. */
@@ -22,23 +22,23 @@ export interface WorkRun {
   readonly kind: string;
   readonly at: readonly number[];
   readonly utilization: readonly number[];
-  /** Use of the memory while busy. */
+  /** Memory traffic while busy. */
   readonly traffic: number[];
-  /** Power above idle while busy, as it would be at the model's usual clock; NaN where it cannot be said. */
+  /** Power above idle while busy, scaled to the model's usual clock; NaN if unknown. */
   readonly power: number[];
 }
 
-/** A point of both measures; `power` is NaN where it is unknown. */
+/** Both measures together; `power` is NaN if unknown. */
 export interface Pace {
   readonly traffic: number;
   readonly power: number;
 }
 
-/** How much less of both: a logarithm, and its standard deviation. */
+/** The drop in both measures, as a logarithm with its standard deviation. */
 export interface PaceDrop {
   readonly drop: number;
   readonly sigma: number;
-  /** By each measure alone. */
+  /** The drop in each measure alone. */
   readonly by: Pace;
 }
 
@@ -79,7 +79,7 @@ function runsOf(cells: GpuCells): WorkRun[] {
   let held = 0;
   for (let cell = 0; cell < cells.owners.length; cell++) {
     const owner = cells.owners[cell] as number;
-    // While a driver hangs, nobody reports an owner: the job goes on.
+    // While a driver hangs, no owner is reported, but the job goes on.
     if (owner < 0 && Number.isNaN(utilization[cell] ?? Number.NaN)) continue;
     if (owner < 0 || owner !== current?.owner) {
       current = owner < 0 ? undefined : { owner, at: [], utilization: [], traffic: [] };
@@ -105,11 +105,11 @@ function runsOf(cells: GpuCells): WorkRun[] {
     }));
 }
 
-/** A line through power says where it starts only of a kind of work that leaves the card idle for a good part of the time. */
+/** The offset of a line through power is meaningful only for a kind of work that leaves the card idle for a good part of the time. */
 const leastSpread = 0.1;
 const mostBusy = 0.65;
 
-/** What a card draws that holds such a program and does nothing: the start of a line of power over utilization. */
+/** Power of an idle card that holds such a program: the offset of a fit of power over utilization. */
 function baseOf(runs: readonly WorkRun[], idleWatts: number): number {
   const busy: number[] = [];
   const watts: number[] = [];
@@ -149,7 +149,7 @@ function measurePower(run: WorkRun, baseWatts: number, usualHertz: number): void
   });
 }
 
-/** Means, since work adds up: a burst of another kind of work belongs to it. NaN of less than half of the cells. */
+/** Means, because work adds up and a burst of another kind of work belongs to it. NaN if fewer than half of the cells have a value. */
 export function paceOf({ traffic, power }: WorkRun, from = 0, to = traffic.length): Pace {
   return { traffic: meanOf(traffic, from, to), power: meanOf(power, from, to) };
 }
@@ -165,14 +165,14 @@ function meanOf(values: readonly number[], from: number, to: number): number {
   return count * 2 < to - from || count === 0 ? Number.NaN : sum / count;
 }
 
-/** Runs of one program differ by this much: what is assumed until enough of them were seen. */
+/** Assumed standard deviation between runs of one program, until enough runs have been measured. */
 const assumedSigma = { traffic: 0.05, power: 0.035 } as const;
 const assumedRuns = 3;
 const leastSigma = 0.012;
 
 /**
- * How far a pace is below that of other runs: of all steps that make both measures fall by the same share, the likeliest one
- * (generalised least squares). Where runs differ along "more memory, less power", that direction does not count.
+ * How far a pace is below that of other runs: the most likely step that lowers both measures by the same share (generalised least
+ * squares). If the runs vary along "more memory, less power", that direction has little weight.
  */
 export function dropBelow(others: readonly Pace[], now: Pace, nowSigma: Pace): PaceDrop {
   const usual = {
@@ -204,10 +204,13 @@ interface Covariance {
 
 const trimRounds = 3;
 const keptShare = 0.75;
-/** What the trimmed quarter would have added. */
+/** Corrects the variance for the trimmed quarter. */
 const trimFactor = 1.4;
 
-/** Of the nearer runs (one of the others may be slow itself); few runs count less than what is assumed. */
+/**
+ * Covariance of the nearer runs, because one of the others may be slow itself. The fewer runs there are, the more the assumed
+ * values count.
+ */
 function covarianceOf(others: readonly Pace[], usual: Pace): Covariance {
   const away = others.map((one) => ({
     traffic: one.traffic - usual.traffic,
@@ -242,7 +245,7 @@ function covarianceOf(others: readonly Pace[], usual: Pace): Covariance {
   return withPower === 0 ? { ...found, power: Number.NaN } : found;
 }
 
-/** Squared, in standard deviations; by traffic alone where power is unknown. */
+/** Squared distance in standard deviations; by traffic alone if power is unknown. */
 function distanceOf({ traffic, power }: Pace, by: Covariance): number {
   if (Number.isNaN(power)) return traffic ** 2 / by.traffic;
   const determinant = Math.max(1e-9, by.traffic * by.power - by.both ** 2);
@@ -252,7 +255,7 @@ function distanceOf({ traffic, power }: Pace, by: Covariance): number {
   );
 }
 
-/** From cell to cell within one run, without its steps. */
+/** Noise from cell to cell within one run, without its steps. */
 export function noiseOf(run: WorkRun): Pace {
   const noise = (values: readonly number[]): number => {
     const steps = values.slice(1).map((value, at) => value - (values[at] as number));
@@ -262,14 +265,14 @@ export function noiseOf(run: WorkRun): Pace {
 }
 
 export interface RunStep extends PaceDrop {
-  /** Index within the run of the first cell after it. */
+  /** Index within the run of the first cell after the step. */
   readonly at: number;
 }
 
-/** Neighbouring cells are alike: fewer of them are worth counting. */
+/** Neighbouring cells are correlated, so that their number overstates the information. */
 const alikeFactor = 1.4;
 
-/** The largest step down within a run that has lasted to its end. */
+/** Returns the largest step down within a run that lasts to its end. */
 export function stepDown(run: WorkRun, noise: Pace): RunStep | undefined {
   const count = run.at.length;
   let best: RunStep | undefined;

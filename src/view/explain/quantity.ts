@@ -1,4 +1,4 @@
-/** The numbers of an explanation as people read them, on the page and in the terminal. */
+/** Formats the numbers of an explanation, on the page and in the terminal. */
 import type { CauseEvidence, Explanation } from "./explanation.ts";
 
 interface Shown {
@@ -24,13 +24,13 @@ export function formatEvidence(value: number | null, unit: string): string {
 export const formatSigmas = ({ sigmas }: Pick<CauseEvidence, "sigmas">): string =>
   sigmas === null ? "-" : sigmas.toFixed(0);
 
-/** `12 min`: how long before the moment asked about it began. */
+/** Formats how long before the time of the explanation it began: `12 min`. */
 export function formatSince(sinceMs: number, timeMs: number): string {
   const minutes = Math.round((timeMs - sinceMs) / 60_000);
   if (minutes < 1) return "under a minute";
   return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
 }
 
-/** What an answer rests on. */
+/** Describes the data behind a result. */
 export const formatLookedAt = ({ series, gpus, fromMs, toMs }: Explanation["lookedAt"]): string =>
   `Looked at ${series} series of ${gpus} ${gpus === 1 ? "GPU" : "GPUs"}: ${formatSince(fromMs, toMs)} of history.`;

@@ -1,12 +1,12 @@
-/** Robust statistics over cells; NaN is a missing number and is left out. */
+/** Robust statistics over cells. NaN is a missing number and is skipped. */
 import { sigmaPerMad } from "../../lake/analyses/anomaly/statistics/spread.ts";
 
-/** Quantiles are found in here: millions of numbers pass through in one explanation, and none of them stays. */
+/** Scratch space for quantiles: one explanation processes millions of numbers and keeps none. */
 let scratch = new Float64Array(4_096);
-/** After so many rounds the order of the values is against us, and sorting is quicker. */
+/** After this many rounds the order of the values is unfavourable, and sorting is faster. */
 const mostRounds = 64;
 
-/** Puts the value that belongs at `place` there, smaller ones before it, larger ones behind it (Hoare's selection). */
+/** Moves the value of rank `place` to its position, smaller values before it, larger ones after it (Hoare's selection). */
 function selectPlace(values: Float64Array, place: number): void {
   let [from, to] = [0, values.length - 1];
   for (let round = 0; from < to; round++) {
@@ -35,7 +35,7 @@ function selectPlace(values: Float64Array, place: number): void {
   }
 }
 
-/** NaN of nothing. */
+/** Returns NaN without numbers. */
 export function quantileOf(values: ArrayLike<number>, share: number): number {
   if (scratch.length < values.length) scratch = new Float64Array(2 * values.length);
   let count = 0;
@@ -63,14 +63,14 @@ export function sigmaOf(values: ArrayLike<number>, middle = medianOf(values)): n
   return sigmaPerMad * medianOf(distances);
 }
 
-/** How far one cell may pull, in thresholds: a single wild reading is no change. */
+/** Limit on the contribution of one cell, in thresholds: a single outlier is no change. */
 const mostPull = 2;
 
 /**
- * Where a level changed for good: the start that maximises the sum of clipped departures from there to the end, each less
- * half the threshold (a CUSUM from the end, with outliers held down).
+ * Finds where a level changed for good: the start that maximises the sum of clipped departures from there to the end, each minus
+ * half the threshold (a CUSUM from the end, with clipped outliers).
  * @param departures in thresholds: 1 is just worth reporting, NaN is undecidable
- * @returns the index of the first departing cell; the length where none departs
+ * @returns the index of the first departing cell; the length if none departs
  */
 export function changePoint(departures: ArrayLike<number>, from = 0): number {
   let best = 0;
@@ -88,10 +88,10 @@ export function changePoint(departures: ArrayLike<number>, from = 0): number {
   return bestAt;
 }
 
-/** Rows of a linear fit, with an offset of its own for each group of rows. */
+/** Rows of a linear fit, with a separate offset for each group of rows. */
 export interface FitRows {
   readonly inputCount: number;
-  /** `inputCount` numbers a row. */
+  /** `inputCount` numbers per row. */
   readonly inputs: Float64Array;
   readonly targets: Float64Array;
   readonly groups: Int32Array;
@@ -101,7 +101,7 @@ export interface FitRows {
 export interface RobustFit {
   readonly weights: Float64Array;
   readonly offsets: Float64Array;
-  /** Robust standard deviation of what is left over. */
+  /** Robust standard deviation of the residuals. */
   readonly sigma: number;
 }
 
@@ -110,7 +110,7 @@ const trimmedRounds = 5;
 const tukeySigmas = 4.5;
 const ridge = 1e-3;
 
-/** Reweighted least squares: rows far off (a fault in some of the groups) end up with no weight at all. */
+/** Reweighted least squares: distant rows (a fault in some of the groups) get no weight. */
 export function fitRobust(rows: FitRows, leastSigma: number): RobustFit {
   const { inputCount: size, inputs, targets, groups, groupCount } = rows;
   const count = targets.length;
@@ -139,7 +139,7 @@ export function fitRobust(rows: FitRows, leastSigma: number): RobustFit {
         (residuals[row] as number) - (offsets[groups[row] as number] as number),
       );
     sigma = Math.max(leastSigma, sigmaPerMad * medianOf(distances) || 0);
-    // First by the better half alone: a fault in a third of the rows must not decide what is far.
+    // The first rounds use the better half only, because a fault in a third of the rows must not decide what is distant.
     const near = round < trimmedRounds ? quantileOf(distances, 0.55) : 0;
     for (let row = 0; row < count; row++) {
       const residual = distances[row] as number;
@@ -151,7 +151,7 @@ export function fitRobust(rows: FitRows, leastSigma: number): RobustFit {
   return { weights, offsets, sigma };
 }
 
-/** The rows of each group. */
+/** Row indexes per group. */
 function rowsByGroup(groups: Int32Array, groupCount: number): readonly Int32Array[] {
   const counts = new Int32Array(groupCount);
   for (const group of groups) counts[group] = (counts[group] as number) + 1;
@@ -165,7 +165,7 @@ function rowsByGroup(groups: Int32Array, groupCount: number): readonly Int32Arra
   return rows;
 }
 
-/** Least squares within the groups: each row less the mean of its group, so that an offset cannot pass for a weight. */
+/** Least squares within the groups: each row minus the mean of its group, so that an offset is not mistaken for a weight. */
 function solveWeighted(
   { inputCount: size, inputs, targets, groups, groupCount }: FitRows,
   trust: Float64Array,
@@ -210,7 +210,7 @@ function solveWeighted(
   return eliminate(matrix, size);
 }
 
-/** Gauss with pivots; a direction without data gets 0. */
+/** Gaussian elimination with pivoting; a direction without data gets 0. */
 function eliminate(matrix: Float64Array, size: number): Float64Array {
   const width = size + 1;
   for (let column = 0; column < size; column++) {
@@ -243,7 +243,7 @@ function eliminate(matrix: Float64Array, size: number): Float64Array {
   });
 }
 
-/** The mean of the cells [from, to); NaN of nothing. */
+/** Mean of the cells [from, to); NaN without numbers. */
 export function meanOfCells(cells: Float64Array, from: number, to: number): number {
   let sum = 0;
   let count = 0;

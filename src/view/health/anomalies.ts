@@ -1,4 +1,4 @@
-/** Anomalies as reasons of a verdict. For the hub: agents do not watch for anomalies. */
+/** Turns anomalies into reasons of a verdict. Only for the hub: agents do not watch for anomalies. */
 import { type Anomaly, type AnomalyKind, kindFacts } from "../../lake/analyses/anomaly/anomaly.ts";
 import { deviceKey } from "../../model/device.ts";
 import type { HealthAction, HealthReason, JudgedState } from "./verdict.ts";
@@ -10,7 +10,7 @@ const verdicts: Readonly<Record<AnomalyKind, readonly [JudgedState, HealthAction
   power_spike: ["degraded", "inspect"],
   clock_low: ["degraded", "reset_gpu"],
   straggler: ["degraded", "inspect"],
-  // The program's, not the GPU's.
+  // The program's fault, not the GPU's.
   memory_leak: ["healthy", "restart_app"],
   link_degraded: ["degraded", "reboot"],
 };

@@ -1,4 +1,7 @@
-/** Conditions of a GPU that count once they have held for a while, and are believed for a while after: no verdict flickers. */
+/**
+ * Conditions of a GPU that become active after they have held for a while, and stay active for a while afterwards, so that verdicts
+ * do not flicker.
+ */
 import type { GpuRecord } from "./gpu-record.ts";
 import type { GpuInput } from "./inputs.ts";
 import type { HealthAction, HealthCheck, JudgedState } from "./verdict.ts";
@@ -21,7 +24,7 @@ export interface HealthCondition {
   readonly action: HealthAction;
   readonly needMs: number;
   readonly keepMs: number;
-  /** Also believed by a single look of a few seconds. */
+  /** True if a single check of a few seconds is enough. */
   readonly isQuick: boolean;
   readonly holds: (record: GpuRecord) => boolean;
   readonly text: (record: GpuRecord) => string;
@@ -29,10 +32,10 @@ export interface HealthCondition {
 
 const second = 1_000;
 const minute = 60_000;
-/** A GPU above these needs a turning fan. */
+/** Above these temperatures the fan has to turn. */
 const fanEdgeCelsius = 70;
 const fanHotspotCelsius = 90;
-/** The hotspot of a sound card is 10 to 30 °C above the edge; more is paste or contact. */
+/** The hotspot of a healthy card is 10 to 30 °C above the edge; more points to thermal paste or contact. */
 const hotspotDeltaCelsius = 40;
 const busyShare = 0.2;
 

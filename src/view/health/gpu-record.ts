@@ -1,4 +1,4 @@
-/** What is remembered of one GPU between frames: readings, growth, how long conditions have held, and its Xids. Time comes from frames. */
+/** State of one GPU between frames: readings, growth, how long conditions have held, and its Xids. Time comes from frames. */
 import type { Frame } from "../../model/frame.ts";
 import { type ConditionName, conditions } from "./conditions.ts";
 import { Growth, Smoothed } from "./growth.ts";
@@ -6,7 +6,7 @@ import { type GpuInput, HealthReadings, type PlannedInput } from "./inputs.ts";
 import type { HealthReason, UncheckedCheck } from "./verdict.ts";
 import { XidHistory } from "./xid-history.ts";
 
-/** Counters whose growth counts; errors of memory show by falling that the GPU was reset. */
+/** Counters whose growth is tracked. A memory error counter that decreases shows a reset of the GPU. */
 export const counters = [
   "eccCorrected",
   "eccUncorrected",
@@ -22,7 +22,7 @@ export type CounterInput = (typeof counters)[number];
 const isCounter = (name: string): name is CounterInput =>
   (counters as readonly string[]).includes(name);
 
-/** The verdict of the agent beside the GPU, as its series carry it. */
+/** The verdict of the GPU's own agent, decoded from its series. */
 export interface ReportedVerdict {
   readonly reasons: readonly HealthReason[];
   readonly unchecked: readonly UncheckedCheck[];
@@ -31,11 +31,11 @@ export interface ReportedVerdict {
 interface Held {
   sinceMs: number;
   lastMs: number;
-  /** Held long enough to count, and has not been false for long since. */
+  /** True once the condition has held long enough, until it has been false for long enough. */
   isActive: boolean;
 }
 
-/** Longer gaps between frames are not counted as time that something held. */
+/** Longer gaps between frames do not count towards the time that a condition has held. */
 const longestGapMs = 30_000;
 
 export class GpuRecord {
@@ -52,9 +52,9 @@ export class GpuRecord {
   readonly #held = new Map<ConditionName, Held>();
   readonly xidCounts = new Map<string, number>();
   reported: ReportedVerdict | undefined;
-  /** Who runs on it; for the history of Xids. */
+  /** Owner of the GPU, for the history of Xids. */
   owner: string | undefined;
-  /** The recovery action that Xid 154 last named, for drivers that report it only there. */
+  /** The recovery action of the last Xid 154, for drivers that report it only there. */
   loggedRecovery: number | undefined;
   mostLinksUp = 0;
   firstMs = 0;
@@ -79,13 +79,13 @@ export class GpuRecord {
     return this.#growth.get(name);
   }
 
-  /** Since when a condition has held, if it has held long enough. */
+  /** Returns since when a condition has held, if it has held long enough. */
   since(name: ConditionName): number | undefined {
     const held = this.#held.get(name);
     return held?.isActive === true ? held.sinceMs : undefined;
   }
 
-  /** The GPU was reset or repaired: its past errors are no longer its own. */
+  /** Clears past errors after a reset or repair of the GPU. */
   forgetErrors(timeMs: number): void {
     for (const growth of this.#growth.values()) growth.clear();
     this.xids.forgetBefore(timeMs);

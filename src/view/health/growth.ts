@@ -1,4 +1,7 @@
-/** How much a counter grew, or how long something held, within the last minutes to a day. Healthy GPUs cost nothing: only growth is kept. */
+/**
+ * Growth of a counter, or the time that something held, within the last minutes to a day. Stores only growth, so that healthy GPUs
+ * use no memory.
+ */
 
 const bucketMs = 60_000;
 const longestMs = 24 * 3_600_000;
@@ -7,7 +10,7 @@ export class Growth {
   #buckets: { readonly minute: number; amount: number }[] = [];
   #last: number | undefined;
 
-  /** A counter's new value. True where it fell: the device, or its driver, started over. */
+  /** Takes a counter's new value. Returns true if it decreased: the device or its driver restarted. */
   count(value: number, timeMs: number): boolean {
     const before = this.#last;
     this.#last = value;
@@ -33,7 +36,7 @@ export class Growth {
     return sum;
   }
 
-  /** When it last began to grow, within a day. */
+  /** Start of the oldest growth within a day. */
   get firstMs(): number | undefined {
     const first = this.#buckets[0];
     return first === undefined ? undefined : first.minute * bucketMs;
@@ -44,7 +47,7 @@ export class Growth {
   }
 }
 
-/** The mean over about a minute. */
+/** Mean over about a minute. */
 export class Smoothed {
   #value: number | undefined;
   #timeMs = 0;

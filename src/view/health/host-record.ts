@@ -1,4 +1,4 @@
-/** What is remembered of one machine between frames: its memory's errors and its NVSwitches'. */
+/** State of one machine between frames: errors of its memory and of its NVSwitches. */
 import type { Frame } from "../../model/frame.ts";
 import { Growth } from "./growth.ts";
 import { HealthReadings, type PlannedInput } from "./inputs.ts";
@@ -8,7 +8,7 @@ export class HostRecord {
   readonly readings = new HealthReadings();
   readonly corrected = new Growth();
   readonly uncorrected = new Growth();
-  /** Of the kernel's log; by name, the newest of each. */
+  /** Reasons from the kernel's log: the newest per name. */
   readonly noted = new Map<string, HealthReason>();
   firstMs = 0;
 

@@ -1,17 +1,17 @@
-/** The readings a verdict is made from: which series of a frame make each, and how several series become one number. */
+/** The readings behind a verdict: which series of a frame each is made from, and how several series become one number. */
 import { gpu, host, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import { type LabelSet, labelValue } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 
-/** `zeros` and `ones` count the series that are 0 or 1. */
+/** `zeros` and `ones` count the series with the value 0 or 1. */
 type Combine = "sum" | "max" | "min" | "zeros" | "ones";
 
 interface InputSpec {
   readonly metric: MetricEntry;
   readonly combine: Combine;
-  /** Of series whose label has one of these values. */
+  /** Only series whose label has one of these values. */
   readonly where?: { readonly label: string; readonly values: readonly string[] };
 }
 
@@ -60,7 +60,7 @@ export const gpuInputs = {
   heatThrottled: spec(gpu.throttleActive, "max", "reason", ...thermal),
   hardwareThrottled: spec(gpu.throttleActive, "max", "reason", "thermal_hardware"),
   powerBrake: spec(gpu.throttleActive, "max", "reason", "power_brake"),
-  /** Reasons that explain a low clock. */
+  /** Throttle reasons that explain a low clock. */
   clockHeld: spec(
     gpu.throttleActive,
     "max",
@@ -94,7 +94,7 @@ const byMetric = new Map<MetricEntry, InputName[]>();
 for (const name of inputNames)
   byMetric.set(specs[name].metric, [...(byMetric.get(specs[name].metric) ?? []), name]);
 
-/** The series of a layout that make one input of one GPU or machine. */
+/** The series of a layout that form one input of one GPU or machine. */
 export interface PlannedInput {
   readonly name: InputName;
   readonly combine: Combine;
@@ -125,7 +125,7 @@ const whyAbsent: ReadonlyMap<number | undefined, string> = new Map([
   [presence.failed, "reading failed"],
 ]);
 
-/** The newest readings of one GPU or machine over all schedules; an absent one keeps its reason, never its last value. */
+/** The newest readings of one GPU or machine over all schedules. An absent reading keeps its reason, never its last value. */
 export class HealthReadings {
   readonly #values = new Float64Array(inputNames.length);
   readonly #presence = new Uint8Array(inputNames.length).fill(presence.unsupported);
@@ -135,7 +135,7 @@ export class HealthReadings {
     return this.#presence[index] === presence.present ? this.#values[index] : undefined;
   }
 
-  /** Why there is no value. */
+  /** Returns why the value is absent. */
   whyAbsent(name: InputName): string {
     return whyAbsent.get(this.#presence[indexOf.get(name) ?? -1]) ?? "not reported by this card";
   }

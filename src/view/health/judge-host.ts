@@ -1,10 +1,10 @@
-/** The verdict on a machine itself: its own memory (EDAC) and its NVSwitches. Its GPUs are judged apart. Pure. */
+/** Judges a machine itself: its own memory (EDAC) and its NVSwitches. Its GPUs are judged separately. Pure. */
 import type { HostRecord } from "./host-record.ts";
 import { combineReasons, type HealthReason, type UncheckedCheck, type Verdict } from "./verdict.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** More corrected errors an hour than this: a memory module is failing. */
+/** Corrected errors per hour above which a memory module is failing. */
 const correctedAnHour = 10;
 
 export function judgeHost(record: HostRecord | undefined, nowMs: number): Verdict {

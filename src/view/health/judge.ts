@@ -1,4 +1,4 @@
-/** From what is remembered of a GPU to its verdict: every reason with its numbers, and every check that was not possible. Pure. */
+/** Turns the recorded state of a GPU into a verdict: every reason with its numbers, and every check that was not possible. Pure. */
 import { conditions } from "./conditions.ts";
 import type { CounterInput, GpuRecord } from "./gpu-record.ts";
 import type { GpuInput } from "./inputs.ts";
@@ -16,29 +16,29 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** More corrected errors an hour than this: a row of memory is failing. */
+/** Corrected errors per hour above which a row of memory is failing. */
 const correctedAnHour = 10;
-/** NVIDIA replaces boards of this many retired pages (dynamic page retirement, before Ampere). */
+/** NVIDIA replaces boards with this many retired pages (dynamic page retirement, before Ampere). */
 const mostRetiredPages = 60;
 /** DCGM's own limit is 8 replays a minute. */
 const replaysInTenMinutes = 80;
 const linkErrorsAnHour = 100;
-/** Clocks held down by heat for this share of ten minutes are no passing peak. */
+/** Thermal throttling for this share of ten minutes is more than a short peak. */
 const heatSecondsInTenMinutes = 60;
-/** A sound power supply never brakes. An hour, since it shows under load only. */
+/** A healthy power supply never triggers a power brake. Counted per hour, because it shows under load only. */
 const brakeSecondsAnHour = 10;
 
-/** Whether the driver's errors of this GPU can be seen; undefined where only the GPU's own readings say so. */
+/** Whether the driver's errors of this GPU can be read. Undefined if only the GPU's own readings are available. */
 export type DriverLogAccess = { readonly ok: true } | { readonly ok: false; readonly why: string };
 
 export interface JudgeContext {
   readonly nowMs: number;
   readonly driverLog: DriverLogAccess | undefined;
-  /** Reasons that others found: the anomaly watch, the kernel's log. */
+  /** Reasons from elsewhere: the anomaly watch and the kernel's log. */
   readonly more: readonly HealthReason[];
 }
 
-/** Without readings for this long, nobody can say anything about the GPU. */
+/** Without readings for this long, the state of the GPU is unknown. */
 const silentMs = 2 * minuteMs;
 
 export function judgeGpu(record: GpuRecord, { nowMs, driverLog, more }: JudgeContext): Verdict {
@@ -63,7 +63,7 @@ export function judgeGpu(record: GpuRecord, { nowMs, driverLog, more }: JudgeCon
     ...resetReasons(record, nowMs),
     ...more,
   ];
-  // What its agent says too, without numbers, is left out.
+  // Reasons that the agent reports too are omitted, because the reported ones carry no numbers.
   const reported = record.reported?.reasons ?? [];
   const reasons = [
     ...own,
@@ -81,7 +81,7 @@ export function judgeGpu(record: GpuRecord, { nowMs, driverLog, more }: JudgeCon
 
 const asleepWords = "the GPU is asleep, and reading it would wake it";
 
-/** Slow clocks and little work follow from these. */
+/** Causes of slow clocks and little work. */
 const slowdowns = new Set([
   "power_brake",
   "too_hot",
@@ -92,9 +92,9 @@ const slowdowns = new Set([
 ]);
 const slowdownEchoes = new Set(["clock_stuck", "anomaly_clock_low", "anomaly_straggler"]);
 
-/** Leaves out what follows from another reason: it would ask for an action that does not help. */
+/** Removes reasons that follow from another reason, because their action would not help. */
 function withoutEchoes(reasons: readonly HealthReason[]): readonly HealthReason[] {
-  // Of a GPU that does not respond only that is true, and what its driver said before.
+  // For a GPU that does not respond, only that reason and its driver's earlier errors count.
   if (reasons.some(({ state }) => state === "lost"))
     return reasons.filter(({ state, check }) => state === "lost" || check === "driver_errors");
   return reasons.some(({ reason }) => slowdowns.has(reason))
@@ -119,7 +119,7 @@ interface CounterRule {
   readonly state: JudgedState;
   readonly action: HealthAction;
   readonly spanMs: number;
-  /** More than this within the span. */
+  /** The reason applies above this count within the span. */
   readonly limit: number;
   readonly text: (count: number) => string;
 }
@@ -265,7 +265,7 @@ function countedReasons(record: GpuRecord, nowMs: number): HealthReason[] {
   return reasons;
 }
 
-/** What the GPU itself says it needs. */
+/** Reasons from the repair state that the GPU itself reports. */
 function repairReasons(record: GpuRecord): HealthReason[] {
   const { readings, firstMs: sinceMs } = record;
   const memory = (
@@ -322,10 +322,10 @@ function repairReasons(record: GpuRecord): HealthReason[] {
   return [...reasons, ...recoveryReasons(recovery, sinceMs)];
 }
 
-/** This many resets by the driver within a day are no longer one program's. */
+/** From this many driver resets within a day on, a single program is not to blame. */
 const resetsADay = 3;
 
-/** Hangs and resets that the driver wrote into the kernel's log. */
+/** Hangs and resets that the driver wrote to the kernel's log. */
 function resetReasons({ driverResets }: GpuRecord, nowMs: number): HealthReason[] {
   const count = driverResets.within(dayMs, nowMs);
   const isOften = count >= resetsADay;
@@ -370,7 +370,7 @@ function recoveryReasons(value: number, sinceMs: number): HealthReason[] {
 
 interface CheckInputs {
   readonly check: HealthCheck;
-  /** Possible with any one of these. */
+  /** The check is possible with any one of these inputs. */
   readonly anyOf: readonly GpuInput[];
   readonly name: string;
 }

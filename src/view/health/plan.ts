@@ -1,4 +1,4 @@
-/** Which slots of a layout concern which GPU and machine, worked out once per layout. */
+/** Maps the slots of a layout to GPUs and machines, computed once per layout. */
 import { gpu } from "../../model/catalogue/index.ts";
 import { deviceKey } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
@@ -8,7 +8,7 @@ import { type PlannedInput, planInputs } from "./inputs.ts";
 interface PlannedXid {
   readonly xid: string;
   readonly slot: number;
-  /** Of the time it was last seen; -1 where it is not reported. */
+  /** Slot of the time of the last occurrence; -1 if it is not reported. */
   readonly lastSlot: number;
 }
 
@@ -25,7 +25,7 @@ export interface HealthGpuPlan {
   readonly xids: readonly PlannedXid[];
   readonly owners: readonly { readonly slot: number; readonly name: string }[];
   readonly info: Readonly<Record<string, string>> | undefined;
-  /** Whether this layout carries the GPU's verdict: its reasons are all of them then. */
+  /** True if this layout contains the GPU's verdict: then its reasons are complete. */
   readonly hasVerdict: boolean;
   readonly verdictSlots: readonly VerdictSlot[];
 }
@@ -86,7 +86,7 @@ function planGpu(layout: Layout, slots: readonly number[]): HealthGpuPlan {
       lastSlot: last.find((other) => label(other, "xid") === label(one, "xid"))?.slot ?? -1,
     })),
     owners: of(gpu.ownerInfo).flatMap((one) => {
-      // Not the job: a user who starts a faulty program again and again is one application.
+      // Not the job: a user who starts a faulty program repeatedly counts as one application.
       const name = label(one, "user") ?? label(one, "namespace");
       return name === undefined ? [] : [{ slot: one.slot, name }];
     }),

@@ -1,4 +1,4 @@
-/** The shape of `/api/health` and `gpulse health --json`. A change of meaning is a new schema name; additions are optional. */
+/** The shape of `/api/health` and `gpulse health --json`. A change of meaning needs a new schema name; additions are optional. */
 import * as v from "valibot";
 import {
   gpuChecks,
@@ -30,7 +30,7 @@ const verdict = {
       since: v.string(),
     }),
   ),
-  /** Checks that had no input, and why: the verdict does not cover them. */
+  /** Checks without input, and why: the verdict does not cover them. */
   unchecked: v.array(v.object({ check, why: v.string() })),
 };
 
@@ -46,7 +46,7 @@ const gpuHealth = v.object({
 
 const hostHealth = v.object({
   host: v.string(),
-  /** The worst of the machine's own verdict and its GPUs'. */
+  /** The worst state of the machine itself and of its GPUs. */
   worst: state,
   ...verdict,
   gpus: v.array(gpuHealth),
@@ -56,7 +56,7 @@ export const healthSchema = v.object({
   schema: v.literal("gpulse.health/1"),
   time: v.string(),
   gpulse: v.object({ version: v.string() }),
-  /** The worst of all machines. */
+  /** The worst state of all machines. */
   state,
   /** GPUs by state, whatever the request selects. */
   counts: v.object(

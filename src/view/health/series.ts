@@ -1,4 +1,4 @@
-/** Verdicts as series, so that rules, dashboards and the hub can use them, and back. */
+/** Encodes verdicts as series, so that rules, dashboards and the hub can use them, and decodes them. */
 import { gpu, host as hostMetrics } from "../../model/catalogue/index.ts";
 import { deviceLabels } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
@@ -59,7 +59,10 @@ const reasonLabels = ({ check, reason, title, state, action }: HealthReason) => 
   action,
 });
 
-/** What an agent's frame says of a GPU; a reason it said before keeps its time. Values of a newer agent are left out. */
+/**
+ * Decodes the verdict on a GPU from an agent's frame. A reason that was reported before keeps its start time. Unknown values of a
+ * newer agent are omitted.
+ */
 export function reportedVerdict(
   frame: Frame,
   slots: readonly VerdictSlot[],

@@ -1,11 +1,11 @@
-/** The words of a health verdict: states, actions, checks and reasons, and how several reasons make one verdict. Pure. */
+/** The terms of a health verdict: states, actions, checks and reasons, and how several reasons make one verdict. Pure. */
 
-/** Worst last. `unknown` is apart: nothing could be judged, which is neither good nor bad. */
+/** Worst last. `unknown` is separate: nothing could be judged, which is neither good nor bad. */
 export const healthStates = ["healthy", "degraded", "failing", "lost"] as const;
 export type JudgedState = (typeof healthStates)[number];
 export type HealthState = JudgedState | "unknown";
 
-/** Smallest first: what a person or a scheduler does about it. */
+/** The recommended action for an operator or a scheduler, smallest first. */
 export const healthActions = [
   "none",
   "restart_app",
@@ -25,7 +25,7 @@ export const actionWords: Readonly<Record<HealthAction, string>> = {
   drain: "drain and replace",
 };
 
-/** What is looked at; the verdict lists the checks whose input a GPU does not report. */
+/** The checks of a GPU. A verdict lists the checks whose input the GPU does not report. */
 export const gpuChecks = [
   "presence",
   "driver_errors",
@@ -47,15 +47,15 @@ export interface HealthReason {
   readonly reason: string;
   /** A few words, the same for every occurrence. */
   readonly title: string;
-  /** `healthy` is a note: worth reading, and no fault of the GPU. */
+  /** `healthy` marks a note that is no fault of the GPU. */
   readonly state: JudgedState;
   readonly action: HealthAction;
-  /** One sentence with the numbers that were seen. */
+  /** One sentence with the numbers. */
   readonly text: string;
   readonly sinceMs: number;
 }
 
-/** A check whose input is missing. */
+/** A check without input. */
 export interface UncheckedCheck {
   readonly check: HealthCheck;
   readonly why: string;
@@ -72,7 +72,7 @@ export interface Verdict {
 export const stateRank = (state: JudgedState): number => healthStates.indexOf(state);
 const actionRank = (action: HealthAction): number => healthActions.indexOf(action);
 
-/** One reason of each name, the worst of several; worst first. */
+/** Keeps the worst reason per name, and sorts by severity, worst first. */
 export function orderReasons(reasons: readonly HealthReason[]): HealthReason[] {
   const byName = new Map<string, HealthReason>();
   for (const reason of reasons) {
@@ -90,7 +90,7 @@ const compareReasons = (left: HealthReason, right: HealthReason): number =>
   left.reason.localeCompare(right.reason);
 
 /**
- * The worst reason decides. Without any, the verdict is `healthy` only if something was checked: silence is `unknown`.
+ * The worst reason decides. Without reasons, the verdict is `healthy` only if something was checked, and `unknown` otherwise.
  * @param isJudged whether at least one check beyond presence had its input
  */
 export function combineReasons(
@@ -110,7 +110,7 @@ export function combineReasons(
   };
 }
 
-/** The worst of several states: a known problem before `unknown`, `unknown` before `healthy`. */
+/** Returns the worst state: a known problem before `unknown`, `unknown` before `healthy`. */
 export function worstState(states: readonly HealthState[]): HealthState {
   const rank = (state: HealthState): number => (state === "unknown" ? 0.5 : stateRank(state));
   return states.reduce<HealthState>(

@@ -1,6 +1,6 @@
 /**
- * Follows every frame and gives one verdict per GPU and machine at any time. Runs in the agent for its own GPUs and in the
- * hub for all; reads nothing and knows no clock but the frames' and the caller's.
+ * Follows every frame and returns one verdict per GPU and machine at any time. Runs in the agent for its own GPUs and in the hub
+ * for all. No I/O; time comes from the frames and the caller.
  */
 import {
   type Device,
@@ -26,21 +26,21 @@ export interface GpuHealth extends Verdict {
 
 export interface HostHealth extends Verdict {
   readonly host: string;
-  /** The worst of the machine's own state and its GPUs'. */
+  /** The worst state of the machine itself and of its GPUs. */
   readonly worst: HealthState;
   readonly gpus: readonly GpuHealth[];
 }
 
 export interface HealthWatchOptions {
-  /** Whether verdicts in the frames are taken over, as a hub does with its agents'. */
+  /** True if verdicts in frames are adopted, as the hub does with those of its agents. */
   readonly acceptsVerdicts: boolean;
-  /** How long a condition has to hold for a single look; absent for a watch that goes on. */
+  /** How long a condition has to hold in a single check; absent for continuous watching. */
   readonly settleMs?: number;
 }
 
-/** A source that invents GPUs must not grow this without end. */
+/** Limits the memory that a source with invented GPUs can use. */
 const mostGpus = 100_000;
-/** Forgotten after this long without readings. */
+/** A GPU without readings for this long is removed. */
 const forgottenMs = 24 * 3_600_000;
 
 interface Known {
@@ -66,7 +66,7 @@ export class HealthWatch {
     for (const { host, inputs } of plan.hosts) this.#hostOf(host).take(frame, inputs);
   }
 
-  /** The GPU of this machine at a PCI address, for lines of the kernel's log. */
+  /** Finds the GPU of this machine at a PCI address, for lines of the kernel's log. */
   findByBus(host: string, pciBusId: string): string | undefined {
     for (const known of this.#gpus.values())
       if (known.host === host && known.device.pciBusId === pciBusId) return known.device.uuid;
@@ -113,7 +113,7 @@ export class HealthWatch {
           ...own,
           host,
           gpus,
-          // A machine without EDAC is judged by its GPUs.
+          // A machine without EDAC is judged by its GPUs alone.
           worst: worstState(
             own.state === "unknown" && gpus.length > 0 ? states : [...states, own.state],
           ),

@@ -1,4 +1,4 @@
-/** A verdict in words for the page: level, and one line per reason. Pure. */
+/** A verdict as text for the page: level, and one line per reason. Pure. */
 import type { Level } from "../gpu-status.ts";
 import { actionWords, type HealthState } from "./verdict.ts";
 import type { GpuHealthReport } from "./report.ts";
@@ -11,7 +11,7 @@ export const verdictLevels: Readonly<Record<HealthState, Level>> = {
   lost: "bad",
 };
 
-/** Every reason that is no note, then the action; for `unknown`, why. */
+/** All reasons except notes, then the action; for `unknown`, why. */
 export function verdictTip({ state, action, reasons, unchecked }: GpuHealthReport): string {
   const found = reasons.filter((reason) => reason.state !== "healthy").map(({ text }) => text);
   const why = state === "unknown" ? unchecked.map((one) => one.why) : [];

@@ -1,6 +1,6 @@
 /**
- * Xids of one GPU over time, as reasons: lines of one burst are one occurrence, pairs that cancel are dropped, and an error
- * of the application stays the application's until several applications have it. Pure.
+ * Xids of one GPU over time, as reasons. Lines of one burst are one occurrence, pairs that cancel are dropped, and an application
+ * error is blamed on the application until several applications have it. Pure.
  */
 import { formatAge } from "../age.ts";
 import type { HealthReason } from "./verdict.ts";
@@ -9,17 +9,17 @@ import { findXid, formatXid } from "./xids.ts";
 export interface XidEvent {
   readonly timeMs: number;
   readonly xid: number;
-  /** Who ran on the GPU: the user or namespace, or the program's name; absent where nobody knows. */
+  /** The user or namespace on the GPU, or the program's name; absent if unknown. */
   readonly application?: string;
 }
 
 /** The silence that ends a burst: one fault writes dozens of lines within minutes. */
 export const burstGapMs = 3 * 60_000;
-/** An application's error is a note for this long. */
+/** How long an application error is shown as a note. */
 const noteMs = 3_600_000;
-/** A fault that asks for an action is believed for this long where nobody can see that the action was taken. */
+/** How long a fault that needs an action stays active if it is unknown whether the action was taken. */
 const faultMs = 24 * 3_600_000;
-/** A GPU that writes without end keeps its newest. */
+/** Most events per GPU; the newest are retained. */
 const mostEvents = 1_000;
 
 interface Burst {
@@ -32,7 +32,7 @@ interface Burst {
 export class XidHistory {
   #events: XidEvent[] = [];
 
-  /** Two sources may report one event: within a burst that changes only the count, so the same instant counts once. */
+  /** Two sources may report one event. Within a burst that changes only the count, so events at the same instant count once. */
   add(event: XidEvent): void {
     const isKnown = this.#events.some(
       ({ xid, timeMs, application }) =>
@@ -45,7 +45,7 @@ export class XidHistory {
     if (this.#events.length > mostEvents) this.#events = this.#events.slice(-mostEvents / 2);
   }
 
-  /** The GPU was reset, or its machine rebooted: what was before is over. */
+  /** Removes earlier events after a reset of the GPU or a reboot of its machine. */
   forgetBefore(timeMs: number): void {
     this.#events = this.#events.filter((event) => event.timeMs > timeMs);
   }
@@ -70,7 +70,7 @@ export function judgeXids(events: readonly XidEvent[], nowMs: number): HealthRea
     const entry = findXid(xid);
     const end = bursts.findLast((burst) => burst.xid === entry?.endedBy);
     if (end !== undefined && end.lastMs >= last.lastMs) return [];
-    // The number that ends another says nothing by itself.
+    // An Xid that only ends another one is not a reason by itself.
     if (bursts.some((burst) => findXid(burst.xid)?.endedBy === xid)) return [];
     if (entry?.isFollowUp === true && bursts.some((burst) => isBeside(burst, last))) return [];
     return judgeXid(xid, own, last, applicationsOf(events, xid), nowMs);

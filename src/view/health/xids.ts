@@ -1,6 +1,6 @@
 /**
- * NVIDIA's Xid errors as data: the one place that knows a number. `nvidiaAction` is the immediate action of NVIDIA's Xid
- * catalogue; state and action are our verdict on the GPU. docs/reference/xids.md is generated from it.
+ * NVIDIA's Xid errors as data, the only table of Xid numbers. `nvidiaAction` is the immediate action of NVIDIA's Xid catalogue;
+ * state and action are gpulse's verdict on the GPU. docs/reference/xids.md is generated from it.
  */
 import type { HealthAction, JudgedState } from "./verdict.ts";
 
@@ -9,17 +9,17 @@ export interface XidEntry {
   readonly xids: readonly number[];
   readonly name: string;
   readonly meaning: string;
-  /** NVIDIA's resolution bucket; absent where the catalogue names none. */
+  /** NVIDIA's resolution bucket; absent if the catalogue has none. */
   readonly nvidiaAction?: string;
-  /** `healthy`: the application's error, or information. */
+  /** `healthy`: an application error, or information. */
   readonly state: JudgedState;
   readonly action: HealthAction;
   readonly source: keyof typeof xidSources;
-  /** The application's error while one application has it; the GPU's once it occurs in several. */
+  /** An application error while one application has it; a fault of the GPU once several have. */
   readonly followsApplication?: true;
   /** A later occurrence of this number ends the problem. */
   readonly endedBy?: number;
-  /** Says nothing beside another Xid of the same burst. */
+  /** Not a reason if another Xid is in the same burst. */
   readonly isFollowUp?: true;
 }
 
@@ -400,7 +400,7 @@ const byNumber = new Map(xidEntries.flatMap((entry) => entry.xids.map((xid) => [
 
 export const findXid = (xid: number): XidEntry | undefined => byNumber.get(xid);
 
-/** `Xid 79 (GPU has fallen off the bus)`; the number alone where the catalogue does not have it. */
+/** `Xid 79 (GPU has fallen off the bus)`, or the number alone if the catalogue lacks it. */
 export function formatXid(xid: number): string {
   const entry = findXid(xid);
   return entry === undefined ? `Xid ${xid}` : `Xid ${xid} (${entry.name})`;

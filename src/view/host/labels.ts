@@ -1,4 +1,4 @@
-/** The labels of a machine that its owner set, such as room and rack. Pure. */
+/** Labels of a machine that its operator set, such as room and rack. Pure. */
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -21,7 +21,7 @@ const builtIn: ReadonlySet<string> = new Set([
   "source",
 ]);
 
-/** Places from the largest to the smallest; other names follow by name. */
+/** Locations from the largest to the smallest; other names follow in alphabetical order. */
 const places = ["region", "zone", "site", "datacenter", "building", "room", "row", "rack"];
 
 const placeOf = (name: string): number => {
@@ -29,7 +29,7 @@ const placeOf = (name: string): number => {
   return at === -1 ? places.length : at;
 };
 
-/** Names of the labels that were set, places first. */
+/** Returns the names of the operator's labels, locations first. */
 export function customLabelNames(all: Iterable<Labels>): readonly string[] {
   const names = new Set<string>();
   for (const labels of all)
@@ -39,7 +39,7 @@ export function customLabelNames(all: Iterable<Labels>): readonly string[] {
   );
 }
 
-/** Those on which all GPUs of the machine agree. */
+/** Returns the operator's labels that are equal on all GPUs of the machine. */
 export function customLabels(all: readonly Labels[]): Labels {
   return Object.fromEntries(
     customLabelNames(all).flatMap((name) => {

@@ -1,6 +1,6 @@
 /**
- * How the GPUs of a machine hang together, from what agents report: PCIe links, NUMA nodes, direct access between GPUs, NVLink or
- * XGMI, MIG instances. Nothing is guessed: what no source reports stays undefined. Pure.
+ * How the GPUs of a machine are connected, as reported by agents: PCIe links, NUMA nodes, direct access between GPUs, NVLink or
+ * XGMI, MIG instances. Nothing is inferred: a fact that no source reports stays undefined. Pure.
  */
 import { compareNames } from "../sort.ts";
 
@@ -31,25 +31,25 @@ export interface TopologyGpu {
   readonly pciBusId?: string;
   readonly numaNode?: string;
   readonly pcie?: PcieLink;
-  /** NVLink or XGMI; absent where no source reports the state of links. */
+  /** NVLink or XGMI; absent if no source reports the state of links. */
   readonly links?: { readonly up: number; readonly down: number; readonly bytesPerSecond?: number };
   /** MIG instances. */
   readonly parts: readonly GpuPart[];
 }
 
-/** GPUs that reach each other's memory directly, also by way of others of the group. */
+/** GPUs that reach each other's memory directly, or through others of the group. */
 export interface PeerGroup {
   readonly uuids: readonly string[];
-  /** Undefined where no source reports links, so that it could be either. */
+  /** Undefined if no source reports links, so that it could be either. */
   readonly via: "NVLink" | "XGMI" | "PCIe" | undefined;
-  /** Every one reaches every other. */
+  /** True if every GPU reaches every other. */
   readonly isComplete: boolean;
-  /** All links of one member that are up together, one direction; absent where a rate is not reported or differs. */
+  /** Bandwidth of all active links of one member together, in one direction; absent if a rate is missing or differs. */
   readonly bytesPerSecond?: number;
 }
 
 export interface NumaNode {
-  /** Undefined: the machine reports no node for these GPUs. */
+  /** Undefined if the machine reports no node for these GPUs. */
   readonly name: string | undefined;
   readonly gpus: readonly TopologyGpu[];
 }
@@ -57,11 +57,11 @@ export interface NumaNode {
 export interface Topology {
   readonly nodes: readonly NumaNode[];
   readonly groups: readonly PeerGroup[];
-  /** False where no source reports which GPU reaches which. */
+  /** False if no source reports which GPU reaches which. */
   readonly isPeerAccessKnown: boolean;
 }
 
-/** The metrics a topology is made from; all carry `uuid`. */
+/** The metrics that a topology is built from; all have a `uuid` label. */
 export const topologyMetrics = [
   "gpu_info",
   "gpu_p2p_accessible",
@@ -168,7 +168,7 @@ function groupByNode(gpus: readonly TopologyGpu[]): NumaNode[] {
     .map(([name, own]) => ({ name, gpus: own }));
 }
 
-/** Connected parts of the graph of GPUs that can read and write each other's memory. */
+/** Connected components of the graph of GPUs that can read and write each other's memory. */
 function findPeerGroups(
   gpus: readonly TopologyGpu[],
   access: readonly TopologySample[],
@@ -185,7 +185,7 @@ function findPeerGroups(
   for (const first of gpus) {
     if (!left.delete(first.uuid)) continue;
     const members = [first];
-    // Grows while it is walked: each one that joins brings those that it reaches.
+    // `members` grows during the loop: each new member adds those that it reaches.
     for (const member of members)
       for (const other of left.values())
         if (reaches(member.uuid, other.uuid)) {
@@ -221,7 +221,7 @@ function describeGroup(
   };
 }
 
-/** A link below what card and slot can do; an idle card may lower its generation to save power. */
+/** True if the link is below the maximum of card and slot. An idle card may lower its generation to save power. */
 export const isReducedLink = ({ generation, width, generationMax, widthMax }: PcieLink): boolean =>
   (generationMax !== undefined && generation < generationMax) ||
   (widthMax !== undefined && width < widthMax);
@@ -233,7 +233,7 @@ export function formatPcieLink(link: PcieLink): string {
   return `${now} of ${link.generationMax ?? link.generation} ×${link.widthMax ?? link.width}`;
 }
 
-/** The topology in a sentence or two. */
+/** Describes the topology in one or two sentences. */
 export function describeTopology({ nodes, groups, isPeerAccessKnown }: Topology): string {
   const count = nodes.reduce((sum, { gpus }) => sum + gpus.length, 0);
   const named = nodes.filter(({ name }) => name !== undefined);

@@ -1,4 +1,4 @@
-/** A job as one HTML file without scripts or outside references, to attach to a mail or a ticket. */
+/** A job as one HTML file without scripts or external references, to attach to a mail or a ticket. */
 import type { JobHour, JobRecord } from "../../runs/jobs/record.ts";
 import { hourMs } from "../../runs/jobs/record.ts";
 import { jobFacts, type JobPrice, kilowattHours, stretchRows } from "./text.ts";
@@ -19,7 +19,7 @@ th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #ddd;vertical-
 .verdict{font-size:1.1rem;border-left:4px solid #2a6;padding-left:.8rem}.wide{overflow-x:auto}svg{width:100%;height:8rem}
 @media(prefers-color-scheme:dark){body{color:#eee;background:#151515}th,td{border-color:#444}}`;
 
-/** @param hours what it used by the hour, for the chart */
+/** @param hours usage per hour, for the chart */
 export function jobHtml(job: JobRecord, hours: readonly JobHour[], price?: JobPrice): string {
   const title = `Job ${job.scheduler?.id ?? job.name}`;
   const facts = jobFacts(job, price).map(

@@ -1,4 +1,4 @@
-/** A job as lists show it: its sums over all GPUs, and the verdict. Shared by API, page and command line. */
+/** A job in lists: its sums over all GPUs, and the verdict. Shared by API, page and command line. */
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import { schedulerJobStates } from "../../model/scheduler-job.ts";
@@ -7,7 +7,7 @@ import { judgeJob } from "./verdict.ts";
 
 const count = v.number();
 
-/** `running` and `ended` are what the ledger saw; the others are the scheduler's. */
+/** `running` and `ended` come from gpulse's own readings; the others come from the scheduler. */
 export const jobStates = [...new Set([...schedulerJobStates, "expired"] as const)];
 
 export const jobSummarySchema = v.object({
@@ -22,9 +22,9 @@ export const jobSummarySchema = v.object({
   partition: v.optional(v.string()),
   state: v.picklist(jobStates),
   startMs: count,
-  /** Absent while it runs. */
+  /** Absent while the job runs. */
   endMs: v.optional(count),
-  /** The newest reading that is part of it. */
+  /** Time of the newest reading that counts towards the job. */
   seenMs: count,
   gpus: count,
   requestedGpus: v.optional(count),
@@ -36,13 +36,13 @@ export const jobSummarySchema = v.object({
   unknownSeconds: count,
   unobservedSeconds: count,
   joules: count,
-  /** Joules that were divided by an assumption. */
+  /** Joules of shared GPUs, split equally between their jobs by assumption. */
   assumedJoules: count,
   peakMemoryBytes: v.optional(count),
   throttledSeconds: count,
   xids: count,
   verdict: v.string(),
-  /** Of the one GPU that was asked for. */
+  /** Usage of the one GPU in the request. */
   held: v.optional(
     v.object({
       fromMs: count,
@@ -51,14 +51,14 @@ export const jobSummarySchema = v.object({
       usefulSeconds: count,
       unknownSeconds: count,
       joules: count,
-      /** Other jobs on it at the same time, the first few. */
+      /** Other jobs on the GPU at the same time, the first few. */
       neighbours: v.array(v.string()),
     }),
   ),
 });
 export type JobSummary = v.InferOutput<typeof jobSummarySchema>;
 
-/** What a job held of one GPU; undefined where it did not hold it. */
+/** Sums a job's usage of one GPU; undefined if it did not hold it. */
 export function summarizeHeld(
   { stretches }: Pick<JobRecord, "stretches">,
   { uuid, host }: { readonly uuid?: string | undefined; readonly host?: string | undefined },

@@ -1,4 +1,4 @@
-/** A job as text, in the manner of Slurm's `seff`, for a terminal or an epilog's mail. */
+/** A job as text in the style of Slurm's `seff`, for a terminal or an epilog's mail. */
 import type { JobRecord, JobStretch } from "../../runs/jobs/record.ts";
 import { joulesPerKwh } from "../../runs/jobs/tariff.ts";
 import { summarizeJob } from "./summary.ts";
@@ -95,7 +95,7 @@ export const kilowattHours = (joules: number): string =>
 
 const gigabytes = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(2)} GiB`;
 
-/** `1-02:03:04`, as Slurm writes it. */
+/** `1-02:03:04`, Slurm's format. */
 export function clock(seconds: number): string {
   const whole = Math.round(seconds);
   const two = (value: number): string => String(value).padStart(2, "0");

@@ -1,10 +1,10 @@
-/** What a job made of the GPUs it held, in sentences for the person who started it. */
+/** How well a job used its GPUs, in sentences for its user. */
 import type { JobRecord, JobStretch } from "../../runs/jobs/record.ts";
 
 /** A GPU that was useful for less than this share of its time was not used. */
 const unusedRatio = 0.05;
 const lowRatio = 0.5;
-/** Shares below this are not worth a sentence. */
+/** Smaller shares are not mentioned. */
 const noticedRatio = 0.05;
 
 export function judgeJob({ stretches, scheduler }: JobRecord): string[] {

@@ -26,7 +26,7 @@ const row = (random: Random): WireRow => ({
   ...(random() < 0.2 ? { xids: [{ xid: "79", count: 1 }] } : {}),
 });
 
-/** Some frames of one fleet; between two of them some rows and values stay as they are. */
+/** Some frames of one fleet; between two of them some rows and values do not change. */
 function frames(random: Random): LiveFrame[] {
   const kept = random();
   let rows = Array.from({ length: Math.floor(random() * 12) }, () => row(random));

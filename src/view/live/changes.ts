@@ -1,6 +1,6 @@
 /**
- * A frame as the changes since the frame before it: a tenth of its size, by columns, so that equal numbers stand beside
- * each other. The hub encodes, the page applies; both hold the frame before.
+ * Encodes a frame as the changes since the previous frame: a tenth of its size, by columns, so that equal numbers are adjacent. The
+ * hub encodes, the page applies; both hold the previous frame.
  */
 import {
   type ColumnKey,
@@ -21,13 +21,13 @@ const omitted: ReadonlySet<ColumnKey> = new Set([
 ]);
 const isOmitted = columnKeys.map((key) => omitted.has(key));
 
-/** Pages show three digits. A value that differs only beyond the fourth is no change. */
+/** Pages show three digits. A value that differs only beyond the fourth counts as unchanged. */
 const significantDigits = 4;
 
-/** From this part of the rows on, a whole column is shorter than its changes with their positions. */
+/** If at least this share of the rows changed, a whole column is shorter than the changes with their positions. */
 const wholeColumnFrom = 0.5;
 
-/** Undefined where the frames have other rows: then a whole frame is needed. */
+/** Returns undefined if the frames have different rows: then a whole frame has to be sent. */
 export function encodeChanges(before: LiveFrame, after: LiveFrame): WireChanges | undefined {
   if (before.fleet !== after.fleet || before.rows.length !== after.rows.length) return undefined;
   const columns: WireColumnChanges[] = [];
@@ -54,7 +54,7 @@ export function encodeChanges(before: LiveFrame, after: LiveFrame): WireChanges 
   };
 }
 
-/** The frame after the changes; undefined where they belong to another frame than this one. */
+/** Returns the frame after the changes, or undefined if they refer to a different frame. */
 export function applyChanges(before: LiveFrame, changes: WireChanges): LiveFrame | undefined {
   if (before.fleet !== changes.fleet || before.timeMs !== changes.baseMs) return undefined;
   const values = before.rows.map((row) =>
@@ -101,12 +101,12 @@ function columnChanges(
 function rounded(value: WireValue): WireValue {
   if (typeof value !== "number" || value === 0 || !Number.isFinite(value)) return value;
   const decimals = significantDigits - 1 - Math.floor(Math.log10(Math.abs(value)));
-  // Only powers of ten above 1 are exact: dividing by them leaves no tail of binary digits.
+  // Only powers of ten above 1 are exact: dividing by them leaves no binary rounding digits.
   const unit = 10 ** Math.abs(decimals);
   return decimals >= 0 ? Math.round(value * unit) / unit : Math.round(value / unit) * unit;
 }
 
-/** Rows of one source are equally old: each age is sent once. */
+/** Rows of one source have the same age, so each distinct age is sent once. */
 function agesOf(rows: readonly WireRow[]): Pick<WireChanges, "ages" | "ageOf"> {
   const ages = new Map<string, number>();
   const ageOf = rows.map(({ ageMs }) => {

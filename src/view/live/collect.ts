@@ -1,4 +1,4 @@
-/** The newest deliveries seen device by device, as rows for the wire. Pure; a reading nobody made keeps the reason why. */
+/** Turns the newest deliveries into one row per device for the wire. Pure; an absent reading keeps its reason. */
 import type { BoundWord } from "../../model/bound.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
 import { type Device, deviceKey } from "../../model/device.ts";
@@ -22,7 +22,10 @@ export interface SeenDevice {
   readonly host: string;
 }
 
-/** Every device of the deliveries by `deviceKey`, in the order sources list them; what carries no host is of `ownHost`. */
+/**
+ * Returns every device of the deliveries by `deviceKey`, in the order of the sources. Deliveries without a host belong to
+ * `ownHost`.
+ */
 export function seenDevices(
   deliveries: readonly Delivery[],
   ownHost: string,
@@ -42,7 +45,7 @@ export interface DeviceRow {
   readonly facts: Readonly<Record<FactKey, WireValue>>;
 }
 
-/** One row per wanted device, in that order; a device without any fresh frame gets a row of `stale`. */
+/** Returns one row per wanted device, in that order. A device without a fresh frame gets a row of `stale`. */
 export function collectRows(
   deliveries: readonly Delivery[],
   wanted: readonly SeenDevice[],
@@ -92,7 +95,7 @@ interface DeviceRowBuilder {
   readonly ageMs: Partial<Record<Tier, number>>;
   readonly throttle: string[];
   xids: Map<string, SeenXid> | undefined;
-  /** By reading, the series that are added up: two sources that report one link count once. */
+  /** Per reading, the series to sum, so that a link reported by two sources counts once. */
   parts: Map<number, Map<string, number>> | undefined;
   throttleKnown: boolean;
   throttleAbsence: WireAbsence | undefined;
@@ -169,7 +172,7 @@ function applyReading(draft: DeviceRowBuilder, { target }: PlannedSlot, value: W
 }
 
 function finish(draft: DeviceRowBuilder): DeviceRow {
-  // A device that delivers a tier without this reading does not have it; one that delivers nothing of the tier may.
+  // A device that delivers a tier without this reading does not have it. If it delivers nothing of the tier, the reading is stale.
   const reading = (at: number): WireValue =>
     draft.readings[at] ??
     (draft.ageMs[readingSpecs[at]?.metric.tier ?? "fast"] === undefined ? "stale" : "unsupported");

@@ -1,14 +1,14 @@
-/** Which catalogue metrics the page shows, and under which key they travel. Names and units come from the catalogue alone. */
+/** The catalogue metrics that the page shows, with their keys on the wire. Names and units come from the catalogue alone. */
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import { type ColumnKey, columnKeys, type FactKey, factKeys, type WireColumn } from "./protocol.ts";
 
 export interface ReadingSpec {
   readonly metric: MetricEntry;
-  /** Labels the series must carry; where several series match (a fan each), the highest value is shown. */
+  /** Labels that the series must have. If several series match (one per fan), the highest value is shown. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Adds up the series that differ in this label (a link each), instead of showing the highest. */
+  /** Sums the series that differ in this label (one per link) instead of showing the highest. */
   readonly sumOver?: string;
-  /** The same reading under the name that other devices report it by. */
+  /** The same reading under the name that other devices report. */
   readonly or?: ReadingSpec;
 }
 
@@ -63,7 +63,7 @@ const factSpecs: Readonly<Record<FactKey, ReadingSpec>> = {
   linkWidthMax: of(gpu.pcieLinkWidthMax),
 };
 
-/** Columns first, facts after them: one list, so that one pass over a frame fills both. */
+/** Columns, then facts, in one list, so that one pass over a frame fills both. */
 export const readingSpecs: readonly ReadingSpec[] = [
   ...columnKeys.map((key) => columnSpecs[key]),
   ...factKeys.map((key) => factSpecs[key]),

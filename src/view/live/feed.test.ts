@@ -5,7 +5,7 @@ import { LiveFeed } from "./feed.ts";
 const closing: LiveFeed[] = [];
 afterEach(() => closing.splice(0).forEach((feed) => feed.close()));
 
-/** A clock on which every look takes so long, as if there were that much to do in between. */
+/** A clock that advances by `lookMs` on every read, to simulate work. */
 function feedWhereAllTakes(lookMs: number): { feed: LiveFeed; pass: (ms: number) => void } {
   let nowMs = 0;
   const feed = new LiveFeed({

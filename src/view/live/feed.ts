@@ -1,6 +1,6 @@
 /**
- * Beats once a second: takes the newest frames into the fleet and sends them to the open pages. Holds the only timers. A fleet so
- * large that this takes long is shown less often, so that what comes in and what is asked always have most of the processor.
+ * Updates the fleet from the newest frames once a second and sends it to the open pages. Owns the only timers. If the fleet is so
+ * large that this takes long, updates are less frequent, so that receivers and queries always get most of the processor.
  */
 import type { Queryable } from "../../model/select.ts";
 import type { LatestFrames } from "../../sinks/latest/latest.ts";
@@ -12,18 +12,18 @@ import type { LiveFrame, WireDevice } from "./protocol.ts";
 import type { SharedText } from "./shared-text.ts";
 import { LiveStreams, sse } from "./streams.ts";
 
-/** Sources tick at the same instant; waiting this long puts them all into one frame. */
+/** Sources tick at the same instant; this delay collects them all in one frame. */
 const GATHER_MS = 25;
-/** Fast frames may come ten times a second; pages get one a second. */
+/** Sources may deliver ten fast frames a second; pages get one a second. */
 const LEAST_GAP_MS = 800;
-/** Without frames the page still has to learn how old its numbers are. */
+/** Without frames, pages still have to update the age of their readings. */
 const MOST_GAP_MS = 1_300;
 const HEARTBEAT_MS = 15_000;
-/** For every millisecond spent on pages, so many are left to others; more while nobody looks. 10,000 GPUs take 250 ms a beat. */
+/** Idle time per millisecond spent on pages; more if no page is open. 10,000 GPUs take 250 ms per update. */
 const REST_FACTOR = 4;
 const IDLE_REST_FACTOR = 19;
 
-/** A page that opens its stream within this after its HTML was made has no gap in its curves. */
+/** A page that opens its stream within this time after its HTML was made has no gap in its curves. */
 const KNOWN_FLEET_MS = 2_000;
 
 export interface FeedOptions extends FleetIdentity {
@@ -59,12 +59,12 @@ export class LiveFeed {
     this.#beat();
   }
 
-  /** What is true at this instant, newer frames than the last beat's included; pages that open in one rush share it. */
+  /** Returns the current state, including frames newer than the last update. Pages that open at the same time share it. */
   describe(): Buffer {
     return this.#describe().json;
   }
 
-  /** The same as an event of the live stream. */
+  /** Returns the same as an event of the live stream. */
   describeEvent(): { readonly event: SharedText; readonly frameMs: number } {
     const description = this.#describe();
     description.event ??= sse("fleet", description.json.toString());
@@ -89,7 +89,7 @@ export class LiveFeed {
     return this.#fleet.devices;
   }
 
-  /** Whether a page that was sent fleet `fleet` at `timeMs` lacks nothing but the newest frame. */
+  /** True if a page that was sent fleet `fleet` at `timeMs` lacks only the newest frame. */
   isCurrent(fleet: number, timeMs: number): boolean {
     const { frame } = this.#fleet;
     return (
@@ -99,7 +99,7 @@ export class LiveFeed {
     );
   }
 
-  /** Fills the curves with what is remembered from before this start. */
+  /** Fills the curves from the store, for the time before this start. */
   async prime(store: Queryable): Promise<void> {
     const { host } = this.#options;
     const nowMs = this.#options.nowMs();
@@ -138,7 +138,7 @@ export class LiveFeed {
   }
 
   #send(devicesChanged: boolean): void {
-    // A page drops rows of another fleet than the one it has.
+    // A page drops rows of a different fleet than its own.
     if (devicesChanged) this.#description = undefined;
     const { frame } = this.#fleet;
     const base = this.#lastSent;

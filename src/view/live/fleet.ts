@@ -1,6 +1,6 @@
 /**
- * The hub's picture of the fleet: remembers every device it has seen, so that one that stops delivering stays listed
- * with its reason instead of vanishing. Time comes in as an argument; nothing here waits or writes to the network.
+ * The hub's state of the fleet: retains every device, so that one that stops delivering stays listed with its reason instead of
+ * vanishing. Time is an argument; nothing here waits or writes to the network.
  */
 import { deviceKey } from "../../model/device.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
@@ -18,9 +18,9 @@ import {
   type WireFleet,
 } from "./protocol.ts";
 
-/** About 200 kB compressed; a larger fleet sends fewer seconds of history instead of a longer answer. */
+/** About 200 kB compressed; for a larger fleet the history is shortened instead. */
 const HISTORY_POINTS_SENT = 300_000;
-/** A source that invents devices must not grow the hub without end. */
+/** Limits the memory that a source with invented devices can use. */
 const DEVICES_KEPT = 20_000;
 
 export interface FleetIdentity {
@@ -39,7 +39,7 @@ export class LiveFleet {
     this.#identity = identity;
   }
 
-  /** Takes what is fresh now. Says whether devices or their limits changed, so that everybody needs a fleet event. */
+  /** Takes the fresh deliveries. `changed` is true if devices or their limits changed, so that every page needs a fleet event. */
   update(
     deliveries: readonly Delivery[],
     problems: readonly string[],
@@ -61,7 +61,7 @@ export class LiveFleet {
     return { changed };
   }
 
-  /** Curves from before this start; only ever older than what is written from now on. */
+  /** Adds curves from before this start, always older than the points written from now on. */
   prime(past: PastPoints): void {
     for (const [key, points] of past) {
       for (const second of [...points.keys()].sort((left, right) => left - right)) {
@@ -78,7 +78,7 @@ export class LiveFleet {
     return this.#devices;
   }
 
-  /** Everything a page needs to start. */
+  /** Returns everything a page needs to start. */
   describe(): WireFleet {
     const endSecond = Math.floor(this.#frame.timeMs / 1_000);
     const perDevice = this.#devices.length * historyKeys.length;
@@ -107,7 +107,7 @@ export class LiveFleet {
     };
   }
 
-  /** A reported limit stays while its frame is too old to be served: a hung source does not change a card's limits. */
+  /** A reported limit is retained while its frame is too old to serve: a hung source does not change a card's limits. */
   #describe(
     { device, source, host }: SeenDevice,
     collected: DeviceRow | undefined,

@@ -1,12 +1,12 @@
 /**
- * The last minutes of a few readings per device (`deviceKey`), a second apart, in a ring of fixed size. It is no store: it
- * only lets a page that is opened later show curves at once, and is filled from the store at a start. Runs in the hub and in the browser alike.
+ * The last minutes of a few readings per device (`deviceKey`), one point per second, in a ring of fixed size. Not a store: it lets
+ * a page that is opened later show curves at once, and is filled from the store at start. Runs in the hub and in the browser.
  */
 import { type HistoryKey, historyKeys } from "./protocol.ts";
 
 export const HISTORY_SECONDS = 300;
 
-/** Stored as 16-bit steps: a curve 20 pixels high needs no more, and 2,000 devices stay below 5 MB. */
+/** Stored as 16-bit steps: enough for a curve 20 pixels high, and 2,000 devices need less than 5 MB. */
 const steps: Readonly<Record<HistoryKey, { readonly perUnit: number; readonly zeroAt: number }>> = {
   utilization: { perUnit: 200, zeroAt: 0 },
   memoryUsedRatio: { perUnit: 200, zeroAt: 0 },
@@ -30,7 +30,7 @@ export class RecentHistory {
     this.seconds = seconds;
   }
 
-  /** Seconds that were skipped become gaps; a second written twice keeps the later point. */
+  /** Skipped seconds become gaps; for a second written twice the later point wins. */
   write(device: string, second: number, point: HistoryPoint): void {
     const ring = this.#rings.get(device) ?? this.#add(device, second);
     if (second <= ring.newestSecond - this.seconds) return;
@@ -40,7 +40,7 @@ export class RecentHistory {
     ring.newestSecond = Math.max(ring.newestSecond, second);
   }
 
-  /** A point for every second up to `endSecond`, as curves by key. */
+  /** Writes a point for every second up to `endSecond`, as curves by key. */
   writeCurves(
     device: string,
     endSecond: number,
@@ -48,7 +48,7 @@ export class RecentHistory {
   ): void {
     const length = Math.max(0, ...Object.values(curves).map((curve) => curve.length));
     if (length === 0) return;
-    // Opens the ring, and makes gaps of the seconds before and of those in between.
+    // Opens the ring, and writes gaps for the seconds before and between.
     this.write(device, endSecond - length + 1, {});
     this.write(device, endSecond, {});
     const ring = this.#rings.get(device);
@@ -64,7 +64,7 @@ export class RecentHistory {
     });
   }
 
-  /** The `count` seconds up to `endSecond`, oldest first; null where there is no point. */
+  /** Returns the `count` seconds up to `endSecond`, oldest first; null without a point. */
   read(
     device: string,
     key: HistoryKey,

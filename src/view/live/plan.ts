@@ -1,6 +1,6 @@
 /**
- * Which slots of a layout the page needs, worked out once per layout: two thousand GPUs have some eighty thousand series,
- * too many to match by label every second.
+ * Selects the slots of a layout that the page needs, once per layout: two thousand GPUs have about eighty thousand series, too many
+ * to match by label every second.
  */
 import { type BoundWord, boundWords } from "../../model/bound.ts";
 import { gpu } from "../../model/catalogue/index.ts";
@@ -36,7 +36,7 @@ readingSpecs.forEach((first, at) => {
 
 const plans = new WeakMap<Layout, readonly PlannedSlot[]>();
 
-/** The slots of device series; a layout never changes, so its plan is kept as long as the layout lives. */
+/** Returns the slots of device series. A layout never changes, so its plan is cached as long as the layout lives. */
 export function planLayout(layout: Layout): readonly PlannedSlot[] {
   const kept = plans.get(layout);
   if (kept !== undefined) return kept;

@@ -1,4 +1,4 @@
-/** The page's curves as the store remembers them, so that a restart does not empty them. */
+/** Reads the page's curves from the store, so that a restart does not empty them. */
 import { deviceKey } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
 import type { Matcher, Queryable } from "../../model/select.ts";

@@ -1,18 +1,18 @@
 /**
- * What travels over `/api/live` and `/api/fleet`. The browser app reads this file too, so it holds types and constants
- * only: nothing that needs Node, nothing that reads a clock.
+ * The wire format of `/api/live` and `/api/fleet`. The browser app reads this file too, so it contains types and constants only:
+ * nothing that needs Node or reads a clock.
  *
  *   event: fleet   once on connect, and again when devices or their limits change: everything, with history
  *   event: frame   once a second: one row per device, in the order of the last fleet event
- *   event: changes instead of a frame, for clients that asked with `?changes=1` and have the frame before it
+ *   event: changes instead of a frame, for clients that requested `?changes=1` and have the previous frame
  */
 import type { BoundWord } from "../../model/bound.ts";
 import type { Tier, Unit } from "../../model/catalogue/entry.ts";
 
-/** Raised when an older page could no longer read what is sent. */
+/** Increased when an older page can no longer read the data. */
 export const SCHEMA = 1;
 
-/** `stale`: the frame that would hold the reading is too old to be the present, or has not come yet. */
+/** `stale`: the frame with the reading is too old, or has not arrived yet. */
 export const wireAbsences = [
   "unsupported",
   "denied",
@@ -23,10 +23,10 @@ export const wireAbsences = [
 ] as const;
 export type WireAbsence = (typeof wireAbsences)[number];
 
-/** A number in the column's base unit, or why there is none. Never 0 for a reading nobody made. */
+/** A number in the column's base unit, or the reason for its absence. Never 0 for a missing reading. */
 export type WireValue = number | WireAbsence;
 
-/** The columns of a row, in their order on the wire: new ones go to the end, so that older readers keep their places. */
+/** The columns of a row in wire order. New columns are appended, so that older readers keep their positions. */
 export const columnKeys = [
   "up",
   "utilization",
@@ -61,7 +61,7 @@ export const columnKeys = [
 ] as const;
 export type ColumnKey = (typeof columnKeys)[number];
 
-/** What changes so seldom that it travels with the device. */
+/** Values that change so rarely that they are sent with the device. */
 export const factKeys = [
   "memoryTotal",
   "powerLimitDefault",
@@ -113,11 +113,11 @@ export interface WireXid {
 export interface WireRow {
   /** In the order of `columnKeys`. */
   readonly values: readonly WireValue[];
-  /** Age of the readings when the frame was sent, by tier; absent where nothing fresh of that tier is there. */
+  /** Age of the readings when the frame was sent, by tier; absent for a tier without a fresh frame. */
   readonly ageMs: Readonly<Partial<Record<Tier, number>>>;
-  /** The reasons that hold the clocks down now, or why that is unknown. */
+  /** The current throttle reasons, or why they are unknown. */
   readonly throttle: readonly string[] | WireAbsence;
-  /** What holds its work back, or why that is unknown; absent from hubs before 0.3. */
+  /** The bottleneck of the GPU's work, or why it is unknown; absent from hubs before 0.3. */
   readonly bound?: BoundWord | WireAbsence;
   readonly job?: string;
   readonly user?: string;
@@ -125,40 +125,40 @@ export interface WireRow {
 }
 
 export interface LiveFrame {
-  /** Which fleet event the rows belong to; rows of another are thrown away. */
+  /** The fleet event that the rows refer to; rows of any other are dropped. */
   readonly fleet: number;
   readonly timeMs: number;
-  /** One sentence for each source that does not deliver. */
+  /** One sentence per source that does not deliver. */
   readonly problems: readonly string[];
   readonly rows: readonly WireRow[];
 }
 
-/** Column, new values, and the rows they belong to, each as the distance from the one before; all rows where absent. */
+/** Column, new values, and their rows, each as the distance from the previous one; all rows if absent. */
 export type WireColumnChanges = readonly [
   column: number,
   values: readonly WireValue[],
   distances?: readonly number[],
 ];
 
-/** What is different from the frame of `baseMs`. Values have four significant digits. */
+/** The differences from the frame of `baseMs`. Values have four significant digits. */
 export interface WireChanges {
   readonly fleet: number;
   readonly baseMs: number;
   readonly timeMs: number;
   readonly problems: readonly string[];
   readonly columns: readonly WireColumnChanges[];
-  /** The different ages, and which of them each row has. */
+  /** The distinct ages, and the index of each row's age. */
   readonly ages: readonly WireRow["ageMs"][];
   readonly ageOf: readonly number[];
-  /** Rows that differ in something else than values and ages. */
+  /** Rows that differ in anything besides values and ages. */
   readonly rows: readonly (readonly [at: number, rest: Omit<WireRow, "values" | "ageMs">])[];
 }
 
 export interface WireHistory {
-  /** The second the last point belongs to, since the epoch. Points are a second apart. */
+  /** The second of the last point, since the epoch. Points are a second apart. */
   readonly endSecond: number;
   readonly keys: readonly HistoryKey[];
-  /** By device, then by key; null where there was no reading. */
+  /** By device, then by key; null without a reading. */
   readonly points: readonly (readonly (readonly (number | null)[])[])[];
 }
 
@@ -167,7 +167,7 @@ export interface WireFleet {
   readonly fleet: number;
   readonly version: string;
   readonly host: string;
-  /** Whether any device is simulated; each device says so too. */
+  /** True if any device is simulated; each device has its own flag too. */
   readonly simulated: boolean;
   readonly columns: readonly WireColumn[];
   readonly devices: readonly WireDevice[];

@@ -1,6 +1,6 @@
 /**
- * Text that many open responses are sent, encoded and compressed once for all of them. Each is a run of deflate blocks
- * that refers to nothing before it and ends on a byte, so it continues the gzip stream of any response.
+ * Text that is sent to many open responses, encoded and compressed once for all of them. Each text is a run of deflate blocks
+ * without references to earlier data that ends on a byte, so that it can continue the gzip stream of any response.
  */
 import { constants, deflateRaw, deflateRawSync } from "node:zlib";
 
@@ -23,7 +23,7 @@ export class SharedText {
     return (this.#packed ??= deflateRawSync(this.plain, options));
   }
 
-  /** The same without holding up the event loop: for megabytes. */
+  /** The same without blocking the event loop, for megabytes of text. */
   async bytesLater(isGzip: boolean): Promise<Buffer> {
     if (!isGzip || this.#packed !== undefined) return this.bytes(isGzip);
     this.#packing ??= new Promise((resolve, reject) => {

@@ -9,7 +9,7 @@ const viewer = anonymousClient("10.0.0.1");
 const closing: (() => void)[] = [];
 afterEach(() => closing.splice(0).forEach((close) => close()));
 
-/** A real response whose other end is a socket the test reads, or does not. */
+/** A real response whose peer is a socket that the test reads, or does not read. */
 async function openPage(): Promise<{ response: ServerResponse; socket: Socket }> {
   const server = createServer();
   server.listen(0, "127.0.0.1");
@@ -36,7 +36,7 @@ const messages = (frame: string, frameMs = 0, baseMs?: number) => ({
 });
 const whole = { isGzip: false, takesChanges: false };
 const fleetEvent = (json: string): Buffer => sse("fleet", json).bytes(false);
-/** More than the kernel's socket buffers take from a reader that does not read. */
+/** More than the kernel's socket buffers accept without a reader. */
 const huge = `"${"x".repeat(16 * 1024 * 1024)}"`;
 
 test("a page that does not read is not written to again, then let go", async () => {
@@ -119,11 +119,11 @@ test("a client that has all pages open loses its newest to another, with the rea
   expect(streams.makeRoom(other)).toBe(true);
   streams.add((await openPage()).response, fleetEvent('"fleet"'), 0, other, whole);
   expect(await closed).toContain("event: closed");
-  // Two against one: nobody has more than a fair share now.
+  // Two pages against one: no client exceeds its fair share now.
   expect(streams.makeRoom(other)).toBe(false);
 });
 
-/** Everything the socket of a page receives, decompressed where it is gzip. */
+/** Returns everything that the socket of a page receives, decompressed if it is gzip. */
 async function received(socket: Socket, until: string, isGzip: boolean): Promise<string> {
   const unpack = isGzip ? createGunzip({ finishFlush: constants.Z_SYNC_FLUSH }) : undefined;
   return new Promise((resolve) => {
@@ -134,7 +134,7 @@ async function received(socket: Socket, until: string, isGzip: boolean): Promise
     };
     unpack?.on("data", read);
     socket.on("data", (chunk: Buffer) => {
-      // Chunked transfer: what is between the sizes.
+      // Chunked transfer encoding: the data between the chunk sizes.
       for (const part of isBody ? [chunk] : [chunk.subarray(chunk.indexOf("\r\n\r\n") + 4)]) {
         isBody = true;
         if (unpack === undefined) read(part);

@@ -1,6 +1,6 @@
 /**
- * Server-Sent Events to the open pages. Data for a slow page is never queued: it misses frames until its
- * socket is empty again, then gets the newest; one that reads nothing for long is closed.
+ * Server-Sent Events to the open pages. Data for a slow page is never queued: it misses frames until its socket is empty again,
+ * then gets the newest; a page that reads nothing for long is disconnected.
  */
 import type { ServerResponse } from "node:http";
 import type { ClientKey } from "../../base/fair/client-key.ts";
@@ -8,7 +8,7 @@ import { FairShare } from "../../base/fair/fair-share.ts";
 import type { WireClosed } from "./protocol.ts";
 import { gzipHeader, SharedText } from "./shared-text.ts";
 
-/** A page this far behind shows its own "reconnecting"; holding its socket would only pin memory. */
+/** A page this far behind shows "reconnecting" itself; an open socket would only use memory. */
 const GIVE_UP_AFTER_MS = 15_000;
 
 const closedForOthers: WireClosed = {
@@ -20,24 +20,24 @@ const closedForOthers: WireClosed = {
 interface Page extends StreamClientOptions {
   readonly response: ServerResponse;
   readonly client: ClientKey;
-  /** Since when its socket has been full. */
+  /** Since when the socket has been full. */
   behindSinceMs: number | undefined;
   needsFleet: boolean;
-  /** The time of the last frame it was sent; undefined where that is not known. */
+  /** Time of the last frame sent to the page; undefined if unknown. */
   frameMs: number | undefined;
 }
 
 export interface StreamClientOptions {
-  /** It accepts gzip, and the head of the response says so. */
+  /** True if the page accepts gzip; the response header declares it. */
   readonly isGzip: boolean;
-  /** It can apply changes to the frame before. */
+  /** True if the page can apply changes to the previous frame. */
   readonly takesChanges: boolean;
 }
 
 export interface LiveMessages {
   readonly fleet: () => string;
   readonly frame: () => string;
-  /** What is new since the frame of `baseMs`; undefined where only a whole frame will do. */
+  /** The changes since the frame of `baseMs`; undefined if only a whole frame is possible. */
   readonly changes: () => string | undefined;
   readonly frameMs: number;
   readonly baseMs: number | undefined;
@@ -55,7 +55,10 @@ export class LiveStreams {
     return this.#pages.size;
   }
 
-  /** Makes room for one more page: when all are in use, the client that has most loses its newest. False where nobody has more. */
+  /**
+   * Makes room for one more page: if all slots are in use, the client with the most pages loses its newest. Returns false if no
+   * client has more.
+   */
   makeRoom(client: ClientKey): boolean {
     if (this.#share.free > 0) return true;
     const greediest = this.#share.greediest(client);
@@ -103,7 +106,7 @@ export class LiveStreams {
     response.uncork();
   }
 
-  /** Sends what each page lacks: the fleet where devices changed, else what is new. */
+  /** Sends each page what it lacks: the fleet if devices changed, otherwise the new data. */
   send(messages: LiveMessages, devicesChanged: boolean, nowMs: number): void {
     const { frameMs, baseMs } = messages;
     const fleet = once(() => sse("fleet", messages.fleet()));
@@ -127,14 +130,14 @@ export class LiveStreams {
     }
   }
 
-  /** Sends one event; a page that is behind fetches what it missed when it catches up. */
+  /** Sends one event. A page that is behind fetches what it missed when it catches up. */
   sendEvent(name: string, json: () => string): void {
     const text = once(() => sse(name, json()));
     for (const { response, isGzip } of this.#pages)
       if (response.writableLength === 0) response.write(text().bytes(isGzip));
   }
 
-  /** A comment line, so that proxies and sockets see traffic even when there is nothing to send. */
+  /** Sends a comment line, so that proxies and sockets see traffic even without data. */
   beat(): void {
     for (const { response, isGzip } of this.#pages)
       if (response.writableLength === 0) response.write(alive.bytes(isGzip));

@@ -1,10 +1,10 @@
 /**
- * A total that grows with time, from the samples of a counter or the integral of a gauge: its increase between any two
- * moments within its samples. Pure. A restart of the counter adds what it counted since; nothing is extrapolated.
+ * A cumulative total from the samples of a counter or the integral of a gauge: its increase between any two times within its
+ * samples. Pure. After a restart of the counter, the count since then is added; nothing is extrapolated.
  */
 import type { SampleColumn } from "../../model/select.ts";
 
-/** Between two samples further apart than this many usual intervals the value of a moment is not known. */
+/** Between two samples further apart than this many usual intervals, the value is unknown. */
 const mostIntervals = 5;
 const shortestGapMs = 30_000;
 
@@ -34,7 +34,7 @@ export class Cumulative {
     return new Cumulative(times, totals);
   }
 
-  /** The integral over seconds: joules of watts. */
+  /** The integral over seconds: joules for watts. */
   static ofGauge(column: SampleColumn): Cumulative {
     const times: number[] = [];
     const totals: number[] = [];
@@ -61,7 +61,7 @@ export class Cumulative {
     return medianGap(this.times);
   }
 
-  /** Interpolated between two samples; undefined outside them, and within a gap. */
+  /** Interpolates between two samples; undefined outside them, and within a gap. */
   at(timeMs: number): number | undefined {
     const { times } = this;
     if (!(timeMs >= this.firstMs && timeMs <= this.lastMs)) return undefined;
@@ -87,7 +87,7 @@ export class Cumulative {
   }
 }
 
-/** The increase of several together, where each is known. */
+/** Sums the increases of several totals; undefined if one of them is unknown. */
 export function increaseOf(
   all: readonly Cumulative[],
   fromMs: number,
@@ -102,7 +102,7 @@ export function increaseOf(
   return all.length === 0 ? undefined : sum;
 }
 
-/** The part of a period that all have samples for. */
+/** Returns the part of a period for which all totals have samples. */
 export function commonPeriod(
   all: readonly Cumulative[],
   fromMs: number,
@@ -110,7 +110,7 @@ export function commonPeriod(
 ): { readonly fromMs: number; readonly toMs: number } | undefined {
   const from = Math.max(fromMs, ...all.map(({ firstMs }) => firstMs));
   const to = Math.min(toMs, ...all.map(({ lastMs }) => lastMs));
-  // A start between two samples that are far apart begins with the later one.
+  // If the start falls into a gap between two samples, the period starts with the later one.
   const start = Math.max(
     from,
     ...all.map((one) =>
@@ -120,7 +120,7 @@ export function commonPeriod(
   return all.length > 0 && to > start ? { fromMs: start, toMs: to } : undefined;
 }
 
-/** Without stale markers, native histograms and values that are no number. */
+/** Yields the samples without staleness markers, native histograms and values that are no number. */
 export function* samplesOf({
   times,
   values,

@@ -1,10 +1,9 @@
 /**
- * What a prompt token and a generated token cost in joules: power regressed on the two token rates,
+ * Splits the energy of an LLM server into joules per prompt token and per generated token: regresses power on the two token rates,
  *
  *   watts = idle + joulesPerPromptToken × prompt tokens/s + joulesPerGeneratedToken × generated tokens/s
  *
- * by least squares, with standard errors. Where the rates do not vary enough, or move together, the answer is that it
- * is not known. Pure.
+ * by least squares, with standard errors. If the rates vary too little, or move together, the result is unknown. Pure.
  */
 
 export interface RateInterval {
@@ -23,17 +22,17 @@ export interface EnergySplit {
   readonly joulesPerGeneratedToken: EnergyEstimate;
   /** Power without tokens, by the fitted line. */
   readonly idleWatts: EnergyEstimate;
-  /** Part of the tokens' energy, without the idle power, that went into prompts. */
+  /** Share of the tokens' energy, without the idle power, that prompts used. */
   readonly prefillRatio: EnergyEstimate;
   readonly intervals: number;
 }
 
 export const fewestIntervals = 20;
-/** Standard deviation of a rate over its mean. */
+/** Standard deviation of a rate divided by its mean. */
 const leastVariation = 0.05;
-/** Correlation of the two rates above which their effects cannot be separated. */
+/** Above this correlation of the two rates, their effects cannot be separated. */
 const mostCorrelation = 0.98;
-/** Standard error over the estimate. */
+/** Standard error divided by the estimate. */
 const mostRelativeError = 0.5;
 
 export function splitEnergy(
@@ -106,7 +105,7 @@ const estimate = (value: number, variance: number): EnergyEstimate => ({
   standardError: Math.sqrt(Math.max(0, variance)),
 });
 
-/** a / (a + b), its error by the first derivative. */
+/** a / (a + b), with its error by the first derivative. */
 function ratioOf(
   [a, aVariance]: readonly [number, number],
   [b, bVariance]: readonly [number, number],
@@ -117,7 +116,7 @@ function ratioOf(
   return estimate(a / sum, variance);
 }
 
-/** Neighbouring intervals are alike, so that they count for less than their number: (1 + r) / (1 - r) of the variance. */
+/** Neighbouring intervals are correlated, which increases the variance by (1 + r) / (1 - r). */
 function correlationFactor(residuals: readonly number[]): number {
   const all = dot(residuals, residuals);
   const lagged = dot(residuals.slice(1), residuals.slice(0, -1));

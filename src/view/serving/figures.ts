@@ -1,4 +1,4 @@
-/** What is shown of an LLM server, once for hub, command and page: the figures with their units, and the shape of the answer. */
+/** The figures of an LLM server with their units, and the shape of the response. Shared by hub, command and page. */
 import * as v from "valibot";
 
 export type FigureUnit =
@@ -104,7 +104,7 @@ export const figureSpecs = {
 export type FigureName = keyof typeof figureSpecs;
 export const figureNames = Object.keys(figureSpecs) as readonly FigureName[];
 
-/** A value, or why there is none. */
+/** A value, or the reason for its absence. */
 export type ServingFigure = { readonly value: number } | { readonly absent: string };
 
 const figure = v.union([v.object({ value: v.number() }), v.object({ absent: v.string() })]);
@@ -117,7 +117,7 @@ const figures = v.object(
   >,
 );
 
-/** How a server's GPUs were found, the surest first. */
+/** How a server's GPUs were found, the most reliable first. */
 export const gpuMatches = ["pod", "workload", "port", "container", "host"] as const;
 
 const servingGpus = v.union([
@@ -126,7 +126,7 @@ const servingGpus = v.union([
     list: v.array(
       v.object({ uuid: v.string(), host: v.string(), index: v.string(), model: v.string() }),
     ),
-    /** Other servers that have one of them. */
+    /** Number of other servers that share one of these GPUs. */
     sharedWith: v.number(),
   }),
   v.object({ absent: v.string() }),
@@ -152,7 +152,7 @@ const replicaSchema = v.object({
   instance: v.string(),
   host: v.string(),
   model: v.optional(v.string()),
-  /** The last scrape with its metrics. */
+  /** Time of the last scrape with its metrics. */
   lastMs: v.number(),
   gpus: servingGpus,
   figures,
@@ -166,7 +166,7 @@ export const servingSchema = v.object({
   slo: v.object({ timeToFirstTokenSeconds: v.number(), interTokenSeconds: v.number() }),
   currency: v.optional(v.string()),
   replicas: v.array(replicaSchema),
-  /** Servers beyond the limit of one answer. */
+  /** Number of servers beyond the limit of one response. */
   leftOut: v.number(),
 });
 

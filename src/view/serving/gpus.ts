@@ -1,6 +1,6 @@
 /**
- * The GPUs of a server: those on which agents found processes of its pod or workload, a process that listens on its port, or its
- * container; where none of that is known, all GPUs of its machine, which is said beside them. Pure.
+ * Finds the GPUs of a server: those on which agents found processes of its pod or workload, a process that listens on its port, or
+ * its container. If none of these is known, all GPUs of its machine, marked as such. Pure.
  */
 import { hostOf } from "../../formats/exporters/translate.ts";
 import { type LabelSet, labelValue } from "../../model/labels.ts";
@@ -14,7 +14,7 @@ export interface FleetLabels {
   readonly owners: readonly LabelSet[];
   /** Label sets of `gpu_listener_info`. */
   readonly listeners: readonly LabelSet[];
-  /** The machine that the hub reaches as loopback. */
+  /** The hub's own machine, whose targets have a loopback address. */
   readonly ownHost: string;
 }
 
@@ -25,7 +25,7 @@ export function hostOfTarget({ host, instance }: ServerTarget, ownHost: string):
   return /^(localhost|127(\.\d{1,3}){3}|::1)$/.test(name) ? ownHost : name;
 }
 
-/** In the order of the replicas. */
+/** Returns one entry per replica, in the same order. */
 export function gpusOfReplicas(
   replicas: readonly Replica[],
   fleet: FleetLabels,
@@ -54,7 +54,7 @@ function gpusOf({ table, target }: Replica, fleet: FleetLabels): ServingGpus {
     names.every((name) => target[name] !== undefined && labelValue(labels, name) === target[name]);
   const isHere = (labels: LabelSet): boolean => isSameHost(labelValue(labels, "host"), host);
   const candidates = [
-    // Names of pods are unique in a cluster, which may have several machines of this pod's model.
+    // Pod names are unique in a cluster, so the host is not compared, even if several machines serve the pod's model.
     ["pod", owners.filter((labels) => matches(labels, "namespace", "pod"))],
     ["workload", owners.filter((labels) => isHere(labels) && matches(labels, "workload"))],
     [
@@ -99,7 +99,7 @@ function describe(labelSets: readonly LabelSet[], infos: readonly LabelSet[]): S
   );
 }
 
-/** `gpu-1` and `gpu-1.example.org` are one machine; addresses are compared as they are. */
+/** `gpu-1` and `gpu-1.example.org` are one machine; addresses are compared literally. */
 function isSameHost(left: string | undefined, right: string): boolean {
   if (left === right) return true;
   if (left === undefined || /^[\d.]+$|:/.test(left) || /^[\d.]+$|:/.test(right)) return false;

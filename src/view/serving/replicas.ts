@@ -1,6 +1,6 @@
 /**
- * The servers among stored series: which target exposes whose names, and the series of each signal. Pure. A target that
- * exposes the names of several versions is read by the newest; what names nobody knows is left out.
+ * Finds the LLM servers among stored series: which target exposes the metric names of which server, and the series of each signal.
+ * Pure. If a target exposes the names of several versions, the newest is used; unknown names are ignored.
  */
 import { serverSeriesNames, type ServerSeriesName } from "../../formats/servers/list.ts";
 import type { ServerSignal, ServerTable } from "../../formats/servers/table.ts";
@@ -12,7 +12,7 @@ export interface ServerSeries {
   readonly column: SampleColumn;
 }
 
-/** Labels of a scrape target by which it and its GPUs are found. */
+/** Labels of a scrape target that identify it and its GPUs. */
 export interface ServerTarget {
   readonly job: string | undefined;
   readonly instance: string;
@@ -28,7 +28,7 @@ export interface Replica {
   readonly table: ServerTable;
   readonly target: ServerTarget;
   readonly model: string | undefined;
-  /** Of its newest sample. */
+  /** Time of its newest sample. */
   readonly lastMs: number;
   readonly signals: ReadonlyMap<ServerSignal, readonly ServerSeries[]>;
 }
@@ -41,7 +41,7 @@ interface OpenReplica {
   readonly signals: Map<ServerSignal, ServerSeries[]>;
 }
 
-/** A series without a newer sample has ended, as for PromQL. */
+/** A series without a newer sample has ended, as in PromQL. */
 const lookbackMs = 300_000;
 const longestName = 300;
 
@@ -63,7 +63,7 @@ export function findReplicas(series: readonly ServerSeries[], timeMs: number): R
       add(open, `${place} ${model}`, { ...found, target, model }, one);
     }
   }
-  // A series without a model belongs to the only model of its target.
+  // A series without a model label belongs to the only model of its target.
   for (const [place, one, found] of withoutModel) {
     const known = [...(models.get(place) ?? [])];
     const target = targetOf(one.labels);

@@ -1,4 +1,4 @@
-/** From series to what is shown of each LLM server. Pure: the hub reads the series, time comes in as an argument. */
+/** Computes the figures of each LLM server from its series. Pure: the hub reads the series, time is an argument. */
 import type { CounterSignal, LatencySignal, ServerSignal } from "../../formats/servers/table.ts";
 import { type LabelSet, labelValue } from "../../model/labels.ts";
 import {
@@ -16,28 +16,28 @@ export interface ServingInput {
   readonly timeMs: number;
   readonly windowMs: number;
   readonly slo: Serving["slo"];
-  /** Series of servers: token counters as far back as the split looks, all others for the window. */
+  /** Series of servers: token counters over the period of the energy split, all others over the window. */
   readonly series: readonly ServerSeries[];
   readonly fleet: FleetLabels;
-  /** Energy of a GPU as a total of joules. */
+  /** Returns the energy of a GPU as a cumulative total of joules. */
   readonly joulesOf: (host: string, uuid: string) => Cumulative | undefined;
-  /** What a kilowatt-hour costs now. */
+  /** Current price of a kilowatt-hour. */
   readonly pricePerKwh?: number | undefined;
   readonly currency?: string | undefined;
 }
 
-/** Servers in one answer. */
+/** Most servers in one response. */
 export const mostReplicas = 200;
-/** How far back the energy split looks. */
+/** Period of the energy split. */
 export const splitMs = 3_600_000;
 const joulesPerKwh = 3_600_000;
-/** Shorter intervals hold too few tokens; the energy counter of NVIDIA is read every 5 s. */
+/** Shorter intervals contain too few tokens; NVIDIA's energy counter is read every 5 s. */
 const shortestIntervalMs = 5_000;
-/** Of the series whose samples are not the ends of the intervals: both ends are interpolated. */
+/** For series whose samples are not the interval bounds, because both ends are interpolated. */
 const scrapesPerInterval = 3;
-/** An interval this many times as long as usual holds a gap. */
+/** An interval this many times as long as usual contains a gap. */
 const mostStretch = 3;
-/** A ratio may pass 1 by rounding. */
+/** A ratio may exceed 1 by rounding. */
 const mostRatio = 1.001;
 
 export function describeServing(input: ServingInput): Serving {
@@ -97,7 +97,7 @@ function energyOf(gpus: ServingGpus, { joulesOf }: ServingInput): Energy {
   return all;
 }
 
-/** The signals of one server as numbers, with the reason for each that is absent. */
+/** The signals of one server as numbers, with a reason for each absent one. */
 class ReplicaReadings {
   readonly problems: string[] = [];
   readonly #replica: Replica;
@@ -126,7 +126,7 @@ class ReplicaReadings {
     const all = this.counters(signal);
     if (all.length === 0) return this.#missing(signal);
     const { timeMs, windowMs } = this.#input;
-    // A label value that appears later, such as the first abort, starts then: it counted nothing before.
+    // A label value that first appears within the window, such as the first abort, counts from its first sample on.
     let sum: number | undefined;
     let seconds = 0;
     for (const one of all) {
@@ -141,7 +141,7 @@ class ReplicaReadings {
       : { value: (sum / seconds) * unitSeconds };
   }
 
-  /** Parts of a server are added up; copies by other labels count once. */
+  /** Sums the parts of a server; series that differ in other labels count once. */
   gauge(signal: "running" | "waiting" | "kvCacheRatio"): ServingFigure {
     const series = this.#series(signal);
     const parts = new Map<string, number>();
@@ -163,7 +163,7 @@ class ReplicaReadings {
     return { absent: sentence };
   }
 
-  /** Cumulative counts by bound of what was observed within the window. */
+  /** Cumulative bucket counts of the observations within the window. */
   buckets(signal: LatencySignal): CumulativeBucket[] | { readonly absent: string } {
     const series = this.#series(signal);
     if (series.length === 0) return this.#missing(signal);
@@ -259,7 +259,7 @@ function figuresOf(
   };
 }
 
-/** The period for which tokens and power are both known. */
+/** Returns the period for which both tokens and power are known. */
 function energyPeriod(
   readings: ReplicaReadings,
   energy: readonly Cumulative[],
@@ -271,7 +271,7 @@ function energyPeriod(
 
 const noCommonPeriod = "Tokens and power were not reported at the same time.";
 
-/** Tokens a second over that period, so that tokens and joules are of the same seconds. */
+/** Tokens per second over that period, so that tokens and joules cover the same seconds. */
 function energyPer(
   readings: ReplicaReadings,
   signal: "promptTokens" | "generatedTokens",
@@ -331,8 +331,8 @@ function splitOf(
 }
 
 /**
- * Intervals that begin and end at samples of the series with the fewest, which is usually the energy counter: work that changes
- * within the time between two of its samples is then in the same interval as its energy.
+ * Intervals that begin and end at samples of the coarsest series, usually the energy counter, so that a change of work between two
+ * of its samples is in the same interval as its energy.
  */
 function splitIntervals(
   all: readonly Cumulative[],

@@ -1,4 +1,4 @@
-/** Serving figures in words, for the terminal and the page: three significant digits, a dash where there is no value. */
+/** Formats serving figures for the terminal and the page: three significant digits, a dash for an absent value. */
 import {
   type ServingFigure,
   type FigureUnit,
@@ -54,7 +54,7 @@ export function formatGpus(gpus: ServingGpus): string {
   return `${shown.join(" ")} (${matchWords[gpus.by]})`;
 }
 
-/** One sentence on where the energy went, or why that is not known. */
+/** One sentence on the energy split, or why it is unknown. */
 export function formatSplit(split: ServingReplica["energySplit"]): string {
   if ("absent" in split) return split.absent;
   const of = ({ value, standardError }: { value: number; standardError: number }): string =>
@@ -66,7 +66,7 @@ export function formatSplit(split: ServingReplica["energySplit"]): string {
   return `${of(split.joulesPerPromptToken)} J per prompt token, ${of(split.joulesPerGeneratedToken)} J per generated token, ${of(split.idleWatts)} W idle; prompts took ${of(percent)} % of the tokens' energy.`;
 }
 
-/** Three significant digits; whole numbers above 1,000 are whole. */
+/** Three significant digits; numbers from 1,000 on are rounded to integers. */
 function digits(value: number): string {
   if (value === 0) return "0";
   const rounded = Math.abs(value) >= 1_000 ? Math.round(value) : Number(value.toPrecision(3));

@@ -1,4 +1,4 @@
-/** Tools about what happened and what to do: alerts, events, the runbook. */
+/** Tools for alerts, events and the runbook. */
 import * as v from "valibot";
 import { runbookSection, runbookSections } from "../../alerting/pack/runbook.ts";
 import { GpulseError } from "../../base/error.ts";
@@ -31,7 +31,7 @@ interface ListedAlert {
   readonly summary: string | undefined;
   readonly sinceMs: number;
   readonly state: string;
-  /** Absent where the hub hands alerts to Alertmanagers elsewhere. */
+  /** Absent if the hub sends alerts to external Alertmanagers. */
   readonly fingerprint?: string;
 }
 

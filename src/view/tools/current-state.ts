@@ -14,7 +14,7 @@ interface StateColumn {
   readonly unit: string;
   readonly digits: number;
   readonly metric: string;
-  /** Labels of the metric that the column stands for. */
+  /** Labels of the column's metric. */
   readonly labels?: readonly string[];
   readonly scale?: string;
 }

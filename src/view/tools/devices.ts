@@ -1,4 +1,4 @@
-/** GPUs in the results of queries: identity, order and owner. */
+/** GPUs in query results: identity, order and owner. */
 import { type Cell, name, word } from "./answer.ts";
 import { type ToolSample, queryInstant } from "./hub-reader.ts";
 import type { ToolContext } from "./tool.ts";
@@ -7,7 +7,7 @@ import type { ToolContext } from "./tool.ts";
 export const idOf = ({ uuid = "", host = "" }: Readonly<Record<string, string>>): string =>
   JSON.stringify([host, uuid]);
 
-/** By host, then by the GPU's number. */
+/** By host, then by index. */
 export function byPlace({ labels: a }: ToolSample, { labels: b }: ToolSample): number {
   return (
     (a["host"] ?? "").localeCompare(b["host"] ?? "") ||
@@ -16,11 +16,11 @@ export function byPlace({ labels: a }: ToolSample, { labels: b }: ToolSample): n
   );
 }
 
-/** The GPU's number as it is where it is one; it is a label like any other. */
+/** Shows the index as it is if it is a number; the label may contain any text. */
 export const indexCell = (index: string | undefined): Cell =>
   index !== undefined && /^\d{1,4}$/.test(index) ? word(index) : name(index, 10);
 
-/** Whom each GPU works for: the pod, or the workload and user. */
+/** The owner of each GPU: the pod, or the workload and user. */
 export async function ownersBy(
   promql: string,
   { hub, nowMs }: ToolContext,

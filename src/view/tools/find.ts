@@ -74,7 +74,7 @@ async function findGpus({ match, limit, offset }: FindInput, { hub, nowMs }: Too
   };
 }
 
-/** A query returns no more series than the limit: only then does the count take a query of its own. */
+/** Returns the total number of series. A query returns no more series than the limit: only then is a second query needed. */
 async function totalOf(
   found: readonly ToolSample[],
   promql: string,

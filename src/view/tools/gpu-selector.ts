@@ -1,4 +1,4 @@
-/** Which GPUs a tool is about, as matchers of PromQL. */
+/** PromQL matchers for the GPUs that a tool's arguments select. */
 import type * as v from "valibot";
 import { GpulseError } from "../../base/error.ts";
 import { queryInstant } from "./hub-reader.ts";
@@ -9,7 +9,7 @@ export const oneGpu = text(
   "One GPU: its UUID, the beginning of it, or HOST:INDEX such as gpu-node-3:0.",
 );
 
-/** Arguments that choose GPUs. */
+/** Arguments that select GPUs. */
 export const gpuArguments = {
   gpu: oneGpu,
   host: text("Only GPUs of this host, by its exact name."),
@@ -38,7 +38,7 @@ function gpuMatchers(gpu: string): string[] {
   return [`uuid=~${promqlString(`${literalPattern(gpu)}.*`)}`];
 }
 
-/** Restricts a vector to GPUs of a model and an owner, which only the info series name. */
+/** Restricts a vector to GPUs of a model and an owner, which only the info series contain. */
 export function restrictTo({ model, owner }: GpuArguments): string {
   const parts: string[] = [];
   if (model !== undefined)
@@ -56,8 +56,8 @@ export function restrictTo({ model, owner }: GpuArguments): string {
 }
 
 /**
- * The UUID of the one GPU that an argument means; undefined for none.
- * @throws GpulseError where no GPU fits, or several do
+ * Returns the UUID of the one GPU that an argument matches; undefined without an argument.
+ * @throws GpulseError if no GPU matches, or several do
  */
 export async function resolveGpu(
   gpu: string | undefined,

@@ -1,4 +1,4 @@
-/** Asks a hub for tools: over HTTP from the command line, inside the hub for MCP. Only reads; each answer is checked. */
+/** Reads from a hub for tools: over HTTP from the command line, inside the hub for MCP. Read-only; each response is validated. */
 import * as v from "valibot";
 import { GpulseError } from "../../base/error.ts";
 import { encodeParameter, type Rerun } from "./answer.ts";
@@ -10,14 +10,14 @@ export interface HubReply {
 }
 
 export interface HubReader {
-  /** Where people open the hub. */
+  /** Address of the hub in a browser. */
   readonly url: string;
   get(route: string): Promise<HubReply>;
 }
 
 type Parameters = Readonly<Record<string, string | number | readonly string[] | undefined>>;
 
-/** The path with its parameters; a list is given once for each of its values. */
+/** The path with its parameters; a list becomes one parameter per value. */
 export function routeOf(path: string, parameters: Parameters = {}): string {
   const query = Object.entries(parameters).flatMap(([key, value]) =>
     value === undefined
@@ -27,7 +27,7 @@ export function routeOf(path: string, parameters: Parameters = {}): string {
   return query.length === 0 ? path : `${path}?${query.join("&")}`;
 }
 
-/** @throws GpulseError with the hub's own sentence where it refuses */
+/** @throws GpulseError with the hub's own sentence if it rejects the request */
 export async function readRoute<Schema extends v.GenericSchema>(
   hub: HubReader,
   route: string,
@@ -44,7 +44,7 @@ export async function readRoute<Schema extends v.GenericSchema>(
   return parsed.output;
 }
 
-/** Undefined where the hub does not have the route. */
+/** Returns undefined if the hub does not have the route. */
 export async function readOptionalRoute<Schema extends v.GenericSchema>(
   hub: HubReader,
   route: string,
@@ -66,7 +66,7 @@ function refusal(status: number, body: unknown, route: string): GpulseError {
   const path = route.split("?", 1)[0] ?? "";
   if (status === 404 && said.startsWith("There is nothing at"))
     return new NoRouteError("QUERY_FAILED", `This hub does not serve ${path}.`);
-  // It may repeat a name from outside.
+  // The message may repeat external text.
   return new GpulseError("QUERY_FAILED", `The hub refused ${path}: ${quoteText(said, 400)}.`);
 }
 
@@ -105,11 +105,11 @@ export interface ToolSample {
   readonly value: number;
 }
 
-/** Series that one query may return to a tool. */
+/** Most series that one query may return to a tool. */
 export const seriesLimit = 1_000;
 const queryTimeout = "15s";
 
-/** @throws GpulseError where the expression is not valid or does not return a vector or a number */
+/** @throws GpulseError if the expression is invalid or does not return a vector or a number */
 export async function queryInstant(
   hub: HubReader,
   promql: string,

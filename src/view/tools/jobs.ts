@@ -1,4 +1,4 @@
-/** Tools about the job ledger: jobs, one job, and the sums of a period. */
+/** Tools for the job ledger: jobs, one job, and the sums of a period. */
 import * as v from "valibot";
 import { GpulseError } from "../../base/error.ts";
 import { billGroups } from "../../runs/jobs/bill.ts";

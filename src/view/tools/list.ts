@@ -1,4 +1,4 @@
-/** All tools, in the order they are listed. Adding one is one line. */
+/** All tools, in list order. Adding a tool takes one line. */
 import { listAlerts, listEvents, runbook } from "./alerts.ts";
 import { currentState } from "./current-state.ts";
 import { explain } from "./explain.ts";

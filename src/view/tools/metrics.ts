@@ -1,4 +1,4 @@
-/** Tools about series: PromQL within budgets, and the metric catalogue. */
+/** Tools for series: PromQL within limits, and the metric catalogue. */
 import * as v from "valibot";
 import { GpulseError } from "../../base/error.ts";
 import { parseDurationMs } from "../../config/duration.ts";
@@ -80,7 +80,7 @@ async function rangeAnswer(
   if (lengthMs === undefined || lengthMs < 1_000 || lengthMs > 3_653 * 86_400_000)
     throw new GpulseError("USAGE", "since takes a duration from 1s to 10y, such as 6h.");
   const stepMs = Math.max(1_000, Math.ceil(lengthMs / (points - 1) / 1_000) * 1_000);
-  // The newest point is that of the end.
+  // The newest point is at the end of the range.
   const fromMs = toMs - Math.floor(lengthMs / stepMs) * stepMs;
   const series = await queryRange(hub, promql, { fromMs, toMs, stepMs });
   return {
@@ -103,7 +103,7 @@ async function rangeAnswer(
   };
 }
 
-/** One value for each step, also where the series has none. */
+/** Returns one value per step, including steps without a sample. */
 function spread(
   values: readonly (readonly [seconds: number, value: number])[],
   fromMs: number,
@@ -124,7 +124,7 @@ const significant = (value: number): Cell => word(String(Number(value.toPrecisio
 const countOf = (count: number): string =>
   count >= seriesLimit ? `The first ${seriesLimit} series` : `${count === 0 ? "No" : count} series`;
 
-/** `name{a="b"}` as PromQL writes it. */
+/** `name{a="b"}`, in PromQL notation. */
 function seriesText({
   __name__: metric = "",
   ...labels

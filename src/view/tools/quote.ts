@@ -1,24 +1,24 @@
 /**
- * Text from outside (hosts, pods, jobs, labels, messages) as data in an answer: between double quotes, bounded, and without a
+ * Quotes external text (hosts, pods, jobs, labels, messages) as data in a result: between double quotes, bounded, and without a
  * character that could end the quotes, start a line or a cell, carry markup or a link, or change how the rest is displayed.
  */
 
-/** Letters and digits of every script that are visible, the space, and punctuation that no markup needs. */
+/** Visible letters and digits of every script, the space, and punctuation that no markup uses. */
 const plain = /^[\p{L}\p{N} !#$%'()*+,\-./:;=?@^_{}~°–±×€]$/u;
-/** Letters by their category, and invisible: Hangul fillers and the like. */
+/** Invisible characters with the category of a letter: Hangul fillers and the like. */
 const invisible = /^\p{Default_Ignorable_Code_Point}$/u;
 
 export const nameLength = 80;
 
-/** `"…"`. A text that was cut ends with an ellipsis, which a text itself cannot contain unescaped. */
+/** `"…"`. A truncated text ends with an ellipsis, which a text itself cannot contain unescaped. */
 export const quoteText = (text: string, most = nameLength): string =>
   `"${escapePoints(text, escapeAsJson, most)}"`;
 
-/** A string literal of PromQL: escaped alike, never cut. */
+/** A PromQL string literal: escaped in the same way, never truncated. */
 export const promqlString = (text: string): string =>
   `"${escapePoints(text.replaceAll(loneSurrogate, "\uFFFD"), escapeAsGo, Infinity)}"`;
 
-/** Text as a regular expression of PromQL that matches it literally. */
+/** Returns a PromQL regular expression that matches the text literally. */
 export const literalPattern = (text: string): string =>
   text.replaceAll(/[\\^$.|?*+()[\]{}]/g, (letter) => `\\${letter}`);
 
@@ -43,7 +43,7 @@ function escapePoints(text: string, escape: (point: string) => string, most: num
 
 const hex = (code: number, digits: number): string => code.toString(16).padStart(digits, "0");
 
-/** UTF-16 units, as JSON has them. */
+/** Escapes UTF-16 units, as in JSON. */
 const escapeAsJson = (point: string): string =>
   point
     .split("")
@@ -55,14 +55,17 @@ function escapeAsGo(point: string): string {
   return code > 0xffff ? `\\U${hex(code, 8)}` : `\\u${hex(code, 4)}`;
 }
 
-/** An expression as its caller wrote it, on one line; what cannot be printed is escaped as inside a string literal. */
+/** An expression as its caller wrote it, on one line; unprintable characters are escaped as inside a string literal. */
 export const printablePromql = (promql: string): string =>
   promql
     .replaceAll(/\s+/g, " ")
     .trim()
     .replaceAll(/[^\x20-\x7e\p{L}\p{N}]|\p{Default_Ignorable_Code_Point}/gu, escapeAsGo);
 
-/** An expression of ours whose string literals JSON wrote: each is escaped as text from outside, but not our alternatives. */
+/**
+ * Requotes the string literals of an expression that gpulse built with JSON: each is escaped as external text, except for gpulse's
+ * own alternatives.
+ */
 export const requotePromql = (promql: string): string =>
   promql.replaceAll(/"(?:[^"\\]|\\.)*"/g, (literal) =>
     /^"[a-z_|]*"$/.test(literal) ? literal : promqlString(JSON.parse(literal) as string),

@@ -1,4 +1,4 @@
-/** Tools about benchmark runs and comparisons. */
+/** Tools for benchmark runs and comparisons. */
 import * as v from "valibot";
 import { GpulseError } from "../../base/error.ts";
 import type { Comparison } from "../../runs/compare/compare.ts";
@@ -149,7 +149,7 @@ function comparisonAnswer(
     ].map((title) => ({ title })),
     rows: rows.slice(offset, offset + limit).map(({ title, means, differences }) => [
       word(title),
-      // The unit of work is a name of the user's.
+      // The unit of work is a user-defined name.
       ...means.map((mean) => name(mean.replaceAll("\u00a0", " "))),
       ...differences.flatMap(({ difference, interval, verdict }) => [
         name(difference.replaceAll("\u00a0", " ")),

@@ -1,4 +1,4 @@
-/** One tool of the table: name, description, input schema and what it does. MCP and `gpulse ask` both run these. */
+/** One tool: name, description, input schema and function. Used by MCP and by `gpulse ask`. */
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
 import { GpulseError } from "../../base/error.ts";
@@ -15,10 +15,10 @@ interface ToolDeclaration<Schema extends v.GenericSchema> {
   readonly name: string;
   /** A few words, for lists. */
   readonly title: string;
-  /** What a model reads to decide on it. */
+  /** The description from which a model selects the tool. */
   readonly description: string;
   readonly input: Schema;
-  /** Arguments that the reference page and the tests call it with. */
+  /** Arguments for the call in the reference page and in the tests. */
   readonly example: v.InferInput<Schema> & Readonly<Record<string, unknown>>;
   run(input: v.InferOutput<Schema>, context: ToolContext): Promise<ToolAnswer>;
 }
@@ -29,11 +29,11 @@ export interface Tool {
   readonly description: string;
   readonly input: v.GenericSchema;
   readonly example: Readonly<Record<string, unknown>>;
-  /** @throws ToolInputError before anything is asked of the hub */
+  /** @throws ToolInputError before any request to the hub */
   call(input: unknown, context: ToolContext): Promise<ToolAnswer>;
 }
 
-/** The arguments cannot be used; the sentence says what the tool takes. */
+/** The arguments are invalid; the message describes what the tool accepts. */
 export class ToolInputError extends Error {}
 
 export function defineTool<Schema extends v.GenericSchema>(
@@ -63,7 +63,7 @@ export function defineTool<Schema extends v.GenericSchema>(
 export const mostRows = 100;
 export const usualRows = 20;
 
-/** Names of hosts, GPUs, jobs and the like, as the caller gives them. */
+/** Names of hosts, GPUs, jobs and the like, as written by the caller. */
 export const text = (description: string) =>
   v.optional(
     v.pipe(
@@ -96,13 +96,13 @@ export const oneOf = <const Words extends readonly string[]>(
     otherwise,
   );
 
-/** A part of a list. */
+/** Paging of a list. */
 export const paging = {
   limit: whole("Rows to return.", 1, mostRows, usualRows),
   offset: whole("Rows to skip, as a former answer says.", 0, 100_000, 0),
 };
 
-/** The same for the lines of one document. */
+/** Paging of the lines of one document. */
 export const linePaging = {
   limit: whole("Lines to return.", 1, mostRows, mostRows),
   offset: paging.offset,
@@ -111,7 +111,7 @@ export const linePaging = {
 export const timeHint =
   "RFC 3339 such as 2026-11-01T12:00:00Z, a day, Unix seconds, or how long ago such as 2h";
 
-/** @throws GpulseError naming the argument */
+/** @throws GpulseError that names the argument */
 export function timeOf(argument: string, given: string, nowMs: number): number {
   const ms = resolveTimeMs(given, nowMs);
   if (ms === undefined) throw new GpulseError("USAGE", `${argument} takes ${timeHint}.`);

@@ -1,4 +1,4 @@
-/** A link to the view on screen that others can open, and a new password. A link's secret is shown once and stored nowhere. */
+/** Dialogs to share the current view by link, and to change the password. The secret of a link is shown once and stored nowhere. */
 import { useState } from "preact/hooks";
 import { send } from "../query/http.ts";
 import { me } from "../query/me.ts";

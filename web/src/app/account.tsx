@@ -1,4 +1,4 @@
-/** Whose page it is: share this view, change the password, log in or out. Nothing where there is nothing to do. */
+/** The account menu: share this view, change the password, log in or out. Hidden if none of these applies. */
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -48,7 +48,7 @@ function itemsFor({ by, how, asked, canLogOut, mayManage }: Me): readonly MenuIt
   ];
 }
 
-/** Their code is loaded when they are first wanted. */
+/** Loads the dialogs' code when one is first opened. */
 export function AccountDialogLoader() {
   const [Dialogs, setDialogs] = useState<ComponentType | undefined>(undefined);
   const wanted = accountDialog.value !== undefined;

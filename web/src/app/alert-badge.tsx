@@ -1,6 +1,6 @@
 /**
- * How many alerts fire that somebody should look at: in the header of every page, and before the title of the tab. Silenced and
- * inhibited ones and those of severity info do not count.
+ * The number of firing alerts that need attention: in the header of every page, and before the title of the tab. Silenced and
+ * inhibited alerts and those of severity info do not count.
  */
 import { computed } from "@preact/signals";
 import { useEffect } from "preact/hooks";
@@ -11,7 +11,7 @@ import { hrefOf } from "../view-state/address.ts";
 
 const EVERY_MS = 10_000;
 
-/** Undefined while it is not known. */
+/** Undefined until it is known. */
 export const firingCount = computed(() =>
   alertSummary.value?.active
     .filter(({ severity }) => severityLevel(severity) !== "note")

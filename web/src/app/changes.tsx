@@ -1,4 +1,4 @@
-/** "What changed here?" of any chart: the dialog is loaded when it is first asked for. */
+/** The "What changed here?" dialog of every chart, loaded when it is first opened. */
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { changesQuestion } from "../chart/changes-subject.ts";

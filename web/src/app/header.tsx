@@ -1,4 +1,4 @@
-/** Name, the way to the pages, the time in view, whether the numbers are the present, and the tastes. */
+/** The header: name, navigation, time range, connection state, and preferences. */
 import type { ComponentChild } from "preact";
 import { formatAge } from "../../../src/view/age.ts";
 import { fleet, liveness, silentMs } from "../live/feed.ts";

@@ -1,4 +1,4 @@
-/** All keys on one small sheet, the page's own first. */
+/** A sheet with all keyboard shortcuts, those of the current page first. */
 import { signal } from "@preact/signals";
 import { docsHref } from "../query/me.ts";
 import { Dialog } from "../ui/dialog.tsx";

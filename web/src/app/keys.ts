@@ -1,4 +1,4 @@
-/** The keys that work on every page. */
+/** Keyboard shortcuts of every page. */
 import { goTo } from "../view-state/address.ts";
 import { density } from "../view-state/preferences.ts";
 import { goLive, pickerOpen, refreshNow, shift, zoomOut } from "../view-state/time.ts";
@@ -36,7 +36,7 @@ export function startKeys(): void {
           density.value = density.value === "compact" ? "comfortable" : "compact";
         },
       },
-      // Ctrl and ⌘ are handled below; the sheet shows them all the same.
+      // Ctrl and ⌘ are handled below; this entry only appears on the help sheet.
       { keys: [], shown: ["Ctrl K"], says: "search everything", run: () => false },
       { keys: ["?"], says: "this help", run: () => void (helpOpen.value = true) },
     ],

@@ -1,4 +1,4 @@
-/** The way from page to page. Links, so that they open in a tab of their own too; the time range goes along. */
+/** The navigation between pages. Uses links, so that they open in a new tab too; the time range is carried along. */
 import { useEffect, useRef } from "preact/hooks";
 import { hrefOf, page } from "../view-state/address.ts";
 import { isShared } from "../query/me.ts";
@@ -6,7 +6,8 @@ import { routes } from "./routes.ts";
 
 export function Nav() {
   const nav = useRef<HTMLElement>(null);
-  // On a phone the pages are a strip that scrolls sideways: the current one is in it. `scrollIntoView` would move the page too.
+  // On a phone the navigation scrolls sideways; this scrolls the current page into view. `scrollIntoView` would scroll the page
+  // too.
   useEffect(() => {
     const current = nav.current?.querySelector<HTMLElement>("[aria-current=page]");
     if (nav.current === null || current === null || current === undefined) return;

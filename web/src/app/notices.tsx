@@ -1,4 +1,4 @@
-/** What concerns every page: a lost connection, an upgrade, simulated numbers, sources that do not deliver. */
+/** Notices for every page: a lost connection, an upgrade, simulated data, sources that do not deliver. */
 import { formatAge } from "../../../src/view/age.ts";
 import { formatInstant } from "../view-state/range.ts";
 import { closedReason, fleet, frame, liveness, outdated, silentMs } from "../live/feed.ts";

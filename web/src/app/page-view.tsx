@@ -1,4 +1,4 @@
-/** Shows the page the address names, loading its code when it is first asked for. */
+/** Shows the page that the address names, and loads its code when it is first opened. */
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { PageName } from "../../../src/hub/page-names.ts";
@@ -9,7 +9,7 @@ import { routeOf } from "./routes.ts";
 
 const loaded = new Map<PageName, ComponentType>();
 
-/** Loads the code of a page; the hub's HTML has it preloaded for the page that the address names. */
+/** Loads the code of a page. The hub's HTML preloads it for the page that the address names. */
 export async function loadPage(name: PageName): Promise<void> {
   const found = await routeOf(name)?.load();
   if (found !== undefined) loaded.set(name, found.Page);
@@ -28,7 +28,7 @@ export function PageView() {
         .catch(() => setProblem(name))
         .finally(() => left || redraw((count) => count + 1));
     }
-    // Who follows a link by keyboard or ear starts at the top of what it led to.
+    // After a link is followed by keyboard or screen reader, the focus moves to the top of the new page.
     if (!first.current) {
       scrollTo({ top: 0 });
       main.current?.focus({ preventScroll: true });

@@ -1,4 +1,4 @@
-/** What the palette can find, and what each entry does. */
+/** The entries of the command palette and their actions. */
 import { catalogue } from "../../../src/model/catalogue/index.ts";
 import { fleet } from "../live/feed.ts";
 import { gpuId, nameOf } from "../../../src/view/gpu.ts";
@@ -15,7 +15,7 @@ import { routes } from "./routes.ts";
 export interface PaletteEntry {
   readonly kind: "page" | "GPU" | "host" | "metric" | "range" | "action";
   readonly label: string;
-  /** Searched too, shown behind the label. */
+  /** Also searched; shown after the label. */
   readonly more?: string;
   readonly run: () => void;
 }
@@ -90,7 +90,7 @@ const share: PaletteEntry = {
   run: () => openSoon(() => (accountDialog.value = "share")),
 };
 
-/** The palette gives the focus back as it closes; what takes it next must come after. */
+/** The palette returns the focus when it closes, so that an action that takes the focus has to run afterwards. */
 const openSoon = (open: () => void): void => void setTimeout(open, 0);
 
 async function copyLink(): Promise<void> {
@@ -102,7 +102,7 @@ async function copyLink(): Promise<void> {
   }
 }
 
-/** Every word must occur; what begins with it comes first. */
+/** Returns the entries that contain every word; those that start with it come first. */
 export function matchEntries(all: readonly PaletteEntry[], typed: string): readonly PaletteEntry[] {
   const words = typed
     .toLowerCase()

@@ -1,4 +1,4 @@
-/** Opens the command palette, whose code is loaded when it is first wanted. */
+/** Opens the command palette, and loads its code when it is first opened. */
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";

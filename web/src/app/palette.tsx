@@ -1,4 +1,4 @@
-/** One field that finds pages, GPUs, hosts, metrics, ranges and actions. Arrows choose, Enter goes. */
+/** One field that finds pages, GPUs, hosts, metrics, ranges and actions. Arrow keys select, Enter opens. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { PaletteProps } from "./palette-loader.tsx";
 import { paletteEntries, matchEntries } from "./palette-entries.ts";

@@ -1,4 +1,4 @@
-/** Which board a chart goes to, under which title, and whether it follows the board's host. */
+/** The dialog to pin a chart: the board, the title, and whether it follows the board's host. */
 import { useId, useState } from "preact/hooks";
 import { boardLimits, defaultVariables } from "../../../src/view/board/board.ts";
 import { addBoard, type BoardSummary, pinPanel } from "../pages/boards/api.ts";

@@ -1,4 +1,4 @@
-/** Pinning a chart to a board: any chart's menu puts it here, and the dialog is loaded when it is first wanted. */
+/** Pins a chart to a board: the menu of every chart sets the signal, and the dialog is loaded when it is first opened. */
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -6,7 +6,7 @@ import type { BoardPanel } from "../../../src/view/board/board.ts";
 
 export type PinnedChart = Omit<BoardPanel, "id">;
 
-/** The chart that is being pinned. */
+/** The chart to pin. */
 export const pinnedChart = signal<PinnedChart | undefined>(undefined);
 
 export function PinDialogLoader() {

@@ -1,4 +1,4 @@
-/** The pages: name, place in the navigation, key, and how each is loaded when it is first opened. Adding one is one line. */
+/** The pages: name, position in the navigation, key, and how each is loaded when it is first opened. Adding a page takes one line. */
 import type { ComponentType } from "preact";
 import { computed } from "@preact/signals";
 import type { PageName } from "../../../src/hub/page-names.ts";
@@ -9,9 +9,9 @@ export interface PageRoute {
   readonly label: string;
   /** Pressed after `g`. */
   readonly key: string;
-  /** Shows the present whatever range is chosen, so the time picker is not offered. */
+  /** Always shows the present, so that the time picker is hidden. */
   readonly isTimeless?: boolean;
-  /** Reached from other pages and the palette alone. */
+  /** Reached only from other pages and the palette. */
   readonly isOutsideNav?: boolean;
   readonly load: () => Promise<{ readonly Page: ComponentType }>;
 }
@@ -46,5 +46,5 @@ export const routes: readonly PageRoute[] = [
 export const routeOf = (name: PageName): PageRoute | undefined =>
   routes.find((route) => route.name === name);
 
-/** Whether the page in view follows the chosen range. */
+/** True if the current page uses the time range. */
 export const usesTime = computed(() => routeOf(page.value)?.isTimeless !== true);

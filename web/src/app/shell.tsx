@@ -1,4 +1,4 @@
-/** The frame around every page: header and navigation, what is wrong, the page, and what lies over it. */
+/** The frame around every page: header and navigation, notices, the page, and dialogs. */
 import { liveness } from "../live/feed.ts";
 import { mayChange } from "../query/me.ts";
 import { Tip } from "../ui/tip.tsx";

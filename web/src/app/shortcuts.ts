@@ -1,16 +1,16 @@
-/** The keyboard: every part of the page adds its keys here, and the help sheet shows them, so that the two cannot disagree. */
+/** Keyboard shortcuts: every component registers its own keys, and the help sheet lists them, so that both always agree. */
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 export interface Shortcut {
-  /** As `KeyboardEvent.key`; two keys one after the other as `g f`. */
+  /** Values of `KeyboardEvent.key`; two keys in sequence are written as `g f`. */
   readonly keys: readonly string[];
-  /** What the help shows instead, such as `1 … 9`. */
+  /** Shown on the help sheet instead, such as `1 … 9`. */
   readonly shown?: readonly string[];
   readonly says: string;
-  /** Also while a field has the focus. */
+  /** True if the shortcut also works while a field has the focus. */
   readonly whileTyping?: boolean;
-  /** False leaves the key to the browser. */
+  /** Returns false to leave the key to the browser. */
   readonly run: (key: string, event: KeyboardEvent) => boolean | void;
 }
 
@@ -19,7 +19,7 @@ export interface ShortcutGroup {
   readonly shortcuts: readonly Shortcut[];
 }
 
-/** The newest group comes first: a page's own keys win over the shell's. */
+/** The newest group comes first, so that a page's keys override the shell's. */
 export const groups = signal<readonly ShortcutGroup[]>([]);
 
 export function addShortcuts(group: ShortcutGroup): () => void {
@@ -29,7 +29,7 @@ export function addShortcuts(group: ShortcutGroup): () => void {
   };
 }
 
-/** The keys of a component, as long as it is shown. */
+/** Registers a component's shortcuts for as long as it is shown. */
 export function useShortcuts(title: string, shortcuts: readonly Shortcut[]): void {
   useEffect(() => addShortcuts({ title, shortcuts }), []);
 }
@@ -75,7 +75,7 @@ const begins = (key: string): boolean =>
       shortcuts.some(({ keys }) => keys.some((one) => one.startsWith(`${key} `))),
     );
 
-/** Shadow roots hide the real target: the editor lives in one. */
+/** A shadow root, such as that of the editor, hides the real target. */
 export function isTyping(event: KeyboardEvent): boolean {
   const target = event.composedPath()[0];
   return (

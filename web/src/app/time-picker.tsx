@@ -1,4 +1,4 @@
-/** The time in view: the last so long, or from and to; how often a live view asks again; back to the present. */
+/** The time picker: a range up to now or between two times, the refresh interval of a live view, and the return to the present. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatInstant, formatRange, presets, writeDuration } from "../view-state/range.ts";
 import { hubTimeMs } from "../live/feed.ts";

@@ -1,16 +1,16 @@
-/** The title of the tab: what is looked at, then the program. */
+/** The title of the tab: the current subject, then the program's name. */
 import { computed, effect, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { page } from "../view-state/address.ts";
 import { firingCount } from "./alert-badge.tsx";
 import { routeOf } from "./routes.ts";
 
-/** What the page shows, where its name alone says too little. */
+/** The subject of the page, if the page's name alone is too little. */
 export const announced = signal<string | undefined>(undefined);
 
 export const title = computed(() => announced.value ?? routeOf(page.value)?.label ?? "gpulse");
 
-/** Names what this page shows: a GPU, a rule. */
+/** Sets the subject of the page, such as a GPU or a rule. */
 export function useTitle(text: string | undefined): void {
   useEffect(() => {
     announced.value = text;

@@ -1,4 +1,4 @@
-/** A change in words: its values, and how far they are from what is usual. */
+/** Describes a change: its values, and its distance from the usual. */
 import { formatChangeValue } from "../../../src/view/changes/quantity.ts";
 import type { SeriesChange } from "../../../src/view/changes/report.ts";
 

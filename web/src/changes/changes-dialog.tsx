@@ -1,4 +1,4 @@
-/** What changed in a range: series that moved, strongest first, each with its numbers and a small chart. */
+/** Lists what changed in a range: series that moved, strongest first, each with its numbers and a small chart. */
 import type { ChangeReport, SeriesChange } from "../../../src/view/changes/report.ts";
 import { changesQuestion, type ChangesQuestion } from "../chart/changes-subject.ts";
 import { familyOf } from "../query/meaning.ts";

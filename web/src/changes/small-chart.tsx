@@ -1,4 +1,4 @@
-/** One changed series as a small picture: its history, the range, the band of its peers, and where it departs. */
+/** A small chart of one changed series: its history, the range, the band of its peers, and the departure. */
 import type { SeriesChange } from "../../../src/view/changes/report.ts";
 import { distanceOf, numbersOf } from "./change-text.ts";
 import { bandPath, linePath, scaleFor } from "./small-path.ts";

@@ -7,7 +7,7 @@ export interface Scale {
   readonly y: (value: number) => number;
 }
 
-/** All that is drawn fits; a constant is in the middle. */
+/** Scales all columns to the chart; a constant is drawn in the middle. */
 export function scaleFor(columns: readonly Cells[], width: number, height: number): Scale {
   const values = columns.flat().filter((value) => value !== null);
   const [low, high] = [Math.min(...values), Math.max(...values)];
@@ -19,12 +19,12 @@ export function scaleFor(columns: readonly Cells[], width: number, height: numbe
   };
 }
 
-/** A gap of one cell or two is the distance of the samples; a longer one is a gap. */
+/** A gap of one or two cells is the interval of the samples; a longer one is a real gap. */
 const MOST_BRIDGED = 3;
 
 const fixed = (value: number): string => String(Number(value.toFixed(1)));
 
-/** Open where there is no reading; a reading alone is a dot. */
+/** The line is interrupted where readings are missing; a single reading is a dot. */
 export function linePath(cells: Cells, { x, y }: Scale): string {
   let [path, before, isAlone] = ["", -Infinity, false];
   const dot = (): string => (isAlone ? "h0.1" : "");
@@ -38,7 +38,7 @@ export function linePath(cells: Cells, { x, y }: Scale): string {
   return path + dot();
 }
 
-/** Between two columns, wherever both have a value. */
+/** The area between two columns, wherever both have a value. */
 export function bandPath(low: Cells, high: Cells, { x, y }: Scale): string {
   let path = "";
   let [upper, lower]: [string[], string[]] = [[], []];

@@ -1,4 +1,4 @@
-/** The texts at the axes: local time in 24 hours, values in the unit that suits the largest of them. */
+/** The labels of the axes: local time in 24 hours, values in the unit that suits the largest one. */
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
 import { formatFixedPoint } from "../format/quantity.ts";
 import { sizeFor } from "../format/readable.ts";
@@ -7,7 +7,7 @@ const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 const DAY_MS = 86_400_000;
 const two = (value: number): string => String(value).padStart(2, "0");
 
-/** `everyMs` is the distance of the ticks. */
+/** `everyMs` is the distance between ticks. */
 export function timeTexts(ticksMs: readonly number[], everyMs: number): string[] {
   return ticksMs.map((ms) => {
     const at = new Date(ms);
@@ -28,7 +28,7 @@ export function valueTexts(ticks: readonly number[], unit: Unit): string[] {
   });
 }
 
-/** As many as the distance of the ticks needs: 2.5 apart they are not 50, 53, 55. */
+/** Returns as many digits as the distance between ticks needs: ticks 2.5 apart are not 50, 53, 55. */
 function digitsOf(step: number): number {
   for (let digits = 0; digits < 6; digits += 1) {
     const scaled = step * 10 ** digits;
@@ -37,13 +37,13 @@ function digitsOf(step: number): number {
   return 6;
 }
 
-/** Memory is counted in powers of two, and ticks at 953.7 MiB help nobody. */
+/** Bytes have ticks at powers of two, because a tick at 953.7 MiB is not readable. */
 export function incrementsFor(unit: Unit): number[] | undefined {
   if (unit !== "bytes") return undefined;
   return Array.from({ length: 52 }, (_, at) => 2 ** at);
 }
 
-/** The lower and upper edge: what is given holds, the rest is found with a little room. */
+/** Returns the lower and upper edge: configured values are used as they are, the others are derived from the data with some margin. */
 export function valueRange(
   found: readonly [number | null, number | null],
   given: { readonly min?: number | undefined; readonly max?: number | undefined },
@@ -51,7 +51,7 @@ export function valueRange(
 ): [number, number] {
   const low = Math.min(found[0] ?? 0, ...limits);
   const high = Math.max(found[1] ?? given.max ?? 1, ...limits);
-  // Nothing but zeros: ticks of thousandths would say that something is there.
+  // If all values are zero, ticks of thousandths would suggest small values.
   if (low === 0 && high === 0) return [given.min ?? 0, given.max ?? 1];
   const room = high > low ? (high - low) * 0.06 : Math.max(1e-3, Math.abs(high) * 0.1);
   const min = given.min ?? (low >= 0 && low < high * 0.6 ? 0 : low - room);

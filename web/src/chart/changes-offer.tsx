@@ -1,16 +1,16 @@
-/** The time that was dragged over in a chart, and the offer to list what changed in it. */
+/** The time selected by dragging in a chart, and the offer to list what changed in it. */
 import { formatRange, type TimeWindow } from "../view-state/range.ts";
 import { askForChanges, type ChangeSubject } from "./changes-subject.ts";
 
 export interface ChangesOfferProps {
   readonly dragged: TimeWindow;
   readonly subject: ChangeSubject | undefined;
-  /** What the chart shows. */
+  /** The window of the chart. */
   readonly window: TimeWindow;
   readonly onClose: () => void;
 }
 
-/** Seconds between the two that are a matter of rounding. */
+/** Tolerance for rounding when two times are compared. */
 const NEAR_MS = 1_500;
 
 export function ChangesOffer({ dragged, subject, window, onClose }: ChangesOfferProps) {
@@ -18,7 +18,7 @@ export function ChangesOffer({ dragged, subject, window, onClose }: ChangesOffer
     Math.abs(dragged.fromMs - window.fromMs) < NEAR_MS &&
     Math.abs(dragged.toMs - window.toMs) < NEAR_MS;
   const isInside = dragged.fromMs >= window.fromMs && dragged.toMs <= window.toMs;
-  // The chart shows another time by now, or the one dragged over is still on its way.
+  // The chart shows another time by now, or the data of the selected time has not arrived.
   if (subject === undefined || (!isWhole && !isInside)) return null;
   const spanMs = window.toMs - window.fromMs;
   const share = (ms: number): string => `${((100 * ms) / spanMs).toFixed(3)}%`;

@@ -1,4 +1,4 @@
-/** "What changed here?": what is asked about and for which time. It is in the address: a link shows the same answer. */
+/** The question "What changed here?": its subject and its time. Stored in the address, so that a link shows the same result. */
 import { changeSubjectKinds, type ChangeSubjectKind } from "../../../src/view/changes/subject.ts";
 import type { Labels } from "../query/columns.ts";
 import { type Codec, Param } from "../view-state/param.ts";
@@ -11,7 +11,7 @@ export interface ChangeSubject {
 
 export interface ChangesQuestion extends ChangeSubject, TimeWindow {}
 
-/** `2026-11-01T12:00:00Z,2026-11-01T12:30:00Z,gpu,GPU-1@node-1`: an id may contain anything. */
+/** `2026-11-01T12:00:00Z,2026-11-01T12:30:00Z,gpu,GPU-1@node-1`. The id comes last because it may contain any character. */
 const codec: Codec<ChangesQuestion | undefined> = {
   read(text) {
     const [from = "", to = "", given = "", ...rest] = (text ?? "").split(",");
@@ -33,7 +33,7 @@ export function askForChanges({ kind, id }: ChangeSubject, { fromMs, toMs }: Tim
   changesQuestion.value = { kind, id, fromMs: Math.round(fromMs), toMs: Math.round(toMs) };
 }
 
-/** The one GPU that all lines are of, or the one machine; undefined where there are several or none. */
+/** Returns the one GPU or machine that all lines belong to; undefined if there are several or none. */
 export function changeSubjectOf(all: readonly (Labels | undefined)[]): ChangeSubject | undefined {
   const [first] = all;
   const host = first?.["host"];

@@ -1,4 +1,4 @@
-/** The entries of the menu that every chart has. Another entry is one line in `chartActions`. */
+/** The menu entries of every chart. A new entry takes one line in `chartActions`. */
 import { boardLimits, type PanelKind } from "../../../src/view/board/board.ts";
 import { type PinnedChart, pinnedChart } from "../app/pin.tsx";
 import type { TimeGrid } from "../query/columns.ts";
@@ -14,21 +14,21 @@ import { pictureOf } from "./picture.ts";
 import { combineQueries, fillStep } from "./promql.ts";
 import type { StatisticsOptions } from "./statistics.ts";
 
-/** What an entry of the menu may use of its chart. */
+/** What a menu entry can use of its chart. */
 export interface ChartContext {
   readonly look: ChartStyle;
-  /** The GPU that every line belongs to, such as `NVIDIA H200 #3 on node-1`; absent where there are several. */
+  /** The GPU that every line belongs to, such as `NVIDIA H200 #3 on node-1`. Absent if there are several. */
   readonly gpuName?: string | undefined;
-  /** The queries behind the lines; empty where the chart is not drawn from PromQL. */
+  /** The queries behind the lines; empty if the chart is not drawn from PromQL. */
   readonly queries: readonly ChartQuery[];
-  /** The grid they were asked for, which `$step` in them stands for. */
+  /** The grid of the queries, which `$step` in them refers to. */
   readonly grid?: Pick<TimeGrid, "stepMs"> | undefined;
-  /** How a board shows it; a time series where absent. */
+  /** Panel kind on a board; a time series if absent. */
   readonly kind?: PanelKind;
   readonly window: TimeWindow;
-  /** The GPU, machine or job that "What changed here?" asks about. */
+  /** The GPU, machine or job for "What changed here?". */
   readonly changesOf?: ChangeSubject | undefined;
-  /** What is drawn; absent while it loads, and on timelines and heatmaps. */
+  /** The drawn data. Absent while it loads, and on timelines and heatmaps. */
   readonly data?: ChartData | undefined;
   readonly options?: StatisticsOptions;
   readonly canvas?: () => HTMLCanvasElement | undefined;
@@ -36,7 +36,7 @@ export interface ChartContext {
 
 export interface ChartAction {
   readonly label: string;
-  /** False leaves the entry out on this chart. */
+  /** Returns false to omit the entry on this chart. */
   readonly isOffered: (chart: ChartContext) => boolean;
   /** A thrown error is shown as a message. */
   readonly run: (chart: ChartContext) => void | Promise<void>;
@@ -94,7 +94,7 @@ export const chartActions: readonly ChartAction[] = [
   },
 ];
 
-/** The same time as on the chart: a range that moves would show something else by then. */
+/** Fixes the time to that of the chart, because a relative range would show other data later. */
 function exploreParams(queries: readonly ChartQuery[], window: TimeWindow) {
   return { expr: combineQueries(queries), ...writeRange({ kind: "between", ...window }) };
 }
@@ -116,7 +116,7 @@ function panelOf(chart: ChartContext): PinnedChart {
   };
 }
 
-/** The title with the GPU: a picture in a ticket has no page around it. */
+/** The title with the GPU, for a picture without the page around it. */
 export const fullTitle = ({ look, gpuName }: ChartContext): string =>
   gpuName === undefined ? look.title : `${look.title}: ${gpuName}`;
 

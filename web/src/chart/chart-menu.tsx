@@ -1,10 +1,10 @@
-/** The menu of every chart: what can be done with what it shows. */
+/** The menu of every chart. */
 import { Menu, type MenuItem } from "../ui/menu.tsx";
 import { toast } from "../ui/toast.ts";
 import { chartActions, type ChartContext } from "./chart-actions.ts";
 
 export interface ChartMenuProps extends ChartContext {
-  /** Entries of this chart alone, before the others. */
+  /** Additional entries of this chart, before the common ones. */
   readonly own?: readonly MenuItem[];
 }
 

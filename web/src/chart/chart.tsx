@@ -1,4 +1,4 @@
-/** A chart as every page has it: title, menu, plot with the shared cursor, marks, legend, and the same in words. */
+/** The chart of every page: title, menu, plot with the shared cursor, marks, legend, and a text summary. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatReadable } from "../format/readable.ts";
@@ -41,22 +41,22 @@ export interface ChartProps extends ChartStyle {
   readonly loading: boolean;
   readonly error: ApiError | undefined;
   readonly limits?: readonly ChartLimit[];
-  /** A level that the reader moves. */
+  /** A level that the user can move. */
   readonly threshold?: ChartThreshold;
   readonly marks?: readonly ChartMark[];
   readonly exemplars?: readonly ChartExemplar[];
   readonly heightPx?: number;
-  /** What to say where there is no reading. */
+  /** Text for a chart without readings. */
   readonly empty?: string;
-  /** More beside the title. */
+  /** Additional elements beside the title. */
   readonly children?: ComponentChildren;
   readonly legend?: boolean;
   readonly stored?: StoredStatisticsOf;
   /** Reports the width of the plot, which decides the step of the queries. */
   readonly onWidth?: (widthPx: number) => void;
-  /** What "What changed here?" asks about; where absent, the one GPU or machine that all lines are of. */
+  /** Subject of "What changed here?". If absent, the one GPU or machine that all lines belong to. */
   readonly changesOf?: ChangeSubject;
-  /** What dragging over it does: change the range of the page, or mark a time on a chart that has its own. */
+  /** Effect of dragging: change the range of the page, or mark a time on a chart with its own range. */
   readonly drag?: "zoom" | "mark";
 }
 
@@ -127,7 +127,7 @@ export function Chart(props: ChartProps) {
   }, [widthPx, heightPx]);
 
   const pointed = cursor.value;
-  // Of the newest data: an instant that this chart has not yet, it has with the next answer.
+  // Looked up in the newest data: an instant that this chart lacks now may be in the next result.
   const at = pointed === undefined ? undefined : placeOf(pointed.ms, data ?? nothing);
   const own = pointed?.from === me;
   useEffect(() => {
@@ -178,7 +178,7 @@ export function Chart(props: ChartProps) {
         class="plot"
         style={{ "--plot-height": `${heightPx}px` }}
         role="group"
-        // A plot is walked along by arrow keys, as a slider is.
+        // Arrow keys move along the plot, as with a slider.
         tabIndex={data === undefined || empty ? -1 : 0}
         aria-label={`${title}: arrow keys read values, plus zooms in`}
         aria-describedby={`${id}s`}
@@ -252,7 +252,7 @@ const nothing: ChartData = {
   lines: [],
 };
 
-/** What stands in the plot's place: loading that lasts, an error in the hub's words, or nothing to show. */
+/** Replaces the plot: a spinner for slow loading, the hub's error message, or a text for missing data. */
 function PlotPlaceholder({
   data,
   loading,

@@ -1,7 +1,7 @@
-/** How a line is dashed, so that lines stay distinguishable without their colours. */
+/** Dash patterns of lines, so that they stay distinguishable without colours. */
 import type { ChartLine } from "./model.ts";
 
-/** Strokes and spaces in pixels. Long strokes: a gap in the readings has to stay visible as one. */
+/** Strokes and spaces in pixels. Strokes are long, so that a gap in the readings stays visible. */
 const patterns: readonly (readonly number[])[] = [
   [],
   [10, 3],
@@ -14,7 +14,7 @@ const patterns: readonly (readonly number[])[] = [
 ];
 const LIMIT: readonly number[] = [4, 4];
 
-/** Of the line at `at`: the first is solid, the next ones differ, limits look alike. */
+/** Returns the pattern of the line at `at`: the first is solid, the following differ, all limits share one. */
 export function dashOf(lines: readonly ChartLine[], at: number): readonly number[] {
   if (lines[at]?.dashed === true) return LIMIT;
   const place = lines.slice(0, at).filter(({ dashed }) => dashed !== true).length;

@@ -1,21 +1,21 @@
-/** One chart over the whole window. Which one is in the address: a link shows it so, and the back button leaves it. */
+/** Enlarges one chart to the whole window. Stored in the address, so that a link keeps it and the back button leaves it. */
 import { useEffect } from "preact/hooks";
 import { optional, Param } from "../view-state/param.ts";
 
 const enlarged = new Param("chart", optional, "push");
 
-/** Room for title, legend and edges. */
+/** Height of title, legend and margins. */
 const AROUND_PX = 220;
 const LEAST_PX = 200;
 
 export const enlargedHeightPx = (): number => Math.max(LEAST_PX, innerHeight - AROUND_PX);
 
-/** The title of the chart to enlarge; undefined for none. */
+/** Enlarges the chart with this title; undefined for none. */
 export function enlarge(title: string | undefined): void {
   enlarged.value = title;
 }
 
-/** Whether the chart with this title is enlarged; Escape makes it small again. */
+/** True if the chart with this title is enlarged; Escape closes it. */
 export function useEnlarged(title: string): boolean {
   const isEnlarged = enlarged.value === title;
   useEffect(() => {

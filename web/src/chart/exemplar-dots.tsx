@@ -1,11 +1,11 @@
-/** Exemplars as dots at their time and value; a dot leads to its trace where the hub knows the place. */
+/** Exemplars as dots at their time and value. A dot links to its trace if the hub has a trace URL. */
 import { formatInstant, type TimeWindow } from "../view-state/range.ts";
 import type { ChartExemplar } from "./model.ts";
 
 export interface ExemplarDotsProps {
   readonly exemplars: readonly ChartExemplar[];
   readonly window: TimeWindow;
-  /** Pixels from the plot's upper edge; undefined before it is drawn. */
+  /** Pixels from the plot's upper edge; undefined before the plot is drawn. */
   readonly topOf: (value: number) => number | undefined;
 }
 

@@ -1,11 +1,11 @@
-/** A chart as a file, made in the browser: range and units are in it, and numbers are written as the hub writes them. */
+/** Exports a chart as a file, created in the browser. Contains range and units; numbers are written as in the hub's response. */
 import { formatValue } from "../../../src/formats/prometheus/page.ts";
 import { timesOf } from "../query/columns.ts";
 import type { ChartData, ChartStyle } from "./model.ts";
 
 export const iso = (ms: number): string => new Date(ms).toISOString();
 
-/** Every instant is a row; a reading that is not there is an empty cell, never a 0. */
+/** One row per instant; a missing reading is an empty cell, never a 0. */
 export function csvOf({ title, unit }: ChartStyle, { grid, window, lines }: ChartData): string {
   const head = [
     `# ${title}`,
@@ -45,7 +45,7 @@ export function jsonOf({ title, unit }: ChartStyle, { grid, window, lines }: Cha
 const written = (value: number | undefined): string =>
   value === undefined || Number.isNaN(value) ? "" : formatValue(value);
 
-/** A spreadsheet takes a text that begins so for a formula. */
+/** A spreadsheet would interpret text with such a start as a formula. */
 const quoted = (text: string): string => {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

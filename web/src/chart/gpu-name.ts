@@ -1,10 +1,10 @@
-/** The GPU a chart shows, from the labels of its lines: what a picture or a file says beside its title. */
+/** The GPU of a chart, from the labels of its lines, for the title of a picture or a file. */
 import { gpuId, nameOf } from "../../../src/view/gpu.ts";
 import { fleet } from "../live/feed.ts";
 import type { Labels } from "../query/columns.ts";
 import { knownGpus } from "../query/known-gpus.ts";
 
-/** Undefined where the lines are of several GPUs or of none. */
+/** Undefined if the lines belong to several GPUs or to none. */
 export function gpuNameOf(all: readonly (Labels | undefined)[]): string | undefined {
   const ids = new Set(
     all.flatMap((labels) => {
@@ -18,7 +18,7 @@ export function gpuNameOf(all: readonly (Labels | undefined)[]): string | undefi
   return device === undefined ? id : `${nameOf({ device })} on ${device.host}`;
 }
 
-/** A GPU by its uuid alone, as lists offer it. */
+/** Display name of a GPU by its uuid, for lists. */
 export function gpuTitle(uuid: string): string {
   const gpu = knownGpus.value.find(({ device }) => device.uuid === uuid);
   return gpu === undefined ? uuid : `${nameOf(gpu)} on ${gpu.device.host}`;

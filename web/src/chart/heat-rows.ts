@@ -1,16 +1,16 @@
-/** Native histograms over time as the rows of a heatmap: one row between each two neighbouring bounds. Pure. */
+/** Native histograms over time as the rows of a heatmap: one row between every two neighbouring bounds. Pure. */
 import { type GridSeries, lengthOf, readNumber, type TimeGrid } from "../query/columns.ts";
 import type { ApiHistogramPoint } from "../query/client.ts";
 
 export interface HeatRows {
   /** Ascending; row n lies between bounds n and n + 1. */
   readonly bounds: readonly number[];
-  /** For each instant the count of each row; undefined where there is no histogram. */
+  /** Per instant, the count of each row; undefined without a histogram. */
   readonly columns: readonly (Float64Array | undefined)[];
   readonly highest: number;
 }
 
-/** Rows are of the same height: exponential buckets are then on a logarithmic scale, and any others fit as well. */
+/** All rows have the same height: exponential buckets get a logarithmic scale, and any other bounds fit as well. */
 export function heatRows(points: readonly ApiHistogramPoint[], grid: TimeGrid): HeatRows {
   const bounds = [
     ...new Set(
@@ -42,14 +42,14 @@ export function heatRows(points: readonly ApiHistogramPoint[], grid: TimeGrid): 
   return { bounds, columns, highest };
 }
 
-/** Buckets that count up to their bound `le`, as classic histograms have them, as the same rows. */
+/** Converts classic histograms (cumulative buckets with the bound `le`) to the same rows. */
 export function bucketRows(series: readonly GridSeries[]): HeatRows {
   const sums = new Map<number, Float64Array>();
   for (const { labels, values } of series) {
     const bound = readNumber(labels["le"] ?? "");
     if (labels["le"] === undefined || Number.isNaN(bound)) continue;
     const sum = sums.get(bound);
-    // Several series of one bound are those of several label sets.
+    // Several series with the same bound come from several label sets.
     sums.set(bound, sum === undefined ? values : sum.map((value, at) => added(value, values[at])));
   }
   const uppers = [...sums.keys()].sort((a, b) => a - b);

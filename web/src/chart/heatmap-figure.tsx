@@ -1,4 +1,4 @@
-/** Histograms over time, native ones or buckets by `le`: a column for each instant, a row for each bucket, darker where more observations are. */
+/** A heatmap of histograms over time, native or classic: a column per instant, a row per bucket, darker for more observations. */
 import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
 import { stepMsFor } from "../../../src/view/step.ts";
@@ -20,7 +20,7 @@ import { TimeFrame } from "./time-frame.tsx";
 const HEIGHT_PX = 176;
 const COLUMN_PX = 6;
 const LABEL_PX = 18;
-/** So that a single observation is seen beside thousands. */
+/** Makes a single observation visible beside thousands. */
 const FAINTEST = 0.12;
 
 export interface HeatmapFigureProps {
@@ -39,7 +39,7 @@ export function HeatmapFigure({ title, query, unit, family }: HeatmapFigureProps
   const grid = gridOf(window.fromMs, window.toMs, stepMs);
   const { value, error } = useHeat(query, grid, widthPx > 0);
   const drawn = value?.heat;
-  // Of what has no family of its own: shades of grey are hard to tell apart.
+  // Metrics without a family get a hue, because shades of grey are hard to distinguish.
   const hue = family === "count" ? "utilization" : family;
   return (
     <figure class="chart heat" data-family={hue} ref={host} aria-labelledby={id}>
@@ -82,7 +82,7 @@ interface Heat {
   readonly grid: TimeGrid;
 }
 
-/** The newest stays while the next is on its way. */
+/** Keeps the newest result while the next one loads. */
 function useHeat(
   query: string,
   grid: TimeGrid,
@@ -153,7 +153,7 @@ function HeatCanvas({ heat, grid, unit, widthPx, title }: HeatCanvasProps) {
   );
 }
 
-/** The bounds that have room for a text. */
+/** Selects the bounds that have room for a label. */
 function labelled(bounds: readonly number[]): number[] {
   const every = Math.max(1, Math.ceil(((bounds.length - 1) * LABEL_PX) / HEIGHT_PX));
   return [...bounds.keys()].filter((at) => at % every === 0);

@@ -1,4 +1,4 @@
-/** Native histograms of a query: a heatmap over time and quantile lines, with the exemplars behind them as dots. */
+/** Native histograms of a query: a heatmap over time and quantile lines, with their exemplars as dots. */
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
 import { differingLabelNames, labelText } from "../query/label-text.ts";
 import { HeatmapFigure } from "./heatmap-figure.tsx";

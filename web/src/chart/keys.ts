@@ -1,11 +1,11 @@
-/** The keyboard in a chart: arrows read along the time, plus zooms in around the cursor. */
+/** Keyboard control of a chart: arrow keys move the cursor, plus zooms in around it. */
 import { zoomTo } from "../view-state/time.ts";
 import { cursor } from "./cursor.ts";
 import type { ChartData } from "./model.ts";
 
 const FAR_POINTS = 10;
 
-/** True where the key was the chart's. */
+/** Returns true if the key was handled. */
 export function moveCursor(
   event: KeyboardEvent,
   { grid, window, lines }: ChartData,

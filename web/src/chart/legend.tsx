@@ -10,10 +10,10 @@ export interface LegendProps {
   readonly data: ChartData;
   readonly unit: Unit;
   readonly hidden: ReadonlySet<string>;
-  /** The instant pointed at, as a place in the grid. */
+  /** Grid index of the instant under the cursor. */
   readonly at: number | undefined;
   readonly options: StatisticsOptions;
-  /** `alone`: only this one shall stay. */
+  /** `alone`: show only this line. */
   readonly onToggle: (key: string, alone: boolean) => void;
 }
 
@@ -67,7 +67,7 @@ interface RowProps {
   readonly options: StatisticsOptions;
   readonly dash: readonly number[];
   readonly off: boolean;
-  /** Whether it alone is shown; undefined where there is no other line. */
+  /** True if only this line is shown; undefined if it is the only one. */
   readonly isolated: boolean | undefined;
   readonly onToggle: LegendProps["onToggle"];
 }

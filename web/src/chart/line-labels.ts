@@ -1,8 +1,8 @@
-/** Names at the right end of the lines: nobody has to look up a colour. */
+/** Names at the right end of the lines, so that readers need not match colours. */
 import type uPlot from "uplot";
 import type { ChartLine } from "./model.ts";
 
-/** One line needs no name, and more names than this cover the lines. */
+/** A single line needs no name, and more names than this cover the lines. */
 const MOST_LABELS = 8;
 const LEAST_WIDTH_PX = 220;
 const ROW_PX = 13;
@@ -11,7 +11,7 @@ const FONT_PX = 11;
 export interface LabelPlace {
   readonly text: string;
   readonly colour: string;
-  /** Of the line's end, in pixels from the upper edge. */
+  /** End of the line, in pixels from the upper edge. */
   readonly y: number;
 }
 

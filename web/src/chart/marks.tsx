@@ -1,4 +1,4 @@
-/** Events as small marks on the time axis, each with its words for pointer and keyboard. */
+/** Events as small marks on the time axis, each with its text for pointer and keyboard. */
 import { formatInstant, type TimeWindow } from "../view-state/range.ts";
 import type { ChartMark } from "./model.ts";
 

@@ -1,27 +1,27 @@
-/** What a chart draws: lines on one grid of instants, limits, and marks on the time axis. */
+/** The data of a chart: lines on one grid of instants, limits, and marks on the time axis. */
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
 import type { Labels, TimeGrid } from "../query/columns.ts";
 import type { TimeWindow } from "../view-state/range.ts";
 
 export interface ChartLine {
-  /** The same from answer to answer: what was hidden stays hidden, and keeps its colour. */
+  /** Stable between results, so that hidden lines stay hidden and keep their colour. */
   readonly key: string;
   readonly label: string;
-  /** One per instant; NaN where there was no reading. */
+  /** One per instant; NaN without a reading. */
   readonly values: Float64Array;
-  /** A CSS colour, variables allowed. */
+  /** A CSS colour; may use variables. */
   readonly colour: string;
-  /** Drawn dashed: a limit that moves. */
+  /** Dashed: a limit that changes over time. */
   readonly dashed?: boolean;
-  /** For the export: the labels as the hub has them. */
+  /** The labels from the hub, for the export. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** Set where the line is a series of this metric as it is. */
+  /** Set if the line is an unmodified series of this metric. */
   readonly metric?: string;
 }
 
-/** What the store has of a line over the whole range, from every sample: src/view/range-statistics.ts has the meaning. */
+/** Statistics of a line over the whole range, computed by the store from every sample; defined in src/view/range-statistics.ts. */
 export interface StoredStatistics {
-  /** The present value, or the last of a range that is over. */
+  /** The present value, or the last one of a past range. */
   readonly newest: number | undefined;
   readonly min: number;
   readonly max: number;
@@ -34,18 +34,18 @@ export interface ChartData {
   readonly grid: TimeGrid;
   readonly window: TimeWindow;
   readonly lines: readonly ChartLine[];
-  /** How many more there were than a chart can show. */
+  /** Number of lines beyond the limit of a chart. */
   readonly leftOut?: number;
 }
 
 export interface ChartQuery {
-  /** `$step` becomes the distance of the points. */
+  /** `$step` is replaced by the distance between points. */
   readonly query: string;
-  /** Names a line by its labels; `all` are those of every line of the query. */
+  /** Names a line by its labels; `all` are the labels of every line of the query. */
   readonly label: string | ((labels: Labels, all: readonly Labels[]) => string);
-  /** The metric whose series are drawn as they are: their statistics are the store's, not those of the points. */
+  /** Set if the query draws unmodified series of this metric: their statistics come from the store, not from the points. */
   readonly metric?: string;
-  /** Another family's hue for this query's lines. */
+  /** Colour family of this query's lines, if it differs from the chart's. */
   readonly family?: ColourFamily;
   /** Dashed: a limit that the device reports over time. */
   readonly dashed?: boolean;
@@ -58,10 +58,10 @@ export interface ChartLimit {
   readonly level?: "note" | "warn" | "bad";
 }
 
-/** Something that happened, as a small mark on the time axis. */
+/** An event, as a small mark on the time axis. */
 export interface ChartMark {
   readonly timeMs: number;
-  /** Where it lasted. */
+  /** Set if the event lasted. */
   readonly endMs?: number;
   readonly text: string;
   readonly level?: "note" | "warn" | "bad";
@@ -91,9 +91,9 @@ export interface ChartStyle {
   readonly title: string;
   readonly unit: Unit;
   readonly family: ColourFamily;
-  /** The values at the lower and upper edge; found from the data where not given. */
+  /** Values at the lower and upper edge; derived from the data if absent. */
   readonly min?: number;
   readonly max?: number;
-  /** Powers of ten at equal distances; 0 and less cannot be drawn. */
+  /** Logarithmic axis; values of 0 and less are not drawn. */
   readonly isLog?: boolean;
 }

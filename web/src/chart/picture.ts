@@ -1,4 +1,4 @@
-/** A chart as a PNG: title, range, the plot as it stands and its legend, on the page's own background. */
+/** A chart as a PNG: title, range, the current plot and its legend, on the page's background. */
 import { formatReadable } from "../format/readable.ts";
 import { formatInstant } from "../view-state/range.ts";
 import { resolveColour } from "./colour.ts";

@@ -1,4 +1,4 @@
-/** uPlot, set up as every chart here looks and behaves: thin lines, open gaps, dashed limits, drag to zoom. */
+/** uPlot, configured for all charts: thin lines, visible gaps, dashed limits, drag to zoom. */
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { lengthOf, timesOf } from "../query/columns.ts";
@@ -20,7 +20,7 @@ const LEAST_DRAG_PX = 5;
 const NARROW_PX = 480;
 
 export interface PlotEvents {
-  /** The instant under the pointer; undefined when it left. */
+  /** Grid index under the pointer; undefined when the pointer leaves. */
   point(at: number | undefined): void;
   zoom(fromMs: number, toMs: number): void;
 }
@@ -46,7 +46,7 @@ export class Plot {
     this.#plot = new uPlot(this.#options(setup, data, hidden), values, setup.host);
   }
 
-  /** The same lines with other values; other lines need another plot. */
+  /** Updates the values of the same lines; other lines need a new plot. */
   update(data: ChartData): void {
     this.#data = data;
     this.#plot.setData(columns(data, this.#isLog), false);
@@ -65,7 +65,7 @@ export class Plot {
     this.#plot.setSize({ width, height });
   }
 
-  /** Moves the cursor to an instant that another chart points at. */
+  /** Moves the cursor to the instant that another chart points at. */
   pointAt(ms: number | undefined): void {
     const { fromMs, toMs } = this.#data.window;
     const inside = ms !== undefined && ms >= fromMs && ms <= toMs;
@@ -76,18 +76,18 @@ export class Plot {
     return this.#plot.valToPos(ms, "x");
   }
 
-  /** Pixels from the upper edge of the plot; a value outside is at the edge. */
+  /** Pixels from the upper edge of the plot; a value outside the axis is at the edge. */
   topOf(value: number): number {
     const { over } = this.#plot;
     return Math.min(over.clientHeight, Math.max(0, this.#plot.valToPos(value, "y")));
   }
 
-  /** The value at so many pixels from the upper edge of the plot. */
+  /** The value at this distance in pixels from the upper edge of the plot. */
   valueAt(topPx: number): number {
     return this.#plot.posToVal(topPx, "y");
   }
 
-  /** What the value axis spans. */
+  /** Lower and upper end of the value axis. */
   get valueEdges(): { readonly min: number; readonly max: number } {
     const { min = 0, max = 1 } = this.#plot.scales["y"] ?? {};
     return { min, max };
@@ -145,7 +145,7 @@ export class Plot {
           ...axis,
           grid: { show: false },
           size: 24,
-          // On a phone five minutes would have one text, at the edge.
+          // With wider spacing, five minutes on a phone would have a single label, at the edge.
           space: widthPx < NARROW_PX ? 52 : 72,
           values: (_plot, ticks, _at, _space, every) => timeTexts(ticks, every),
         },
@@ -154,7 +154,7 @@ export class Plot {
           size: AXIS_PX,
           space: 32,
           gap: 6,
-          // uPlot leaves out ticks of a logarithmic axis by null.
+          // uPlot marks omitted ticks of a logarithmic axis with null.
           values: (_plot, ticks: readonly (number | null)[]) =>
             this.#isLog
               ? ticks.map((tick) => (tick === null ? "" : formatReadable(tick, look.unit)))
@@ -176,7 +176,7 @@ export class Plot {
           (plot) => drawLimits(plot, limits, colour),
           (plot) => drawLineLabels(plot, this.#data.lines, colour),
         ],
-        // Not by uPlot's own hook: that fires for data and foreign cursors too.
+        // uPlot's own hook also fires for new data and for the cursors of other charts.
         ready: [(plot) => watchPointer(plot, events), (plot) => watchTouch(plot, events)],
         setSelect: [
           (plot) => {
@@ -214,7 +214,7 @@ const lineOptions = (
   points: { show: true, size: 4, filter: lonePoints },
 });
 
-/** A reading with gaps on both sides has no line to show it: it gets a dot. */
+/** A reading with gaps on both sides has no line, so it gets a dot. */
 const lonePoints: uPlot.Series.Points.Filter = (plot, seriesAt) => {
   const values = plot.data[seriesAt] ?? [];
   const alone: number[] = [];
@@ -225,7 +225,7 @@ const lonePoints: uPlot.Series.Points.Filter = (plot, seriesAt) => {
   return alone;
 };
 
-/** A gap is null to uPlot; NaN would be drawn. */
+/** uPlot expects null for a gap; it would draw NaN. */
 function columns({ grid, lines }: ChartData, isLog: boolean): uPlot.AlignedData {
   const length = lengthOf(grid);
   const nullable = ({ values }: ChartLine): (number | null)[] =>

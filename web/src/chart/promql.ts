@@ -1,4 +1,4 @@
-/** Several queries of a chart as one PromQL expression, for places that take one. Pure. */
+/** Combines several queries of a chart into one PromQL expression. Pure. */
 import { withStep } from "../query/client.ts";
 import type { TimeGrid } from "../query/columns.ts";
 import type { ChartQuery } from "./model.ts";
@@ -7,7 +7,7 @@ const SELECTOR = /^([a-zA-Z_:][\w:]*)\{(.*)\}$/s;
 
 const POINT_MS = 15_000;
 
-/** The queries as they were asked for this grid; before the first answer, as for points of 15 s. */
+/** Replaces `$step` by the step of this grid; before the first result, by 15 s. */
 export const fillStep = (
   queries: readonly ChartQuery[],
   grid: Pick<TimeGrid, "stepMs"> | undefined,
@@ -15,8 +15,8 @@ export const fillStep = (
   queries.map((one) => ({ ...one, query: withStep(one.query, grid ?? { stepMs: POINT_MS }) }));
 
 /**
- * Selectors with the same matchers become one selector. Otherwise each query's series get a label `line`:
- * `or` compares label sets without the metric's name, so `a or b` alone would drop every series of b.
+ * Selectors with the same matchers become one selector. Otherwise the series of each query get a label `line`: `or` compares label
+ * sets without the metric's name, so `a or b` alone would drop every series of b.
  */
 export function combineQueries(queries: readonly ChartQuery[]): string {
   const [first, ...others] = queries;

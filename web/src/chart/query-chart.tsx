@@ -1,4 +1,4 @@
-/** A chart of PromQL queries over the range in view: what most pages put on screen. */
+/** A chart of PromQL queries over the current range, used by most pages. */
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { fleet } from "../live/feed.ts";
@@ -24,27 +24,27 @@ import type {
 
 export type ColourBy = "family" | "gpu" | "line";
 
-/** More lines than this are a scribble, and slow: the rest is counted, and the table has them all. */
+/** More lines are unreadable and slow. The chart states the number of omitted lines, and the table lists all. */
 const MOST_LINES = 100;
 
 export interface QueryChartProps extends ChartStyle {
   readonly queries: readonly ChartQuery[];
-  /** Shades of the family for one GPU; a hue for each GPU where several are in one chart; a hue for each line. */
+  /** Shades of the family for one GPU; a hue per GPU for several; or a hue per line. */
   readonly colourBy?: ColourBy;
   readonly limits?: readonly ChartLimit[];
   readonly threshold?: ChartThreshold;
   readonly heightPx?: number;
   readonly empty?: string;
   readonly legend?: boolean;
-  /** Which events are marked on it; all of them where not given. */
+  /** Selects the events to mark; all if absent. */
   readonly events?: (labels: Labels) => boolean;
-  /** Dots for the exemplars of the series that this query selects. */
+  /** A query whose series' exemplars are drawn as dots. */
   readonly exemplarsOf?: string;
   readonly leastStepMs?: number;
   readonly window?: TimeWindow;
-  /** What the store has of a line over the range; without it, statistics are those of the points drawn. */
+  /** Statistics of the store over the range; without them they are computed from the drawn points. */
   readonly stored?: StoredStatisticsOf;
-  /** What "What changed here?" asks about; where absent, the one GPU or machine that all lines are of. */
+  /** Subject of "What changed here?". If absent, the one GPU or machine that all lines belong to. */
   readonly changesOf?: ChangeSubject;
   readonly drag?: "zoom" | "mark";
   readonly children?: ComponentChildren;
@@ -83,7 +83,7 @@ export function QueryChart({
   );
 }
 
-/** A GPU's place in the fleet, by id and, for series without a host, by uuid. */
+/** Index of a GPU in the fleet, by id and, for series without a host, by uuid. */
 function useOrder(): ReadonlyMap<string, number> {
   const devices = fleet.value?.devices;
   return useMemo(

@@ -1,4 +1,4 @@
-/** A state timeline of PromQL: each series of the answer is a row. */
+/** A state timeline of PromQL: each series of the result is a row. */
 import { useMemo, useRef } from "preact/hooks";
 import { keyOf, type Labels } from "../query/columns.ts";
 import { useRange } from "../query/use-range.ts";
@@ -12,12 +12,12 @@ import { StateTimeline, type TimelineRow } from "./state-timeline.tsx";
 
 export interface QueryTimelineProps {
   readonly title: string;
-  /** Such as `max_over_time(gpu_throttle_active{uuid="…"}[$step])`: a short state must not fall between two points. */
+  /** For example, `max_over_time(gpu_throttle_active{uuid="…"}[$step])`, so that no short state falls between two points. */
   readonly query: string;
   readonly row: (labels: Labels) => Pick<TimelineRow, "label" | "tip" | "level" | "say">;
   readonly family?: ColourFamily;
   readonly empty?: string;
-  /** Rows that were never on are left out. */
+  /** Omits rows that were never on. */
   readonly onlyOn?: boolean;
   readonly window?: TimeWindow;
 }

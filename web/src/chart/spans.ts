@@ -1,14 +1,14 @@
-/** Turns a column of states into stretches of time. A stretch nobody read is absent, which is not the same as off. Pure. */
+/** Turns a column of states into spans of time. A span without readings is absent, which differs from off. Pure. */
 import type { TimeGrid } from "../query/columns.ts";
 
 export interface StateSpan {
   readonly fromMs: number;
   readonly toMs: number;
-  /** NaN where there was no reading. */
+  /** NaN without a reading. */
   readonly value: number;
 }
 
-/** Each instant stands for the step that ends there, as `*_over_time(…[$step])` reads it. */
+/** Each instant covers the step that ends there, as in `*_over_time(…[$step])`. */
 export function findStateSpans(values: Float64Array, { startMs, stepMs }: TimeGrid): StateSpan[] {
   const found: StateSpan[] = [];
   let first = 0;
@@ -25,7 +25,7 @@ export function findStateSpans(values: Float64Array, { startMs, stepMs }: TimeGr
   return found;
 }
 
-/** The share of the time that was read in which it was on; undefined where nothing was read. */
+/** Share of the time with readings in which the state was on; undefined without readings. */
 export function shareOn(stretches: readonly StateSpan[]): number | undefined {
   let [on, read] = [0, 0];
   for (const { fromMs, toMs, value } of stretches) {

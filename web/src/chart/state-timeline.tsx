@@ -1,4 +1,4 @@
-/** States over time as bars: throttle reasons, power states, what was up. Off is empty, unread is hatched. */
+/** States over time as bars: throttle reasons, power states, availability. Off is empty, missing readings are hatched. */
 import { useId } from "preact/hooks";
 import { formatAge } from "../../../src/view/age.ts";
 import { formatInstant, type TimeWindow } from "../view-state/range.ts";
@@ -10,11 +10,11 @@ import { TimeFrame } from "./time-frame.tsx";
 export interface TimelineRow {
   readonly key: string;
   readonly label: string;
-  /** What the row means, for who points at it. */
+  /** Meaning of the row, as its tooltip. */
   readonly tip?: string;
   readonly level?: "note" | "warn" | "bad";
   readonly stretches: readonly StateSpan[];
-  /** A word for a value; "on" where not given. 0 is off and not drawn. */
+  /** Text for a value; "on" by default. 0 is off and not drawn. */
   readonly say?: (value: number) => string;
 }
 
@@ -23,9 +23,9 @@ export interface StateTimelineProps {
   readonly family?: ColourFamily;
   readonly rows: readonly TimelineRow[];
   readonly window: TimeWindow;
-  /** What to say where there is no row. */
+  /** Text for a timeline without rows. */
   readonly empty?: string;
-  /** The PromQL behind the rows, for the menu; no menu without. */
+  /** The PromQL behind the rows, for the menu; no menu if absent. */
   readonly queries?: readonly ChartQuery[];
 }
 

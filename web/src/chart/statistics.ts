@@ -1,26 +1,26 @@
 /**
- * Newest value, min, max and mean of a line over the window in view. Absent readings count for nothing, never for zero.
- * Points are evenly spaced, so their mean is weighted by time; what the store has of the line replaces the points.
+ * Newest value, min, max and mean of a line over the current window. Absent readings are skipped and never count as zero. Points
+ * are evenly spaced, so that their mean is weighted by time; statistics of the store replace those of the points.
  */
 import type { ChartLine, StoredStatistics, StoredStatisticsOf } from "./model.ts";
 
 export interface LineStatistics extends StoredStatistics {
-  /** Instants with a reading. */
+  /** Number of instants with a reading. */
   readonly count: number;
-  /** Stretches without a reading between readings. */
+  /** Number of gaps between readings. */
   readonly gaps: number;
 }
 
 export interface StatisticsOptions {
-  /** The range is over: the last reading counts, however long before the end it was. */
+  /** True for a range in the past: the last reading counts, however long before the end it was. */
   readonly isPast: boolean;
   readonly stored?: StoredStatisticsOf | undefined;
 }
 
-/** The newest sample may be on its way still. */
+/** The newest sample may not have arrived yet. */
 const NEWEST_WITHIN_POINTS = 2;
 
-/** Undefined where there is no reading at all. */
+/** Undefined if there is no reading at all. */
 export function statisticsOf(
   line: ChartLine,
   { isPast, stored }: StatisticsOptions,

@@ -1,4 +1,4 @@
-/** A chart in words, for those who do not see it. */
+/** A text summary of a chart, for screen readers. */
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
 import { formatReadable } from "../format/readable.ts";
 import type { ChartData, ChartLimit } from "./model.ts";

@@ -1,4 +1,4 @@
-/** A level on a chart that is moved: by pointer, or by the arrow keys as a slider. */
+/** A movable level on a chart: dragged by pointer, or moved by arrow keys as a slider. */
 import { useRef, useState } from "preact/hooks";
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
 import { formatReadable } from "../format/readable.ts";
@@ -7,7 +7,7 @@ import type { Plot } from "./plot.ts";
 export interface ChartThreshold {
   readonly value: number;
   readonly label: string;
-  /** `done`: the pointer was let go, or a key was pressed. */
+  /** `done`: the pointer was released, or a key was pressed. */
   readonly onMove: (value: number, done: boolean) => void;
 }
 

@@ -1,4 +1,4 @@
-/** Where the texts of a time axis stand when no plot draws them. Pure, but for the local time zone. */
+/** Positions of time labels on an axis that no plot draws. Pure, except for the local time zone. */
 
 const STEPS_MINUTES = [
   1 / 12,
@@ -26,7 +26,7 @@ export interface Ticks {
   readonly everyMs: number;
 }
 
-/** At most `most` of them, at round local times. */
+/** Returns at most `most` ticks, at round local times. */
 export function ticksOf(fromMs: number, toMs: number, most: number): Ticks {
   const least = (toMs - fromMs) / Math.max(1, most) / 60_000;
   const everyMs = (STEPS_MINUTES.find((step) => step >= least) ?? Math.ceil(least)) * 60_000;

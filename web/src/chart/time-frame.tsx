@@ -1,4 +1,4 @@
-/** What timelines and heat strips share with the charts: the same left edge, time axis, cursor, and drag to zoom. */
+/** The frame that timelines and heat strips share with charts: left edge, time axis, cursor, and drag to zoom. */
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { useWidth } from "../ui/use-size.ts";
@@ -74,7 +74,7 @@ export function TimeFrame({ window, children }: TimeFrameProps) {
         {ticks.atMs.map((ms, at) => (
           <span
             key={ms}
-            // A text in the middle of its tick would be cut off at the edge.
+            // A label centred on a tick near the right edge would be cut off.
             data-end={((toMs - ms) / (toMs - fromMs)) * widthPx < HALF_TEXT_PX ? "" : undefined}
             style={{ left: percent((ms - fromMs) / (toMs - fromMs)) }}
           >

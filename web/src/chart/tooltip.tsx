@@ -1,4 +1,4 @@
-/** What the lines read at the instant pointed at: time, exact value and unit, largest first. */
+/** The values of the lines under the cursor: time, exact value and unit, largest first. */
 import { formatValue } from "../../../src/formats/prometheus/page.ts";
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
 import { formatReadable } from "../format/readable.ts";
@@ -13,9 +13,9 @@ export interface TooltipProps {
   readonly unit: Unit;
   readonly at: number;
   readonly hidden: ReadonlySet<string>;
-  /** From the plot's left edge. */
+  /** Pixels from the plot's left edge. */
   readonly left: number;
-  /** Of the whole plot: the tip opens to the wider side, and stays on a phone's screen. */
+  /** Width of the whole plot: the tooltip opens to the wider side, and stays on a phone's screen. */
   readonly widthPx: number;
 }
 

@@ -1,7 +1,10 @@
-/** Fingers on a plot: one that moves sideways reads values or drags a range, two zoom. Up and down still scrolls the page. */
+/**
+ * Touch gestures on a plot: one finger moved sideways reads values or drags a range, two fingers zoom. Vertical moves still scroll
+ * the page.
+ */
 import type uPlot from "uplot";
 
-/** A touch held this long before it moves drags a range; a quicker one reads values. */
+/** A touch held this long before it moves drags a range; a shorter one reads values. */
 const HOLD_MS = 350;
 const LEAST_DRAG_PX = 12;
 const LEAST_PINCH_PX = 24;
@@ -17,7 +20,7 @@ interface TouchSpan {
 }
 
 /**
- * The window after a pinch: what was under both fingers at first is under them at the end. Pure.
+ * Returns the window after a pinch: the instants under both fingers at the start are under them at the end. Pure.
  * @param widthPx of the plot
  */
 export function pinchWindow(

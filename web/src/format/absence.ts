@@ -1,4 +1,4 @@
-/** Why a number is not there, in a sentence for the person who points at it. */
+/** Explains in a sentence why a number is absent, for tooltips. */
 import type { WireAbsence } from "../../../src/view/live/protocol.ts";
 
 const sentences: Readonly<Record<WireAbsence, string>> = {

@@ -1,4 +1,4 @@
-/** An address that came from elsewhere, as what a link may lead to: http and https alone; undefined for `javascript:` and the rest. */
+/** Validates an external address for use in a link: http and https only; undefined for `javascript:` and others. */
 export function webLink(text: string | undefined): string | undefined {
   if (text === undefined || !URL.canParse(text)) return undefined;
   const { protocol, href } = new URL(text);

@@ -3,7 +3,7 @@ import type { Unit } from "../../../src/model/catalogue/entry.ts";
 import { formatAge } from "../../../src/view/age.ts";
 import { formatFixedPoint, toColumnQuantity, toTotalQuantity, formatWithUnit } from "./quantity.ts";
 
-/** Both kinds of space as a plain one. */
+/** Replaces both kinds of non-breaking space by a plain one. */
 const plain = (text: string): string => text.replaceAll(/[\u00a0\u202f]/g, " ");
 
 test.each<[number, Unit, string]>([

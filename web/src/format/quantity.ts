@@ -1,4 +1,4 @@
-/** Numbers as people read them. Never given an absent value: that has words of its own (absence.ts). */
+/** Formats numbers with units. Never called for an absent value, which has its own text (absence.ts). */
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
 
 export interface FormattedQuantity {
@@ -9,7 +9,7 @@ export interface FormattedQuantity {
 
 const GIB = 1024 ** 3;
 
-/** In the one unit a table column keeps, so that figures below each other compare. */
+/** Formats in the fixed unit of a table column, so that values in a column are comparable. */
 export function toColumnQuantity(value: number, unit: Unit): FormattedQuantity {
   switch (unit) {
     case "ratio":
@@ -47,7 +47,7 @@ const larger: Readonly<Partial<Record<Unit, readonly Step[]>>> = {
   bytes: [[1024 ** 4, 1024 ** 4, "TiB", 2]],
 };
 
-/** In the unit that keeps it short: for sums, which may be of eight GPUs or of two thousand. */
+/** Formats in the unit that gives the shortest text: for sums, which may cover eight GPUs or two thousand. */
 export function toTotalQuantity(value: number, unit: Unit): FormattedQuantity {
   const step = larger[unit]?.find(([atLeast]) => value >= atLeast);
   if (step === undefined) return toColumnQuantity(value, unit);
@@ -55,12 +55,12 @@ export function toTotalQuantity(value: number, unit: Unit): FormattedQuantity {
   return { text: formatFixedPoint(value / divisor, digits), unit: name };
 }
 
-/** `67 °C`, with a space that does not break. */
+/** `67 °C`, with a non-breaking space. */
 export function formatWithUnit({ text, unit }: FormattedQuantity): string {
   return unit === "" ? text : `${text}\u00a0${unit}`;
 }
 
-/** Thousands apart by a narrow space: a comma means something else to half of the readers. */
+/** Separates thousands by a narrow space, because a comma is a decimal sign in many languages. */
 export function formatFixedPoint(value: number, digits: number): string {
   const text = value.toFixed(digits);
   const unsigned = Number(text) === 0 ? text.replace("-", "") : text;

@@ -1,4 +1,4 @@
-/** A base unit in the size people read: for charts and tooltips, where values far apart meet. Never given an absent value. */
+/** Formats a value in a readable unit, for charts and tooltips with values of very different size. Never called for an absent value. */
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
 import { formatFixedPoint, type FormattedQuantity, formatWithUnit } from "./quantity.ts";
 
@@ -52,7 +52,7 @@ const sizes: Readonly<Record<Unit, readonly Size[]>> = {
   ],
 };
 
-/** Clocks are compared in MHz and volts in V: a size that changes at 1 would hide that they are close. */
+/** Clocks are compared in MHz and volts in V: a unit that changes at 1 would hide that two values are close. */
 const switchAt: Readonly<Partial<Record<Unit, number>>> = {
   hertz: 10,
   watts: 10,
@@ -60,7 +60,7 @@ const switchAt: Readonly<Partial<Record<Unit, number>>> = {
   volts: 0.05,
 };
 
-/** The size for a chart whose largest value is this. */
+/** Returns the unit for a chart whose largest value is this. */
 export function sizeFor(largest: number, unit: Unit): Size {
   const all = sizes[unit];
   const from = switchAt[unit] ?? 1;
@@ -74,7 +74,7 @@ export function sizeFor(largest: number, unit: Unit): Size {
   return fits;
 }
 
-/** Four digits that count, more for counts: what a chart's legend and tooltip show. */
+/** Formats with four significant digits, more for counts, for a chart's legend and tooltip. */
 export function toReadableQuantity(
   value: number,
   unit: Unit,
@@ -86,7 +86,7 @@ export function toReadableQuantity(
 }
 
 function digitsFor(value: number): number {
-  // 0.00042 s are 420.00000000000006 µs, which is a whole number to everyone.
+  // 0.00042 s are 420.00000000000006 µs, which should appear as an integer.
   if (value >= 1_000 || Math.abs(value - Math.round(value)) < 1e-9 * value || value === 0) return 0;
   if (value >= 100) return 1;
   if (value >= 10) return 2;

@@ -1,4 +1,7 @@
-/** How long to wait before the next try: quick at first, never longer than people wait, spread so that pages do not come at once. */
+/**
+ * Time until the next connection attempt: short at first, with a low maximum, and jittered so that pages do not reconnect all at
+ * once.
+ */
 const FIRST_MS = 500;
 const LONGEST_MS = 10_000;
 

@@ -1,6 +1,6 @@
 /**
- * A connection to the hub's live stream: opens the event stream, reopens it with growing waits when it breaks, and
- * breaks it itself when nothing comes. EventSource's own retry gives up for good on a 503, so it is not relied upon.
+ * A connection to the hub's live stream: opens the event stream, reopens it with exponential back-off, and closes it after a
+ * silence. EventSource's own retry gives up permanently on a 503, so it is not used.
  */
 import { applyChanges } from "../../../src/view/live/changes.ts";
 import type {
@@ -11,7 +11,7 @@ import type {
 } from "../../../src/view/live/protocol.ts";
 import { retryDelayMs } from "./backoff.ts";
 
-/** The hub sends at least every 1.3 s; after this long the connection is dead though nobody closed it. */
+/** The hub sends at least every 1.3 s; after this silence the connection is dead even if it was not closed. */
 const SILENT_MS = 6_000;
 
 export type LinkState =
@@ -19,7 +19,7 @@ export type LinkState =
   | { readonly kind: "open" }
   | { readonly kind: "lost"; readonly retryAtMs: number; readonly reason?: string };
 
-/** The fleet a page has already, and the time of its frame. */
+/** The fleet that a page already has, and the time of its frame. */
 export interface KnownFleet {
   readonly fleet: number;
   readonly timeMs: number;
@@ -42,7 +42,7 @@ export class LiveConnection {
   readonly #url: string;
   readonly #events: LinkEvents;
   #source: EventSource | undefined;
-  /** What the next `changes` event applies to. */
+  /** The frame that the next `changes` event applies to. */
   #frame: LiveFrame | undefined;
   #failures = 0;
   #retry: ReturnType<typeof setTimeout> | undefined;
@@ -92,7 +92,7 @@ export class LiveConnection {
     this.#source = undefined;
   }
 
-  /** Does not wait for the next try: a laptop woke up, or a network returned. */
+  /** Reconnects at once, for example after a laptop woke up or a network returned. */
   hurry(): void {
     if (this.#retry !== undefined) this.open();
   }

@@ -1,4 +1,4 @@
-/** The hub's live feed as signals: the fleet, its newest frame, and whether that is current. */
+/** The hub's live feed as signals: the fleet, its newest frame, and whether the frame is current. */
 import { computed, signal } from "@preact/signals";
 import { GpuHistory } from "../../../src/view/gpu-history.ts";
 import { HISTORY_SECONDS } from "../../../src/view/live/history.ts";
@@ -8,12 +8,12 @@ import type { LinkState } from "./connection.ts";
 import { openLink } from "./link.ts";
 import { getJson } from "../query/http.ts";
 
-/** Beyond this without a word from the hub the numbers are no longer shown as the present. */
+/** After this silence of the hub the values are no longer shown as current. */
 const STALE_AFTER_MS = 3_000;
 
 export const fleet = signal<WireFleet | undefined>(undefined);
 export const frame = signal<LiveFrame | undefined>(undefined);
-/** Set when the hub speaks a newer protocol than this page. */
+/** True if the hub uses a newer protocol than this page. */
 export const outdated = signal(false);
 export const history = new GpuHistory(HISTORY_SECONDS);
 
@@ -26,7 +26,10 @@ export type Liveness = "connecting" | "live" | "stale" | "lost";
 /** Time since the last frame of the hub. */
 export const silentMs = computed(() => Math.max(0, tickMs.value - lastFrameAtMs.value));
 
-/** The same in whole seconds, 0 as long as frames come: what adds it to an age is not drawn again between two frames. */
+/**
+ * The same in whole seconds, and 0 while frames arrive, so that components that add it to an age are not redrawn between two
+ * frames.
+ */
 export const feedDelayMs = computed(() =>
   silentMs.value < 2_000 ? 0 : Math.floor(silentMs.value / 1_000) * 1_000,
 );
@@ -37,7 +40,7 @@ export const liveness = computed<Liveness>(() => {
   return silentMs.value > STALE_AFTER_MS ? "stale" : "live";
 });
 
-/** Why the hub closed the stream, if it gave a reason. */
+/** The reason the hub gave for closing the stream, if any. */
 export const closedReason = computed(() =>
   link.value.kind === "lost" ? link.value.reason : undefined,
 );
@@ -55,11 +58,14 @@ export const endSecond = computed(() => Math.floor((frame.value?.timeMs ?? 0) / 
 /** The hub's clock: ages never mix it with the browser's. */
 export const hubNowMs = computed(() => frame.value?.timeMs ?? 0);
 
-/** The browser's clock may be wrong by more than a chart's width; the hub's is the one the data has. */
+/**
+ * If the clocks differ by more than this, the hub's is used: the browser's may be wrong by more than a chart's width, and the data
+ * has the hub's time.
+ */
 const CLOCKS_AGREE_MS = 2_000;
 let hubAheadMs = 0;
 
-/** The hub's time as well as this page knows it. */
+/** The best estimate of the hub's time. */
 export const hubTimeMs = (): number => Date.now() + hubAheadMs;
 
 /** `first`: the fleet that came with the HTML. */
@@ -88,7 +94,7 @@ export function startLive(url: string, first: WireFleet | undefined): void {
   const known = first && { fleet: first.fleet, timeMs: first.frame.timeMs };
   openLink(url, known, {
     state: (state) => {
-      // An event stream does not report why it was refused: the session may have ended since the last try.
+      // EventSource does not report why the connection was rejected: the session may have expired.
       if (state.kind === "lost") askWhoWeAre();
       link.value = state;
       tick();
@@ -100,12 +106,12 @@ export function startLive(url: string, first: WireFleet | undefined): void {
   });
 }
 
-/** Leads to the login form where that is what is missing. */
+/** Sends any request, so that a 401 leads to the login form. */
 function askWhoWeAre(): void {
   getJson("api/v1/status/buildinfo").catch(() => undefined);
 }
 
-/** The hub's history is longer: it also covers the time this page was disconnected. */
+/** Replaces the curves by the hub's history, which also covers the time this page was disconnected. */
 function recall(next: WireFleet): void {
   history.forgetAllBut(new Set(next.devices.map(gpuId)));
   history.restore(next);

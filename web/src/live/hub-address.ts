@@ -1,7 +1,7 @@
 /** The address of this hub for other machines. */
 import { fleet } from "./feed.ts";
 
-/** By the name of its machine where the page was opened by a loopback address. */
+/** Uses the machine's host name if the page was opened by a loopback address. */
 export function hubAddress(): { readonly url: string; readonly loopback: boolean } {
   const here = new URL(".", location.href);
   const loopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(here.hostname);

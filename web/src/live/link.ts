@@ -1,12 +1,12 @@
 /**
- * A page's link to the live stream. All pages of a browser share one stream through a worker: HTTP/1.1 gives an origin six
- * connections, and seven open pages would leave none for anything else. Browsers without shared workers (Chrome on
- * Android) open one per page.
+ * Connects a page to the live stream. All pages of a browser share one stream through a worker: HTTP/1.1 gives an origin six
+ * connections, and seven open pages would leave none for other requests. Browsers without shared workers (Chrome on Android) open
+ * one stream per page.
  */
 import { type KnownFleet, LiveConnection, type LinkEvents } from "./connection.ts";
 import type { FromPage, ToPage } from "./shared-stream.ts";
 
-/** More often than the worker forgets a page; browsers slow the timers of hidden pages to one a minute. */
+/** More often than the worker's timeout for a page, because browsers slow the timers of hidden pages to one a minute. */
 const ALIVE_EVERY_MS = 30_000;
 
 /** @param known the fleet that came with the HTML */
@@ -33,7 +33,7 @@ function shared(url: string, known: KnownFleet | undefined, events: LinkEvents):
   const { port } = worker;
   const post = (message: FromPage): void => port.postMessage(message);
   let fallback: (() => void) | undefined;
-  // Its script could not be loaded, as after an update of the hub.
+  // The worker's script could not be loaded, for example after an update of the hub.
   worker.addEventListener("error", () => {
     fallback ??= direct(url, known, events);
   });
@@ -47,7 +47,7 @@ function shared(url: string, known: KnownFleet | undefined, events: LinkEvents):
   join();
   setInterval(() => post({ kind: "alive" }), ALIVE_EVERY_MS);
   addEventListener("pagehide", () => post({ kind: "leave" }));
-  // From the browser's back-forward cache.
+  // The page was restored from the browser's back-forward cache.
   addEventListener("pageshow", ({ persisted }) => {
     if (persisted) join();
   });

@@ -13,7 +13,7 @@ export type ToPage =
   | { readonly kind: "fleet"; readonly fleet: WireFleet }
   | { readonly kind: "frame"; readonly frame: LiveFrame };
 
-/** A page that crashed cannot leave. */
+/** Timeout for pages that crashed without leaving. */
 const FORGET_AFTER_MS = 5 * 60_000;
 
 const lastHeardMs = new Map<MessagePort, number>();
@@ -53,7 +53,7 @@ function join(port: MessagePort, url: string, known: KnownFleet | undefined): vo
   else void sendFleet(port, url);
 }
 
-/** For a page that came later than the stream's own fleet event, and without one in its HTML. */
+/** Sends the fleet to a page that joined after the stream's own fleet event and has none in its HTML. */
 async function sendFleet(port: MessagePort, url: string): Promise<void> {
   try {
     const response = await fetch(new URL("fleet", url), { cache: "no-store" });
@@ -61,7 +61,7 @@ async function sendFleet(port: MessagePort, url: string): Promise<void> {
     const fleet = (await response.json()) as WireFleet;
     port.postMessage({ kind: "fleet", fleet } satisfies ToPage);
   } catch {
-    // The stream starts again with the fleet, for all pages.
+    // Restarts the stream with the fleet, for all pages.
     connection?.close();
     connect(url);
   }

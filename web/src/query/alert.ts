@@ -1,4 +1,4 @@
-/** An active alert in Prometheus's shape: its severity and its text. Pure. */
+/** An active alert in Prometheus's format: its severity and its text. Pure. */
 import type { Labels } from "./columns.ts";
 
 export interface ActiveAlert {

@@ -1,4 +1,4 @@
-/** The active alerts, in Prometheus's shape. A hub without rules has none. */
+/** The active alerts, in Prometheus's format. Empty for a hub without rules. */
 import type { ActiveAlert } from "./alert.ts";
 import { type FetchState, useFetch } from "./use-fetch.ts";
 import { getJson } from "./http.ts";

@@ -14,7 +14,7 @@ import { ApiError, getJson } from "./http.ts";
 /** Seconds, and the histogram there. */
 export type ApiHistogramPoint = readonly [seconds: number, histogram: ApiHistogram];
 
-/** Late samples still change the last instants: they are asked again with every refresh. */
+/** Late samples still change the last instants, which are queried again with every refresh. */
 const OVERLAP_MS = 30_000;
 
 interface Answer {
@@ -52,7 +52,7 @@ export async function queryRange(
   return matrixOf(result as Parameters<typeof matrixOf>[0], grid, answer.warnings ?? []);
 }
 
-/** Asks only for what is newer than what is known, where the two fit together. */
+/** Queries only the time after the known result, if the two grids fit together. */
 export async function continueRange(
   query: string,
   grid: TimeGrid,
@@ -130,7 +130,7 @@ const histogramSample = (
   isHistogram: true,
 });
 
-/** The histograms of a range query, series by series. */
+/** The histograms of a range query, per series. */
 export async function queryHistograms(
   query: string,
   grid: TimeGrid,
@@ -148,7 +148,7 @@ const rangeParams = (query: string, grid: TimeGrid): Record<string, string> => (
   step: String(grid.stepMs / 1_000),
 });
 
-/** `$step` in a query is the distance of its points, at least what a rate needs: `avg_over_time(x[$step])`. */
+/** Replaces `$step` in a query by the distance between points, at least 1 s, as in `avg_over_time(x[$step])`. */
 export const withStep = (query: string, { stepMs }: Pick<TimeGrid, "stepMs">): string =>
   query.replaceAll("$step", `${Math.max(1, Math.round(stepMs / 1_000))}s`);
 

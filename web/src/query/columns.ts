@@ -1,4 +1,4 @@
-/** A range query's answer as columns on one grid of instants. A point that is not there is NaN, so a gap stays a gap. Pure. */
+/** The result of a range query as columns on one grid of instants. A missing point is NaN, so that a gap stays a gap. Pure. */
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -23,7 +23,7 @@ export interface Matrix extends TimeGrid {
 export const lengthOf = ({ startMs, endMs, stepMs }: TimeGrid): number =>
   Math.floor((endMs - startMs) / stepMs) + 1;
 
-/** The grid of a window, on multiples of the step: the same instants come back with every refresh. */
+/** The grid of a window, on multiples of the step, so that every refresh has the same instants. */
 export function gridOf(fromMs: number, toMs: number, stepMs: number): TimeGrid {
   const startMs = Math.ceil(fromMs / stepMs) * stepMs;
   return { startMs, endMs: Math.max(startMs, Math.floor(toMs / stepMs) * stepMs), stepMs };
@@ -33,7 +33,7 @@ export function timesOf(grid: TimeGrid): Float64Array {
   return Float64Array.from({ length: lengthOf(grid) }, (_, at) => grid.startMs + at * grid.stepMs);
 }
 
-/** As Prometheus writes numbers. */
+/** Parses numbers in Prometheus's notation. */
 export function readNumber(text: string): number {
   if (text === "+Inf" || text === "Inf") return Number.POSITIVE_INFINITY;
   return text === "-Inf" ? Number.NEGATIVE_INFINITY : Number(text);
@@ -41,7 +41,7 @@ export function readNumber(text: string): number {
 
 interface ApiSeries {
   readonly metric: Labels;
-  /** Absent where all samples are native histograms. */
+  /** Absent if all samples are native histograms. */
   readonly values?: readonly (readonly [number, string])[];
 }
 
@@ -66,14 +66,14 @@ export function matrixOf(
 export const keyOf = (labels: Labels): string =>
   JSON.stringify(Object.entries(labels).sort(([one], [other]) => (one < other ? -1 : 1)));
 
-/** What was known, moved to a new window, with the newer answer laid over it. Steps must agree. */
+/** Moves the known result to a new window and overwrites it with the newer one. Steps must be equal. */
 export function appendMatrix(known: Matrix, newer: Matrix, grid: TimeGrid): Matrix {
   const length = lengthOf(grid);
   const byKey = new Map<string, { labels: Labels; values: Float64Array }>();
   const lay = (from: Matrix, cover: boolean): void => {
     const offset = Math.round((from.startMs - grid.startMs) / grid.stepMs);
     const [first, last] = [Math.max(0, offset), Math.min(length, offset + lengthOf(from))];
-    // The newer response decides about every instant it covers, also where it has no value.
+    // The newer response replaces every instant it covers, including those without a value.
     if (cover) for (const { values } of byKey.values()) values.fill(Number.NaN, first, last);
     for (const { labels, values } of from.series) {
       const key = keyOf(labels);

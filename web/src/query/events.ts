@@ -1,4 +1,4 @@
-/** What happened, from the hub's event log: marks on every chart. A hub without one has none. */
+/** The hub's event log, for the marks on every chart. Empty for a hub without one. */
 import { useEffect, useState } from "preact/hooks";
 import type { TimeWindow } from "../view-state/range.ts";
 import type { Labels } from "./columns.ts";
@@ -13,11 +13,11 @@ export interface HubEvent {
   readonly labels: Labels;
 }
 
-/** A live range asks again once in so long. */
+/** Refresh interval of a live range. */
 const EVERY_MS = 30_000;
 let absent = false;
 
-/** `match`: a selector of the events' labels; all of them where not given. */
+/** `match`: a selector of the events' labels; all if absent. */
 export async function eventsIn(
   { fromMs, toMs }: TimeWindow,
   signal?: AbortSignal,
@@ -58,7 +58,7 @@ export function useEvents(
   return events.filter((event) => isMark(event) && wanted(event.labels));
 }
 
-/** What a driver writes while all is well stands in the list of the host page, not on every chart. */
+/** Routine driver messages are listed on the host page only, not marked on every chart. */
 const isMark = ({ kind, level }: HubEvent): boolean => kind !== "kernel" || level !== "note";
 
 function readEvents(body: unknown): HubEvent[] {

@@ -1,4 +1,4 @@
-/** Exemplars of a query in the window in view, each with the page of its trace where the hub knows where traces are. */
+/** Exemplars of a query in the current window, each with the link to its trace if the hub has a trace URL. */
 import type { ChartExemplar } from "../chart/model.ts";
 import type { TimeWindow } from "../view-state/range.ts";
 import { readNumber, type Labels } from "./columns.ts";
@@ -6,7 +6,7 @@ import { getJson } from "./http.ts";
 import { traceOf } from "./trace-url.ts";
 import { useFetch, useJson } from "./use-fetch.ts";
 
-/** More dots than this hide the lines; the newest are shown. */
+/** More dots hide the lines; the newest are shown. */
 const MOST_DOTS = 200;
 const EVERY_MS = 10_000;
 

@@ -1,4 +1,4 @@
-/** The data that came with the HTML: the first view is drawn from it, and every later one from what the page fetches. */
+/** The data in the HTML: the first view is drawn from it, every later one from fetched data. */
 import { FIRST_LOAD_ID, type FirstLoad, type GpuWindow } from "../../../src/view/first-load.ts";
 import type { WireFleet } from "../../../src/view/live/protocol.ts";
 import { range } from "../view-state/time.ts";
@@ -6,12 +6,12 @@ import { alertSummary } from "./alert-summary.ts";
 import { type Matrix, readNumber } from "./columns.ts";
 import type { RangeResult } from "./use-range.ts";
 
-/** Charts of the first view exist by then; a view opened later fetches newer data. */
+/** The charts of the first view exist by then; a view opened later fetches newer data. */
 const FORGET_AFTER_MS = 10_000;
 
 let gpu: GpuWindow | undefined;
 
-/** Reads the block once and removes it; undefined where the hub inlined none. */
+/** Reads the block once and removes it; undefined if the hub inlined none. */
 export function readFirstLoad(): WireFleet | undefined {
   const element = document.querySelector(`#${FIRST_LOAD_ID}`);
   if (element === null) return undefined;
@@ -25,13 +25,13 @@ export function readFirstLoad(): WireFleet | undefined {
   return data.fleet;
 }
 
-/** Undefined unless the data is of the range in view. */
+/** Undefined unless the data covers the current range. */
 function gpuInView(): GpuWindow | undefined {
   const { value: shown } = range;
   return shown.kind === "last" && shown.ms === gpu?.rangeMs ? gpu : undefined;
 }
 
-/** The names of the metrics of the GPU with these matchers. */
+/** The metric names of the GPU with these matchers. */
 export function firstMetrics(matchers: string): ReadonlySet<string> | undefined {
   const found = gpuInView();
   return found?.matchers === matchers
@@ -39,7 +39,7 @@ export function firstMetrics(matchers: string): ReadonlySet<string> | undefined 
     : undefined;
 }
 
-/** The answer to these queries, where each of them is a metric of that GPU and nothing more. */
+/** The result of these queries, if each of them is an unmodified metric of that GPU. */
 export function firstAnswer(queries: readonly string[]): RangeResult | undefined {
   const found = gpuInView();
   if (found === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The hub's verdicts: of the fleet those with a problem, of one GPU the whole. */
+/** The hub's verdicts: for the fleet those with a problem, for one GPU the complete verdict. */
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Gpu } from "../../../src/view/gpu.ts";
@@ -24,7 +24,7 @@ export function useVerdicts(): void {
   }, [value]);
 }
 
-/** The whole verdict on one GPU; undefined until it is there, and on a hub that does not judge it. */
+/** The complete verdict on one GPU; undefined until it has arrived, and on a hub that does not judge the GPU. */
 export function useVerdict({ device }: Gpu): FetchState<GpuHealthReport | undefined> {
   const query = new URLSearchParams({ host: device.host, uuid: device.uuid });
   const state = useJson<HealthReport>(`api/health?${query}`, GPU_EVERY_MS);

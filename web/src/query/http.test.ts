@@ -4,7 +4,7 @@ import { getJson } from "./http.js";
 
 afterEach(() => vi.unstubAllGlobals());
 
-/** A signal that counts the abort listeners it holds. */
+/** A signal that counts its abort listeners. */
 function countedSignal(): { abort: AbortController; listeners: () => number } {
   const abort = new AbortController();
   let count = 0;

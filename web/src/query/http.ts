@@ -1,15 +1,15 @@
 /**
- * Requests to the hub: relative URLs, a few at a time, one request for equal URLs in flight, and the hub's own error
- * messages. A 401 leads to the login form.
+ * Requests to the hub: relative URLs, limited concurrency, one request for equal URLs in flight, and the hub's own error messages.
+ * A 401 leads to the login form.
  */
 
-/** HTTP/1.1 gives a page six connections, and the live stream holds one. */
+/** HTTP/1.1 gives a page six connections, and the live stream uses one. */
 const AT_ONCE = 4;
 
 export class ApiError extends Error {
-  /** 0 where no answer came at all. */
+  /** 0 without a response. */
   readonly status: number;
-  /** Prometheus's `errorType`, empty where the answer had none. */
+  /** Prometheus's `errorType`, empty if the response has none. */
   readonly type: string;
 
   constructor(message: string, status: number, type = "") {
@@ -18,7 +18,7 @@ export class ApiError extends Error {
     this.type = type;
   }
 
-  /** The hub does not have this part, or not yet. */
+  /** True if the hub does not have this feature, or not yet. */
   get missing(): boolean {
     return this.status === 404;
   }
@@ -50,7 +50,7 @@ interface SharedRequest {
 
 const inFlight = new Map<string, SharedRequest>();
 
-/** A GET shared by everyone who asks for the same URL at the same time; aborted when the last of them has aborted. */
+/** A GET shared by all callers of the same URL at the same time; aborted when the last of them has aborted. */
 export async function getJson(url: string, signal?: AbortSignal): Promise<unknown> {
   signal?.throwIfAborted();
   let shared = inFlight.get(url);
@@ -80,13 +80,13 @@ async function share(url: string, shared: SharedRequest, signal?: AbortSignal): 
       if (inFlight.get(url) === one) inFlight.delete(url);
     };
     signal.addEventListener("abort", onAbort, { once: true });
-    // A page's signal lives as long as the page: a listener left behind would keep every answer in memory.
+    // A page's signal lives as long as the page: a remaining listener would keep every response in memory.
     const settled = (): void => signal.removeEventListener("abort", onAbort);
     one.answer.then(resolve, reject).finally(settled);
   });
 }
 
-/** Anything that changes something. `body` is sent as JSON, a string as it is. */
+/** Sends a request that changes something. `body` is sent as JSON, a string unchanged. */
 export async function send(
   method: "POST" | "PUT" | "DELETE",
   url: string,
@@ -124,11 +124,11 @@ const LAST_LOGIN = "gpulse.login";
 const AGAIN_MS = 10_000;
 let leaving = false;
 
-/** The hub answers this very address with the login form; where it does not, the form has an address of its own. */
+/** The hub answers this address with the login form; if it does not, the form's own address is opened. */
 export function toLogin(): void {
   if (leaving) return;
   leaving = true;
-  // A page that is shown though its answers are refused would load itself for ever.
+  // A page that loads although its requests are rejected would reload itself endlessly.
   const [lastMs, nowMs] = [Number(sessionStorage.getItem(LAST_LOGIN)), Date.now()];
   sessionStorage.setItem(LAST_LOGIN, String(nowMs));
   if (nowMs - lastMs < AGAIN_MS) location.assign("login");

@@ -1,4 +1,4 @@
-/** Every GPU the hub knows: those of the live feed, and those it only has stored, with the labels each carries. */
+/** Every GPU the hub knows: those of the live feed, and those only in the store, with their labels. */
 import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { fleet, gpus, hubTimeMs, liveness } from "../live/feed.ts";
@@ -9,9 +9,9 @@ import { getJson } from "./http.ts";
 import { idOfLabels, readAges, selectorFor, storedGpus, uuidMatcher } from "./stored.ts";
 
 const EVERY_MS = 15_000;
-/** Who was there changes seldom, and the answer is long for a large fleet. */
+/** The list of GPUs rarely changes, and its response is large for a large fleet. */
 const INVENTORY_EVERY_MS = 60_000;
-/** A GPU that has not been seen for longer is no longer missed. */
+/** A GPU without samples for longer is not listed as missing. */
 const REMEMBERED_MS = 86_400_000;
 
 const stored = signal<readonly Gpu[]>([]);
@@ -20,18 +20,18 @@ const infos = signal<readonly Labels[]>([]);
 export const knownGpus = computed<readonly Gpu[]>(() =>
   stored.value.length === 0 ? gpus.value : [...gpus.value, ...stored.value],
 );
-/** Whether an index alone does not say which GPU is meant. */
+/** True if an index alone does not identify a GPU. */
 export const severalHosts = computed(() => hasSeveralHosts(knownGpus.value));
 export const simulatedCount = computed(
   () => knownGpus.value.filter(({ device }) => device.simulated).length,
 );
-/** Where all are, one notice says so for the page. */
+/** If all GPUs are simulated, one notice covers the page. */
 export const partlySimulated = computed(
   () => simulatedCount.value > 0 && simulatedCount.value < knownGpus.value.length,
 );
-/** False until the store has been asked once: before that nobody can say that there is no GPU. */
+/** False until the first response of the store: before that an empty list does not mean that there is no GPU. */
 export const storeAsked = signal(false);
-/** All labels of a GPU as the store has them, by id: what a fleet may be grouped by. */
+/** All stored labels of a GPU, by id, for grouping the fleet. */
 export const gpuLabels = computed<ReadonlyMap<string, Labels>>(
   () => new Map(infos.value.map((labels) => [idOfLabels(labels), labels])),
 );
@@ -53,7 +53,7 @@ export function useKnownGpus(): void {
     };
     const turn = (): void => {
       round()
-        // The charts say what is wrong with the store; the live GPUs are shown all the same.
+        // The charts show the store's error; the live GPUs are shown anyway.
         .catch(() => undefined)
         .finally(() => {
           if (abort.signal.aborted) return;
@@ -79,7 +79,7 @@ async function inventory(nowMs: number, signalOf: AbortSignal): Promise<readonly
     getJson(`api/v1/series?${query.toString()}`, signalOf) as Promise<{ data: readonly Labels[] }>,
     queryInstant("gpu_info", nowMs, signalOf),
   ]);
-  // A new driver makes a new series of the same GPU: the current labels win.
+  // A new driver creates a new series of the same GPU: the current labels win.
   const all = [...past.data, ...present.samples.map(({ labels }) => labels)];
   const named = all.filter((labels) => (labels["uuid"] ?? "") !== "");
   const latest = new Map(named.map((labels) => [idOfLabels(labels), labels]));

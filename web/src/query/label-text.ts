@@ -1,15 +1,15 @@
-/** Series named by the labels that distinguish them: labels that all of them share are left out. Pure. */
+/** Names series by the labels that distinguish them, without labels that all of them share. Pure. */
 import type { Labels } from "./columns.ts";
 
-/** Said first, since people look for them first. */
+/** The most important labels come first. */
 const order = ["__name__", "host", "gpu", "sensor", "uuid"];
-/** A uuid beside host and index says nothing more. */
+/** A uuid is redundant beside host and index. */
 const implied: readonly (readonly [string, readonly string[]])[] = [
   ["uuid", ["host", "gpu"]],
   ["instance", ["host"]],
 ];
 
-/** The names of the labels that differ among these, in the order to show them. */
+/** The names of the labels that differ among these series, in display order. */
 export function differingLabelNames(all: readonly Labels[]): readonly string[] {
   const names = [...new Set(all.flatMap((labels) => Object.keys(labels)))].filter(
     (name) => all.length === 1 || new Set(all.map((labels) => labels[name] ?? "")).size > 1,
@@ -25,7 +25,7 @@ export function differingLabelNames(all: readonly Labels[]): readonly string[] {
   return needed.sort((one, other) => rank(one) - rank(other) || (one < other ? -1 : 1));
 }
 
-/** Whether the other labels distinguish all series already. */
+/** True if the other labels already distinguish all series. */
 function areDistinguished(
   all: readonly Labels[],
   names: readonly string[],

@@ -1,4 +1,4 @@
-/** Who the page is shown to and what they may do: what they may not is not offered. The hub decides all the same. */
+/** The user of the page and their permissions: actions without permission are hidden. The hub enforces them in any case. */
 import { computed, signal } from "@preact/signals";
 import { getJson, send } from "./http.ts";
 
@@ -7,15 +7,15 @@ export interface Me {
   readonly name: string | null;
   readonly scope: "read" | "admin" | null;
   readonly how: "token" | "user" | "file-user" | "oidc" | "share" | null;
-  /** Of a session. */
+  /** End of the session. */
   readonly ends: string | null;
   readonly canLogOut: boolean;
   readonly mayChange: boolean;
-  /** Make users, tokens and links. */
+  /** Create users, tokens and links. */
   readonly mayManage: boolean;
-  /** Whether changes need somebody to be logged in. */
+  /** True if changes require a login. */
   readonly asked: boolean;
-  /** Whether the hub serves its documentation under /docs; absent from an older hub. */
+  /** True if the hub serves its documentation under /docs; absent from an older hub. */
   readonly docs?: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface Me {
 export const me = signal<Me | undefined>(undefined);
 
 export const mayChange = computed(() => me.value?.mayChange !== false);
-/** The documentation site links from the root of its host, so a hub under a path of a proxy does not offer it. */
+/** The documentation site uses links from the root of its host, so a hub under a path of a proxy does not offer it. */
 export const docsHref = computed(() =>
   me.value?.docs === true && new URL(".", location.href).pathname === "/" ? "docs/" : undefined,
 );

@@ -1,20 +1,20 @@
-/** What a query's numbers are: unit and family, as far as the metric catalogue and the functions around it show. Pure. */
+/** Unit and family of a query's result, as far as the metric catalogue and its functions show. Pure. */
 import { findMetric, type MetricEntry, type Unit } from "../../../src/model/catalogue/index.ts";
 import type { ColourFamily } from "../chart/model.ts";
 
-/** Functions whose answer is a count or a time, whatever they are given. */
+/** Functions that return a count or a time, whatever their argument. */
 const PLAIN =
   /\b(?:count|count_values|group|changes|resets|absent|absent_over_time|present_over_time|count_over_time|stdvar|stdvar_over_time|timestamp|time|bool|histogram_count|label_join)\b/;
 const PER_SECOND = /\b(?:rate|irate|deriv)\s*\(/;
 
-/** The metrics a query names, as the catalogue knows them. */
+/** The catalogue entries of the metrics in a query. */
 export function metricsIn(query: string): readonly MetricEntry[] {
   const bare = query.replaceAll(/"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\{[^}]*\}|\[[^\]]*\]/g, " ");
   const names = new Set(bare.match(/[a-zA-Z_:][\w:]*/g) ?? []);
   return [...names].flatMap((name) => findMetric(name) ?? []);
 }
 
-/** `none` where it is not known: a wrong unit is worse than no unit. */
+/** `none` if unknown: a wrong unit is worse than no unit. */
 export function unitOf(query: string): Unit {
   const units = new Set(metricsIn(query).map(({ unit }) => unit));
   const [unit] = units;
@@ -53,7 +53,7 @@ export function familyOf(query: string): ColourFamily {
   }
 }
 
-/** The counter a query draws as it stands, which only ever rises: mostly its rate was meant. */
+/** Returns the counter that a query draws without a rate: usually its rate was meant. */
 export function bareCounter(query: string): string | undefined {
   const [, name = ""] = /^\s*([a-zA-Z_:][\w:]*)\s*(?:\{[^}]*\})?\s*$/.exec(query) ?? [];
   return name.endsWith("_total") || findMetric(name)?.kind === "counter" ? name : undefined;

@@ -1,4 +1,4 @@
-/** GPUs the live feed does not carry, made from what the store has of them: scraped, or written by another program. Pure. */
+/** GPUs that the live feed lacks, built from stored series: scraped, or written by another program. Pure. */
 import {
   type ColumnKey,
   columnKeys,
@@ -17,7 +17,7 @@ import { type Gpu, gpuId, gpuOf } from "../../../src/view/gpu.ts";
 import type { InstantSample } from "./client.ts";
 import type { Labels } from "./columns.ts";
 
-/** Where each fact is found; columns say so themselves. */
+/** The series of each fact; columns define their own. */
 const factSeries: Readonly<Record<FactKey, readonly [metric: string, labels: Labels]>> = {
   memoryTotal: ["gpu_memory_total_bytes", {}],
   powerLimitDefault: ["gpu_power_limit_default_watts", {}],
@@ -31,8 +31,8 @@ const factSeries: Readonly<Record<FactKey, readonly [metric: string, labels: Lab
   linkWidthMax: ["gpu_pcie_link_width_max", {}],
 };
 
-/** Every series a row is made of, in one selector. */
-/** Of all GPUs where no uuids are given. */
+/** One selector for every series that a row is built from. */
+/** For all GPUs if `uuids` is absent. */
 export function selectorFor(columns: readonly WireColumn[], uuids?: readonly string[]): string {
   const names = new Set([
     ...columns.map(({ metric }) => metric),
@@ -46,7 +46,7 @@ export function selectorFor(columns: readonly WireColumn[], uuids?: readonly str
   return `{__name__=~"${[...names].join("|")}"${uuids === undefined ? "" : uuidMatcher(uuids)}}`;
 }
 
-/** A selector may be as long as an address: for more GPUs than this, all are asked for. */
+/** The length of an address limits a selector: for more GPUs than this, all are queried. */
 const MOST_NAMED = 100;
 
 export function uuidMatcher(uuids: readonly string[]): string {
@@ -57,11 +57,11 @@ export function uuidMatcher(uuids: readonly string[]): string {
 /** Series without a host label are distinguished by their instance. */
 const hostOf = (labels: Labels): string => labels["host"] ?? labels["instance"] ?? "";
 
-/** The id of the GPU that a series is of. */
+/** The id of a series' GPU. */
 export const idOfLabels = (labels: Labels): string =>
   gpuId({ host: hostOf(labels), uuid: labels["uuid"] ?? "" });
 
-/** When each GPU was last sampled: the newest of its series. */
+/** Time of each GPU's newest sample over all of its series. */
 export const readAges = (times: readonly InstantSample[]): ReadonlyMap<string, number> =>
   new Map(
     times
@@ -71,10 +71,10 @@ export const readAges = (times: readonly InstantSample[]): ReadonlyMap<string, n
 
 export interface StoredGpuData {
   readonly columns: readonly WireColumn[];
-  /** `gpu_info` of each, newest where there are several. */
+  /** The newest `gpu_info` of each GPU. */
   readonly infos: readonly Labels[];
   readonly samples: readonly InstantSample[];
-  /** When each was last sampled, by id. */
+  /** Time of the newest sample of each GPU, by id. */
   readonly sampledAtMs: ReadonlyMap<string, number>;
   readonly nowMs: number;
 }

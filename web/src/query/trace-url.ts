@@ -1,7 +1,7 @@
-/** The page of an exemplar's trace, from the hub's template. Pure. */
+/** The page of an exemplar's trace, from the hub's URL template. Pure. */
 import type { Labels } from "./columns.ts";
 
-/** Nothing where a label that the template names is missing. */
+/** Empty if a label in the template is missing. */
 export function traceOf(template: string | undefined, labels: Labels): { readonly href?: string } {
   if (template === undefined) return {};
   let isComplete = true;

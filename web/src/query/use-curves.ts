@@ -1,4 +1,4 @@
-/** Curves of several queries, each over the window in view or one shifted before it, all on the same grid. */
+/** Curves of several queries on the same grid, each over the current window or a shifted one. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { continueRange } from "./client.ts";
 import type { TimeGrid, Matrix } from "./columns.ts";
@@ -13,10 +13,10 @@ export interface CurveQuery {
 }
 
 export interface Curves {
-  /** By the ask's key; absent where that one failed. */
+  /** By the query's key; absent if it failed. */
   readonly matrices: ReadonlyMap<string, Matrix>;
   readonly grid: TimeGrid;
-  /** What was asked, as one text: an answer to another question is not shown. */
+  /** The queries as one text: the result of other queries is not shown. */
   readonly asked: string;
 }
 
@@ -32,10 +32,10 @@ interface CachedCurves {
   readonly matrices: ReadonlyMap<string, Matrix>;
 }
 
-/** Samples may come later than the overlap: now and then everything is fetched again. */
+/** Samples may arrive later than the overlap, so everything is fetched again at this interval. */
 const REFETCH_AFTER_MS = 60_000;
 
-/** `turn` changes where the same grid shall be asked again: its last instant may not be over. */
+/** `turn` changes when the same grid has to be queried again, because its last instant may be incomplete. */
 export function useCurves(asks: readonly CurveQuery[], grid: TimeGrid, turn = 0): CurvesState {
   const [state, setState] = useState<CurvesState>({
     curves: undefined,
@@ -84,5 +84,5 @@ export function useCurves(asks: readonly CurveQuery[], grid: TimeGrid, turn = 0)
   return state.curves?.asked === asked ? state : { ...state, curves: undefined };
 }
 
-/** Only such a grid can be continued: the tail of another would fall between its points. */
+/** Only such a grid can be continued: the new part of any other would fall between its points. */
 const isOnSteps = ({ startMs, stepMs }: TimeGrid): boolean => startMs % stepMs === 0;

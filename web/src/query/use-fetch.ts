@@ -1,4 +1,4 @@
-/** Any other answer of the hub, asked again as it goes stale and given up when the component is left. */
+/** Fetches any response of the hub, refreshes it, and aborts when the component is removed. */
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { hubTimeMs, liveness } from "../live/feed.ts";
 import { nowMs } from "../view-state/time.ts";
@@ -7,15 +7,15 @@ import { type ApiError, getJson } from "./http.ts";
 import { toApiError } from "./use-range.ts";
 
 export interface FetchState<Value> {
-  /** The newest; stays while the next is on its way. */
+  /** The newest value; stays while the next one loads. */
   readonly value: Value | undefined;
   readonly error: ApiError | undefined;
   readonly loading: boolean;
-  /** Asks again now. */
+  /** Fetches again now. */
   readonly again: () => void;
 }
 
-/** `key` names what is asked; `everyMs` undefined asks once. */
+/** `key` identifies the request; without `everyMs` it is sent once. */
 export function useFetch<Value>(
   key: string,
   ask: (signal: AbortSignal) => Promise<Value>,
@@ -61,11 +61,11 @@ export function useFetch<Value>(
     : { value: undefined, error: undefined, loading: true, again };
 }
 
-/** A JSON answer of a path such as `api/agents`. The shape is the caller's to know. */
+/** The JSON response of a path such as `api/agents`. The caller supplies its type. */
 export const useJson = <Value>(path: string, everyMs?: number): FetchState<Value> =>
   useFetch(path, async (signal) => (await getJson(path, signal)) as Value, everyMs);
 
-/** An instant query at the right edge of the range, asked again as that moves. */
+/** An instant query at the right edge of the range, sent again as that moves. */
 export function useInstant(
   query: string,
   timeMs: number = nowMs.value,
@@ -81,6 +81,6 @@ export function useInstant(
   return { ...state, value: state.value ?? before };
 }
 
-/** An instant query about the present, whatever range is in view. */
+/** An instant query at the present, whatever the current range is. */
 export const useNow = (query: string, everyMs: number): FetchState<InstantResult> =>
   useFetch(query, (signal) => queryInstant(query, hubTimeMs(), signal), everyMs);

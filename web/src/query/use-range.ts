@@ -1,4 +1,4 @@
-/** Range queries of a component: asked for the window in view, asked on while it moves, given up when it is left. */
+/** Range queries of a component over the current window: continued while it moves, aborted when the component is removed. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { TimeWindow } from "../view-state/range.ts";
 import { stepMsFor } from "../../../src/view/step.ts";
@@ -8,19 +8,19 @@ import { gridOf, type Matrix, type TimeGrid } from "./columns.ts";
 import { firstAnswer } from "./first-load.ts";
 import { ApiError, isAbort } from "./http.ts";
 
-/** Samples may come later than the overlap: now and then everything is fetched again. */
+/** Samples may arrive later than the overlap, so everything is fetched again at this interval. */
 const ANEW_AFTER_MS = 60_000;
 
 export interface RangeResult {
-  /** In the order of the queries; undefined where that one failed and never succeeded. */
+  /** In the order of the queries; undefined if a query has never succeeded. */
   readonly matrices: readonly (Matrix | undefined)[];
   readonly grid: TimeGrid;
-  /** The window the answer was asked for. */
+  /** The window of the result. */
   readonly window: TimeWindow;
 }
 
 export interface RangeState {
-  /** The newest complete answer; stays while the next is on its way. */
+  /** The newest complete result; stays while the next one loads. */
   readonly answer: RangeResult | undefined;
   readonly error: ApiError | undefined;
   readonly loading: boolean;
@@ -28,9 +28,9 @@ export interface RangeState {
 
 export interface RangeOptions {
   readonly widthPx: number;
-  /** Not below this, however wide the chart: the distance of the samples themselves. */
+  /** Lower limit of the step for any chart width: the interval of the samples. */
   readonly leastStepMs?: number;
-  /** Instead of the window in view: a page that compares two times has two. */
+  /** Replaces the current window: a page that compares two times has two. */
   readonly window?: TimeWindow;
 }
 

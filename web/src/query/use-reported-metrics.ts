@@ -1,4 +1,4 @@
-/** Which metrics the hub has of a GPU or a host in the range in view: it reports no other. */
+/** The metrics that the hub has for a GPU or a host in the current range. */
 import { firstMetrics } from "./first-load.ts";
 import { getJson } from "./http.ts";
 import { type FetchState, useFetch } from "./use-fetch.ts";
@@ -8,7 +8,7 @@ const EVERY_MS = 60_000;
 
 export function useReportedMetrics(who: string): FetchState<ReadonlySet<string>> {
   const { fromMs, toMs } = timeWindow.value;
-  // Coarse on purpose: a window that moves by a second has the same metrics.
+  // Rounded, because a window that moves by a second has the same metrics.
   const [from, to] = [Math.floor(fromMs / EVERY_MS), Math.ceil(toMs / EVERY_MS)];
   const state = useFetch(`reported ${who} ${from} ${to}`, async (signal) => {
     const query = new URLSearchParams({
@@ -31,5 +31,5 @@ function firstReported(who: string): typeof last {
   return reported === undefined ? undefined : { who, reported };
 }
 
-/** Kept while the next answer is on its way: the page must not blink every minute. */
+/** Kept while the next result loads, so that the page does not flicker every minute. */
 let last: { readonly who: string; readonly reported: ReadonlySet<string> } | undefined;

@@ -1,9 +1,9 @@
-/** A line across the page: what is wrong and what to do, or that something is worth knowing. */
+/** A line across the page: a problem with its fix, or information. */
 import type { ComponentChildren } from "preact";
 
 export interface BannerProps {
   readonly level: "note" | "warn" | "bad" | "good";
-  /** The thing itself in a few words. */
+  /** The message in a few words. */
   readonly title: ComponentChildren;
   readonly children?: ComponentChildren;
   /** Buttons and links at its end. */
@@ -20,7 +20,7 @@ export function Banner({ level, title, children, actions }: BannerProps) {
   );
 }
 
-/** Nothing to show, why, and the way to change that. */
+/** Shown instead of an empty list: the reason, and how to change that. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">

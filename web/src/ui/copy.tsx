@@ -1,8 +1,8 @@
-/** Text to take along, with a button that copies it; where the browser forbids that, the text is selected instead. */
+/** Text with a button that copies it; if the browser forbids that, the text is selected instead. */
 import { useRef, useState } from "preact/hooks";
 import { toast } from "./toast.ts";
 
-/** Says so where it worked, and what to do where the browser forbids it. */
+/** Confirms the copy, or explains what to do if the browser forbids it. */
 export async function copyToClipboard(text: string, done: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
@@ -21,7 +21,7 @@ export function CopyText({ text, label }: { text: string; label: string }) {
       setCopied(true);
       setTimeout(() => setCopied(false), 2_000);
     } catch {
-      // Not a secure context, or not allowed: one key is left to press.
+      // Not a secure context, or not allowed: with the text selected, the user only has to press Ctrl+C.
       if (shown.current !== null) getSelection()?.selectAllChildren(shown.current);
     }
   };

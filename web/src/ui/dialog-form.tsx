@@ -1,4 +1,4 @@
-/** What the forms in dialogs share: a named line of text, and the end with the problem, the action and a way out. */
+/** Common parts of the forms in dialogs: a labelled text field, and a footer with the error, the action and Cancel. */
 import type { ComponentChildren } from "preact";
 
 export interface TextFieldProps {
@@ -29,12 +29,12 @@ export function TextField({ id, label, value, onChange, ...input }: TextFieldPro
 }
 
 export interface FormEndProps {
-  /** What the hub or the check said against it. */
+  /** The error of the hub or of the validation. */
   readonly problem: string | undefined;
   readonly submit: string;
   readonly disabled?: boolean;
   readonly onCancel: () => void;
-  /** Between the problem and the buttons. */
+  /** Between the error and the buttons. */
   readonly children?: ComponentChildren;
 }
 

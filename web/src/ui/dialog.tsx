@@ -1,4 +1,4 @@
-/** A modal dialog: the browser keeps the focus in it and gives it back. A click beside it closes it. */
+/** A modal dialog: the browser traps the focus in it and returns it. A click outside closes it. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
@@ -12,7 +12,7 @@ export interface DialogProps {
 
 export function Dialog({ label, open, onClose, class: own = "", children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  // With the render and not after it: between the two a key would find a dialog that is neither open nor closed.
+  // During the render and not after it: a key pressed in between would find a dialog that is neither open nor closed.
   useLayoutEffect(() => {
     if (open && dialog.current?.open === false) dialog.current.showModal();
     if (!open) dialog.current?.close();
@@ -23,7 +23,7 @@ export function Dialog({ label, open, onClose, class: own = "", children }: Dial
       class={`dialog ${own}`}
       aria-label={label}
       onClose={() => {
-        // The browser reports a close a moment later; by then it may be open again, or have been closed by us.
+        // The browser reports a close later; by then the dialog may be open again, or have been closed by this code.
         if (open && dialog.current?.open === false) onClose();
       }}
       onClick={(event) => {

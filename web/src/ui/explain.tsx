@@ -1,4 +1,4 @@
-/** "Why?": the likely causes of what a GPU, job or alert shows, with their numbers. Asked for when it is opened. */
+/** "Why?": the likely causes behind a GPU, job or alert, with their numbers. Requested when it is opened. */
 import { useState } from "preact/hooks";
 import type {
   ExplainedCause,
@@ -21,7 +21,7 @@ import "./explain.css";
 export interface ExplainProps {
   readonly kind: SubjectKind;
   readonly id: string;
-  /** The moment to explain; the hub's choice where absent: now, the job's end, the alert's start. */
+  /** The time to explain. If absent, the hub selects it: now, the job's end, or the alert's start. */
   readonly timeMs?: number | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** A JSON Schema as the fields of a form, and what was typed as the value it describes. Pure. */
+/** Turns a JSON Schema into the fields of a form, and the typed text into the value. Pure. */
 
 export interface Schema {
   readonly type?: string | readonly string[];
@@ -65,7 +65,7 @@ function fieldOf(name: string, given: Schema, required: boolean): SchemaField {
   };
 }
 
-/** A union is offered as its first branch a form can show; null beside something only says it may be left out. */
+/** A union is shown as its first supported branch; a branch `null` only makes the field optional. */
 function simplest(schema: Schema): Schema {
   const branches = (schema.anyOf ?? schema.oneOf ?? []).filter(({ type }) => type !== "null");
   if (branches.length === 0) return schema;
@@ -98,7 +98,7 @@ function kindOf(name: string, schema: Schema): SchemaFieldKind {
 
 const choicesOf = ({ enum: words = [] }: Schema): readonly string[] => words.map(String);
 
-/** `send_resolved` reads as "Send resolved", `webhookUrl` as "Webhook url". */
+/** `send_resolved` becomes "Send resolved", `webhookUrl` becomes "Webhook url". */
 function spoken(name: string): string {
   const words = name
     .replaceAll(/([a-z\d])([A-Z])/g, "$1 $2")
@@ -107,7 +107,7 @@ function spoken(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** What the field shows for a value. */
+/** Formats a value for the field. */
 export function formatFieldValue({ kind }: SchemaField, value: unknown): string {
   if (value === undefined || value === null) return "";
   if (kind === "lines") return Array.isArray(value) ? value.map(String).join("\n") : "";
@@ -118,7 +118,7 @@ export function formatFieldValue({ kind }: SchemaField, value: unknown): string 
 
 export type ParsedField = { readonly value: unknown } | { readonly wrong: string };
 
-/** What was typed, as the value it stands for; an empty field is left out. */
+/** Parses the typed text; an empty field is omitted. */
 export function parseField(field: SchemaField, text: string): ParsedField {
   const { kind, required, schema } = field;
   const trimmed = kind === "secret" ? text : text.trim();

@@ -1,4 +1,7 @@
-/** A form made from a JSON Schema: labels, help, defaults and checks come from there, so a new setting needs no code here. */
+/**
+ * A form generated from a JSON Schema: labels, help, defaults and validation come from the schema, so that a new setting needs no
+ * code here.
+ */
 import { useId, useState } from "preact/hooks";
 import {
   fieldsOf,
@@ -13,7 +16,7 @@ export interface SchemaFormProps {
   readonly schema: Schema;
   readonly value?: FormValue;
   readonly submit: string;
-  /** A sentence of the hub that refuses it; undefined where all is well. */
+  /** Returns the hub's error message; undefined on success. */
   readonly onSubmit: (value: FormValue) => Promise<string | undefined> | string | undefined;
   readonly onCancel?: () => void;
 }
@@ -207,7 +210,7 @@ function changed(value: FormValue, name: string, next: unknown): FormValue {
   return empty ? rest : { ...rest, [name]: next };
 }
 
-/** A choice that is needed has its first word chosen already; what is shown must be what is sent. */
+/** A required choice starts with its first option, because the shown value must be the one that is sent. */
 function withDefaults(fields: readonly SchemaField[], value: FormValue): FormValue {
   let next = value;
   for (const { name, kind, required, schema, choices } of fields) {

@@ -1,4 +1,4 @@
-/** Labels as small words, `name=value`; what everybody knows already can be left out. */
+/** Labels as small badges, `name=value`; names in `without` are omitted. */
 export function Labels({
   labels,
   without = [],

@@ -1,4 +1,4 @@
-/** A button with a short list of things to do. Opens by click, Enter or arrow down; arrows walk, Escape goes back. */
+/** A button with a short menu. Opens by click, Enter or arrow down; arrow keys select, Escape closes. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 
@@ -9,7 +9,7 @@ export interface MenuItem {
 }
 
 export interface MenuProps {
-  /** What a screen reader says, and the tip. */
+  /** Text for screen readers, and the tooltip. */
   readonly label: string;
   readonly items: readonly MenuItem[];
   readonly children: ComponentChildren;

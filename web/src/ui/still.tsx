@@ -1,6 +1,6 @@
 /**
- * Draws a component and never draws again by itself. A vnode among the children of an element is held by that element as it
- * first was; one that then redraws itself keeps every tree it ever drew through it. What redraws by signals goes in here.
+ * Renders a component once and never again by itself. An element retains the vnodes of its children as they first were; a child
+ * that redraws itself would retain every tree it ever drew through it. Components that redraw by signals are wrapped in this.
  */
 import type { ComponentType } from "preact";
 

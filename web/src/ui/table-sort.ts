@@ -1,4 +1,4 @@
-/** The order of a table. What is absent sorts last whichever way: it is neither large nor small. Pure. */
+/** The sort order of a table. Absent values are last in both directions, because they are neither large nor small. Pure. */
 import type { Codec } from "../view-state/param.ts";
 
 export interface TableSort {
@@ -6,7 +6,7 @@ export interface TableSort {
   readonly descending: boolean;
 }
 
-/** The same column again turns round; another starts with most first for numbers, A first for names. */
+/** The same column again reverses the order; a new column starts descending for numbers and ascending for names. */
 export function nextTableSort(
   now: TableSort | undefined,
   key: string,
@@ -36,7 +36,7 @@ export function sortedRows<Row>(
 const isAbsent = (value: number | string | undefined): value is undefined =>
   value === undefined || Number.isNaN(value);
 
-/** In the address as `-power`; `first` is the order that is left out. */
+/** Encoded in the address as `-power`; the default order `first` is omitted. */
 export const tableSortCodec = (first: TableSort | undefined): Codec<TableSort | undefined> => ({
   read: (given) => {
     if (given === null || given === "") return first;

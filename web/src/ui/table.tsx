@@ -1,4 +1,4 @@
-/** A table that sorts by its heads and keeps only the rows on screen, so that two thousand cost no more than forty. */
+/** A table that sorts by its heads and renders only the visible rows, so that two thousand cost no more than forty. */
 import type { ComponentChild } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { density } from "../view-state/preferences.ts";
@@ -9,29 +9,29 @@ export interface TableColumn<Row> {
   readonly key: string;
   readonly label: string;
   readonly cell: (row: Row) => ComponentChild;
-  /** What to sort by; without it the head is plain. Undefined sorts last, whichever way. */
+  /** The sort value; without it the column cannot be sorted. Undefined values are last in both directions. */
   readonly by?: (row: Row) => number | string | undefined;
   readonly numeric?: boolean;
-  /** What the column means. */
+  /** Meaning of the column. */
   readonly tip?: string;
   readonly rowTip?: (row: Row) => string | undefined;
   readonly family?: string;
 }
 
 export interface TableProps<Row> {
-  /** Said to screen readers. */
+  /** Caption for screen readers. */
   readonly caption: string;
   readonly columns: readonly TableColumn<Row>[];
   readonly rows: readonly Row[];
   readonly rowKey: (row: Row) => string;
-  /** Kept by the caller, for example in the address; else by the table. */
+  /** The sort order, if the caller stores it, for example in the address; otherwise the table does. */
   readonly sort?: { value: TableSort | undefined };
   readonly empty?: ComponentChild;
   readonly rowLevel?: (row: Row) => "warn" | "bad" | undefined;
   readonly class?: string;
 }
 
-/** Up to here every row is drawn: rows may then be as high as they like. */
+/** Up to this number every row is rendered, and rows may have any height. */
 const ALL_DRAWN = 200;
 
 export function Table<Row>(props: TableProps<Row>) {
@@ -119,7 +119,7 @@ function Head<Row>({
               : "ascending"
             : "none"
       }
-      // The whole cell sorts; the button's clicks and keys arrive here too.
+      // The whole cell sorts; clicks and keys on the button bubble up to here.
       onClick={
         by === undefined ? undefined : () => setSort(nextTableSort(sort, key, numeric === true))
       }
@@ -138,7 +138,7 @@ function Head<Row>({
   );
 }
 
-/** Stands for the rows that are not there. */
+/** Takes the space of the rows that are not rendered. */
 const Space = ({ rowsHigh, columns }: { rowsHigh: number; columns: number }) =>
   rowsHigh === 0 ? null : (
     <tr class="space" aria-hidden="true" style={{ "--rows": rowsHigh }}>

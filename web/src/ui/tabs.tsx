@@ -1,4 +1,4 @@
-/** Parts of one page, one at a time. Links, so that a part has an address of its own and the back button leads back. */
+/** Tabs of a page. Links, so that each tab has an address and the back button works. */
 import type { PageName } from "../../../src/hub/page-names.ts";
 import { hrefOf } from "../view-state/address.ts";
 
@@ -6,7 +6,7 @@ export interface TabsProps<Name extends string> {
   readonly page: PageName;
   readonly label: string;
   readonly chosen: Name;
-  /** The first is the one without a parameter. */
+  /** The first tab is the one without a parameter. */
   readonly tabs: readonly {
     readonly name: Name;
     readonly label: string;

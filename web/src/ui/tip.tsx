@@ -1,4 +1,4 @@
-/** The one tooltip: shows what `data-tip` of the pointed or focused element says, at once and for the keyboard too. */
+/** The tooltip of the page: shows the `data-tip` of the element under the pointer or with the focus. */
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { frame } from "../live/feed.ts";
@@ -40,7 +40,7 @@ export function Tip() {
         document.removeEventListener(name, listener as EventListener);
     };
   }, [target]);
-  // Read again with every frame: the numbers in it move too.
+  // Read again with every frame, because its numbers change too.
   const text = frame.value === undefined ? null : (target.value?.getAttribute("data-tip") ?? null);
   useLayoutEffect(() => {
     if (box.current === null || target.value === undefined || text === null) return;

@@ -1,4 +1,4 @@
-/** Short messages about what just happened, removed after a while. The shell shows them. */
+/** Short messages about recent actions, removed after a while. The shell shows them. */
 import { signal } from "@preact/signals";
 
 export interface Toast {

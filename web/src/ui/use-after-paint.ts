@@ -1,4 +1,4 @@
-/** False in the first frame of a component: what lies below the first chart is drawn in the next one. */
+/** False in the first frame of a component: elements below the first chart are drawn in the next one. */
 import { useEffect, useState } from "preact/hooks";
 
 export function useAfterPaint(): boolean {

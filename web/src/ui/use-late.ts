@@ -1,4 +1,4 @@
-/** Whether something has lasted: a spinner that flashes up is only noise. */
+/** True once a state has lasted for a while, so that a spinner does not flash. */
 import { useEffect, useState } from "preact/hooks";
 
 const PATIENCE_MS = 300;

@@ -1,7 +1,7 @@
 /** The measured width of an element; updates when it changes. */
 import { useLayoutEffect, useState } from "preact/hooks";
 
-/** 0 until it is known. */
+/** 0 until it is measured. */
 export function useWidth(element: { readonly current: HTMLElement | null }): number {
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {

@@ -1,4 +1,4 @@
-/** A number with its unit, or the reason it is not there. Every figure on the page goes through here. */
+/** A number with its unit, or the reason for its absence. Every figure of the page uses it. */
 import type { WireValue } from "../../../src/view/live/protocol.ts";
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
 import { describeAbsence } from "../format/absence.ts";
@@ -28,7 +28,7 @@ export function Absent({ reason }: { reason: Exclude<WireValue, number> }) {
   );
 }
 
-/** A share as a bar; absent, it has no track either, since an empty track would read as zero. */
+/** A share as a bar. An absent value has no track, because an empty track would look like zero. */
 export function Bar({
   ratio,
   level,

@@ -1,14 +1,14 @@
-/** Which rows of a long table are on screen, while the page itself scrolls. */
+/** The visible rows of a long table, while the page itself scrolls. */
 import { useEffect, useState } from "preact/hooks";
 import type { Density } from "../view-state/preferences.ts";
 
-/** Rows kept above and below, so that scrolling does not show white before the next frame. */
+/** Rows rendered above and below, so that scrolling does not show white before the next frame. */
 const SPARE_ROWS = 6;
 const NARROW = "(max-width: 45rem)";
 
 /** In CSS pixels: the table's `--row` is set from it, so that the two always agree. */
 export function useRowHeight(density: Density): number {
-  // Measured on resize only: asking for a computed style makes the browser style thousands of cells on the spot.
+  // Measured on resize only: reading a computed style forces the browser to style thousands of cells at once.
   const [{ rem, narrow }, setScreen] = useState(measure);
   useEffect(() => {
     const resized = (): void => setScreen(measure());
@@ -29,13 +29,13 @@ export function useWindow(
   rowPx: number,
   count: number,
 ): { first: number; last: number } {
-  // Where the screen begins, seen from the first row: negative while something stands above the table.
+  // Top of the screen relative to the first row: negative while elements above the table are visible.
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(innerHeight);
   useEffect(() => {
     const look = (): void => {
       const above = -(body.current?.getBoundingClientRect().top ?? 0);
-      // Whole steps of the spare rows: scrolling renders again only when new rows are needed.
+      // In whole steps of the spare rows: scrolling renders again only when new rows are needed.
       const step = rowPx * SPARE_ROWS;
       setTop(Math.floor(above / step) * step);
       setHeight(innerHeight);
@@ -43,7 +43,7 @@ export function useWindow(
     look();
     addEventListener("scroll", look, { passive: true });
     addEventListener("resize", look);
-    // What stands above the table comes and goes, and moves it without a scroll.
+    // Elements above the table appear and disappear, and move it without a scroll event.
     const moved = new ResizeObserver(look);
     moved.observe(document.body);
     return () => {

@@ -1,6 +1,6 @@
 /**
- * The address bar is the view: which page, and everything chosen on it. Links, reloads and the back button then show
- * what was seen, and nothing of a view is stored anywhere else.
+ * The address contains the whole view: the page, and all selections on it. Links, reloads and the back button restore it, and it is
+ * stored nowhere else.
  */
 import { computed, signal } from "@preact/signals";
 import { type TimeWindow, writeRange } from "./range.ts";
@@ -12,10 +12,10 @@ export interface Address {
   readonly query: string;
 }
 
-/** What goes along from page to page: the time looked at. */
+/** Parameters that are carried from page to page: the time range. */
 const carried = ["range", "from", "to", "refresh"] as const;
 
-/** How a change enters the history: as a step the back button takes back, or in place. */
+/** How a change enters the browser history: as a new entry, or in place. */
 export type HistoryMode = "push" | "replace";
 
 const RETRY_MS = 1_000;
@@ -26,7 +26,7 @@ export const query = computed(() => new URLSearchParams(address.value.query));
 
 export type UrlParams = Readonly<Record<string, string | undefined>>;
 
-/** A link within the app: relative, with the time range in sight unless `params` names another. */
+/** A link within the app: relative, with the current time range unless `params` sets another. */
 export function hrefOf(to: PageName, params: UrlParams = {}): string {
   const next = new URLSearchParams();
   const ownTime = carried.some((name) => name in params);
@@ -37,7 +37,7 @@ export function hrefOf(to: PageName, params: UrlParams = {}): string {
   return pathOf(to) + searchOf(withParams(next, params));
 }
 
-/** The whole address of this view with its time fixed: it shows the same whenever it is opened. */
+/** The full address of this view with its time fixed, so that it always shows the same data. */
 export function frozenHref({ fromMs, toMs }: TimeWindow): string {
   const params = new URLSearchParams(address.peek().query);
   params.delete("refresh");
@@ -71,7 +71,7 @@ export function startAddress(): void {
   });
 }
 
-/** A click that asks for another tab, window or a file is the browser's. */
+/** A click for another tab, another window or a download is left to the browser. */
 const isPlain = (event: MouseEvent, link: HTMLAnchorElement): boolean =>
   event.button === 0 &&
   !event.defaultPrevented &&
@@ -108,7 +108,7 @@ function write(next: Address, entry: HistoryMode): void {
     if (entry === "push") history.pushState(null, "", url);
     else history.replaceState(null, "", url);
   } catch {
-    // Browsers bound how often the address may change: the view goes on, the address follows.
+    // Browsers limit how often the address may change: the view continues, and the address follows later.
     retry = setTimeout(() => write(address.peek(), "replace"), RETRY_MS);
   }
 }
@@ -121,7 +121,7 @@ function withParams(params: URLSearchParams, changes: UrlParams): URLSearchParam
   return params;
 }
 
-/** Colons, commas and slashes are allowed in a query and read better as they are. */
+/** Colons, commas and slashes are allowed in a query and are more readable unescaped. */
 function searchOf(params: URLSearchParams): string {
   const text = params
     .toString()

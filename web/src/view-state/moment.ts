@@ -1,10 +1,10 @@
-/** A time as people write it: an ISO time, a day with or without a time, a time of today, so long ago, or now. Pure. */
+/** Parses a time as users type it: an ISO time, a day with or without a time, a time of today, a time ago, or now. Pure. */
 import { readDuration } from "./range.ts";
 
 const weekdays = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 const DAYS_A_WEEK = 7;
 
-/** In local time. Undefined where it is none of these; a time without a day is the last such time before now. */
+/** In local time. Undefined for any other text; a time without a day is the last such time before now. */
 export function parseMoment(text: string, nowMs: number): number | undefined {
   const words = text.trim().toLowerCase().replaceAll(/\s+/g, " ");
   if (words === "now") return nowMs;
@@ -20,7 +20,7 @@ export function parseMoment(text: string, nowMs: number): number | undefined {
     return today !== undefined && today > nowMs ? momentOfDay(1, words, nowMs) : today;
   }
   if (!/^\d{4}-\d\d-\d\d/.test(words)) return undefined;
-  // A date alone is read as UTC otherwise.
+  // Date.parse would read a date alone as UTC.
   const ms = Date.parse(words.length === 10 ? `${words}T00:00` : text.trim().replace(" ", "T"));
   return Number.isNaN(ms) ? undefined : ms;
 }

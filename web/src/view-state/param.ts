@@ -1,27 +1,27 @@
-/** One parameter of the view, read from and written to the address. What is at its default is left out of it. */
+/** One parameter of the view, read from and written to the address. Default values are omitted. */
 import { computed, type ReadonlySignal } from "@preact/signals";
 import { type HistoryMode, query, setParams } from "./address.ts";
 
 export interface Codec<Value> {
-  /** Null where the address does not name it; what cannot be read becomes the default. */
+  /** `text` is null if the address lacks the parameter; an invalid text returns the default. */
   read(text: string | null): Value;
-  /** Undefined leaves it out. */
+  /** Undefined omits the parameter. */
   write(value: Value): string | undefined;
 }
 
-/** Used as a signal: reading `value` in a component draws it again when the address changes. */
+/** Used as a signal: reading `value` in a component redraws it when the address changes. */
 export class Param<Value> {
   readonly #name: string;
   readonly #codec: Codec<Value>;
   readonly #entry: HistoryMode;
   readonly #value: ReadonlySignal<Value>;
 
-  /** `entry`: whether a change is a step for the back button. */
+  /** `entry`: whether a change adds an entry to the browser history. */
   constructor(name: string, codec: Codec<Value>, entry: HistoryMode = "replace") {
     this.#name = name;
     this.#codec = codec;
     this.#entry = entry;
-    // By way of the text, so that another parameter's change leaves this value the very same object.
+    // Computed from the text, so that a change of another parameter keeps the same value object.
     const text = computed(() => query.value.get(name));
     this.#value = computed(() => codec.read(text.value));
   }
@@ -49,7 +49,7 @@ export const optional: Codec<string | undefined> = {
   write: (value) => value,
 };
 
-/** A list, separated by commas: uuids, hosts and names have none. */
+/** A comma-separated list: uuids, hosts and names contain no commas. */
 export const list: Codec<readonly string[]> = {
   read: (given) => (given ?? "").split(",").filter((part) => part !== ""),
   write: (value) => (value.length === 0 ? undefined : value.join(",")),

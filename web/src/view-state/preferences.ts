@@ -1,4 +1,4 @@
-/** Personal preferences: theme and density, stored in the browser and never in a link. */
+/** User preferences: theme and density, stored in the browser and never in a link. */
 import { effect, signal } from "@preact/signals";
 
 export type ThemePreference = "auto" | "light" | "dark";
@@ -14,7 +14,7 @@ export const density = signal<Density>(
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
 const systemIsDark = signal(systemDark.matches);
 
-/** What is really shown: canvases must be drawn again when it changes. */
+/** The effective theme: canvases must be redrawn when it changes. */
 export const dark = (): boolean =>
   theme.value === "auto" ? systemIsDark.value : theme.value === "dark";
 
@@ -49,7 +49,7 @@ export function readStoredText(key: string): string | null {
   }
 }
 
-/** Storage may be switched off; then the choice lasts as long as the page. */
+/** Storage may be disabled; then the preference lasts as long as the page. */
 export function writeStoredText(key: string, value: string): void {
   try {
     localStorage.setItem(key, value);

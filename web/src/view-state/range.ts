@@ -1,4 +1,4 @@
-/** The time range looked at: the last so long, or from one instant to another. Pure; the clock comes in as an argument. */
+/** The time range: the last minutes, hours or days, or between two instants. Pure; the clock is an argument. */
 
 export type Range =
   | { readonly kind: "last"; readonly ms: number }
@@ -42,7 +42,7 @@ const units: Readonly<Record<string, number>> = {
   w: 7 * DAY,
 };
 
-/** `90s`, `5m`, `1h30m`, `7d`; undefined where it is none, or too short or long to look at. */
+/** `90s`, `5m`, `1h30m`, `7d`; undefined if invalid, too short or too long. */
 export function readDuration(text: string): number | undefined {
   if (!/^(?:\d+[smhdw])+$/.test(text)) return undefined;
   let ms = 0;
@@ -64,14 +64,14 @@ export function writeDuration(ms: number): string {
   return text === "" ? "0s" : text;
 }
 
-/** An ISO time, or milliseconds since the epoch as Grafana's links have them. */
+/** An ISO time, or milliseconds since the epoch as in Grafana's links. */
 export function readInstant(text: string | null): number | undefined {
   if (text === null || text === "") return undefined;
   const ms = /^\d{12,14}$/.test(text) ? Number(text) : Date.parse(text);
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-/** Whole seconds without their zeros: a link is read by people too. */
+/** Whole seconds without their zeros, so that a link is readable. */
 export const writeInstant = (ms: number): string =>
   new Date(ms).toISOString().replace(".000Z", "Z");
 
@@ -102,7 +102,7 @@ export function windowOf(range: Range, nowMs: number): TimeWindow {
     : { fromMs: nowMs - range.ms, toMs: nowMs };
 }
 
-/** What was dragged over in a chart, never too short to draw. */
+/** The range selected by dragging in a chart, long enough to draw. */
 export function rangeBetween(
   oneMs: number,
   otherMs: number,
@@ -119,7 +119,7 @@ export function rangeBetween(
   };
 }
 
-/** Twice as much around the same middle; what reaches the present becomes "the last so long" again. */
+/** Twice the length around the same middle; a range that reaches the present becomes relative again. */
 export function zoomOutRange(range: Range, nowMs: number): Range {
   if (range.kind === "last") return { kind: "last", ms: Math.min(MOST_MS, range.ms * 2) };
   const half = (range.toMs - range.fromMs) / 2;
@@ -128,7 +128,7 @@ export function zoomOutRange(range: Range, nowMs: number): Range {
   return { kind: "between", fromMs: range.fromMs - half, toMs };
 }
 
-/** Half a window back (-1) or forth (1). */
+/** Shifts by half a window back (-1) or forward (1). */
 export function shiftRange(range: Range, direction: 1 | -1, nowMs: number): Range {
   const { fromMs, toMs } = windowOf(range, nowMs);
   const by = (direction * (toMs - fromMs)) / 2;

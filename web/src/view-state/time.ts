@@ -1,4 +1,4 @@
-/** The time in view, as signals every chart of every page shares. Changing it is a step the back button takes back. */
+/** The current time range, as signals shared by every chart of every page. A change adds an entry to the browser history. */
 import { computed, effect, signal } from "@preact/signals";
 import { hubTimeMs, liveness } from "../live/feed.ts";
 import { query, setParams } from "./address.ts";
@@ -29,13 +29,13 @@ export const range = computed<Range>(() => {
 
 export const refresh = new Param("refresh", oneOf(refreshes));
 
-/** The right edge of a live range; moves with every refresh and stands still while the hub is unreachable. */
+/** The right edge of a live range; moves with every refresh and stops while the hub is unreachable. */
 export const nowMs = signal(hubTimeMs());
 
-/** Whether the right edge is the present and moves. */
+/** True if the right edge follows the present. */
 export const following = computed(() => range.value.kind === "last" && refresh.value !== "off");
 
-/** What every chart shows. */
+/** The window of every chart. */
 export const timeWindow = computed<TimeWindow>(() => windowOf(range.value, nowMs.value));
 
 export const rangeMs = computed(() =>
@@ -49,19 +49,19 @@ export function setRange(next: Range): void {
   setParams({ ...writeRange(next), at: undefined }, "push");
 }
 
-/** The range dragged over in a chart. */
+/** Zooms to the range selected by dragging in a chart. */
 export const zoomTo = (oneMs: number, otherMs: number): void =>
   setRange(rangeBetween(oneMs, otherMs));
 export const zoomOut = (): void => setRange(zoomOutRange(range.peek(), hubTimeMs()));
 export const shift = (direction: 1 | -1): void =>
   setRange(shiftRange(range.peek(), direction, hubTimeMs()));
 
-/** Asks everything again now. */
+/** Refreshes all queries now. */
 export function refreshNow(): void {
   nowMs.value = hubTimeMs();
 }
 
-/** Back to the present, as long a window as before. */
+/** Returns to the present with the same window length. */
 export function goLive(): void {
   setRange({ kind: "last", ms: Math.min(rangeMs.peek(), 30 * 86_400_000) });
   if (refresh.peek() === "off") refresh.value = "auto";
@@ -70,7 +70,7 @@ export function goLive(): void {
 export function startTime(): void {
   effect(() => {
     const everyMs = refreshMsFor(refresh.value, rangeMs.value);
-    // A lost hub answers nothing; the moment it is back, everything is asked again.
+    // An unreachable hub answers nothing; when it returns, everything is refreshed.
     if (!following.value || everyMs === undefined || liveness.value === "lost") return undefined;
     const tick = (): void => {
       if (document.visibilityState === "visible") refreshNow();

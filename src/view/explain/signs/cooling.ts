@@ -1,6 +1,6 @@
 /**
- * Heat that the power does not explain, and not in the whole machine, is the card's. The fan shows a stopped fan; the memory
- * beside the chip distinguishes missing air (both get hot) from bad contact (the chip alone).
+ * Cooling faults: heat that neither the power nor the whole machine explains. The fan reading shows a stopped fan; the memory next
+ * to the chip distinguishes missing airflow (both are hot) from bad contact (only the chip is hot).
  */
 import {
   EvidenceWriter,
@@ -15,16 +15,16 @@ import { fitHeat, type HeatFits, scaleWattsOf } from "../heat.ts";
 import { changePoint, medianOf, quantileOf } from "../statistics.ts";
 
 const sigmasOff = 3.3;
-/** Fewer cards do not make a machine that is hot as a whole. */
+/** Fewer cards cannot show whether the whole machine is hot. */
 const leastPeers = 4;
-/** Of the die's extra heat, the part that shows on the memory when the air is missing. */
+/** If the airflow is missing, at least this share of the die's extra heat shows on the memory. */
 const airflowShare = 0.72;
 
 export function coolingSigns(context: SignContext): Finding[] {
   const { fleet, scope } = context;
   const models = new Set(scope.map(({ gpu }) => gpu.model));
   const hosts = new Set(scope.map(({ gpu }) => gpu.host));
-  // The neighbours of another model show whether the machine is hot as a whole.
+  // Neighbours of another model also show whether the whole machine is hot.
   for (const { gpu } of fleet.gpus) if (hosts.has(gpu.host)) models.add(gpu.model);
   const fits = new Map<string, HeatFits>();
   for (const model of models) fits.set(model, fitHeat(fleet, model));
@@ -42,7 +42,7 @@ export function coolingSigns(context: SignContext): Finding[] {
   ];
 }
 
-/** What most of a machine's cards show at least: the room, not the card. */
+/** Heat of the room: the extra heat that most cards of a machine have at least. */
 function roomOf(
   { grid, gpus }: FleetCells,
   host: string,
@@ -63,18 +63,21 @@ function roomOf(
   return room;
 }
 
-/** Little power makes little heat. */
+/** Threshold for extra heat; higher at low power, where a difference in temperature means little. */
 const leastKelvin = (share: number): number => (share > 0.2 ? 2.5 : 6);
-/** The chip over its memory: less than this is not worth a line; at idle nothing flows between them. */
+/** Thresholds for the chip relative to its memory. At idle there is no heat flow between them. */
 const leastContactKelvin = 1.2;
 const leastContactShare = 0.15;
 
-/** Under heavy load, where bad contact shows most; under load; and now, where a card that slowed itself down is still hot. */
+/**
+ * Shares of full power: heavy load, where bad contact shows most; load; and any power, because a card that throttled itself may
+ * still be hot.
+ */
 const loadLevels = [0.6, 0.25, 0] as const;
 
 interface HeatFocus {
   readonly cells: readonly number[];
-  /** The departure over its threshold. */
+  /** The departure divided by its threshold. */
   readonly ratio: number;
   readonly leastPower: number;
 }
@@ -150,7 +153,7 @@ function heatSigns(
   ];
 }
 
-/** The load level at which the newest minutes depart most. */
+/** Selects the load level at which the newest minutes depart most. */
 function focusOn(
   { grid }: FleetCells,
   departures: Float64Array,
@@ -178,12 +181,12 @@ function meanUsual(cells: GpuCells, end: number, aboveKelvin: number): number {
   return value - aboveKelvin;
 }
 
-/** Degrees of a step of the fan's curve. */
+/** Width of a step of the fan curve, in degrees Celsius. */
 const stepCelsius = 5;
 const leastFanRatio = 0.12;
 const leastFanCells = 8;
 
-/** A fan that turns slower than cards of the model turn it at a few degrees less. */
+/** Finds a fan that turns slower than cards of the same model turn it at a few degrees less. */
 function fanSigns(fleet: FleetCells, cells: GpuCells): Finding[] {
   if (!cells.has("fan")) return [];
   const { grid } = fleet;
@@ -227,7 +230,10 @@ function fanSigns(fleet: FleetCells, cells: GpuCells): Finding[] {
 
 export const percent = (ratio: number): string => `${(100 * ratio).toFixed(0)} %`;
 
-/** The usual fan speed at a temperature, by all cards of a model: of that step, or of the next cooler one that is known. */
+/**
+ * The usual fan speed at a temperature over all cards of a model: that of the temperature's step, or of the next cooler step with
+ * data.
+ */
 function fanCurve(fleet: FleetCells, model: string): (celsius: number) => number | undefined {
   const steps = new Map<number, number[]>();
   for (const cells of fleet.gpus) {
@@ -242,7 +248,7 @@ function fanCurve(fleet: FleetCells, model: string): (celsius: number) => number
       else list.push(fan[cell] as number);
     }
   }
-  // The upper part: a card whose fans stand still is among them.
+  // The 60 % quantile, because a card with a stopped fan may be among them.
   const usual = new Map(
     [...steps]
       .filter(([, values]) => values.length >= leastFanCells)

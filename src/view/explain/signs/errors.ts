@@ -13,10 +13,10 @@ import {
 import type { CellField, FleetCells, GpuCells } from "../fleet-cells.ts";
 import { medianOf, quantileOf } from "../statistics.ts";
 
-/** An error of the driver explains what happened for this long after it. */
+/** A driver error counts as an explanation for this long. */
 const xidWithinMs = 30 * 60_000;
 const countWithinMs = 30 * 60_000;
-/** Fewer corrected errors in half an hour are ordinary. */
+/** Fewer corrected errors within half an hour are normal. */
 const leastCorrected = 5;
 const leastInterconnectErrors = 20;
 const leastReplays = 40;
@@ -37,7 +37,7 @@ function xidSigns({ grid }: FleetCells, cells: GpuCells): Finding[] {
   return [...numbers].flatMap((xid): Finding[] => {
     const own = recent.filter((event) => event.xid === xid);
     const entry = findXid(xid);
-    // What only follows another error of the same burst explains nothing beside it.
+    // An Xid that only follows another one of the same burst explains nothing by itself.
     if (entry?.isFollowUp === true && numbers.size > 1) return [];
     const count = own.reduce((sum, event) => sum + event.count, 0);
     const sinceMs = Math.min(...own.map(({ atMs }) => atMs));
@@ -79,7 +79,7 @@ interface CounterGrowth {
   readonly firstCell: number;
 }
 
-/** Growth of a counter over the cells [from, to), a reset taken off; and the first cell in which it grew. */
+/** Growth of a counter over the cells [from, to), without resets, and the first cell in which it grew. */
 function growthOf(cells: GpuCells, field: CellField, from: number, to: number): CounterGrowth {
   const column = cells.get(field);
   let before: number | undefined;
@@ -155,7 +155,7 @@ function interconnectSigns(fleet: FleetCells, cells: GpuCells): Finding[] {
   ];
 }
 
-/** A link that sleeps at idle has a lower generation then: that counts under load only; lanes count always. */
+/** An idle link may lower its generation to save power, so the generation counts only under load; lanes always count. */
 function pcieSigns(fleet: FleetCells, cells: GpuCells): Finding[] {
   const { grid } = fleet;
   const width = cells.get("linkWidth");
@@ -197,7 +197,7 @@ function pcieSigns(fleet: FleetCells, cells: GpuCells): Finding[] {
       cause: "pcie_degraded",
       gpus: [cells],
       ...since,
-      // What has been so for a day and more may be the slot.
+      // A state that has lasted for a day or more may be due to the slot.
       confidence: since.isOlder ? 0.6 : 0.94,
       summary: `its PCIe link has ${text}${replays.count >= leastReplays ? `, and ${replays.count} packets were sent again within half an hour` : ""}`,
       evidence: [
@@ -213,7 +213,7 @@ function pcieSigns(fleet: FleetCells, cells: GpuCells): Finding[] {
   ];
 }
 
-/** What it had for a good part of the time; a fault of two hours does not change it. */
+/** The value for a good part of the time; a fault of two hours does not change it. */
 function usualOf(cells: GpuCells, field: CellField, counts: (cell: number) => boolean): number {
   return quantileOf(
     cells.get(field).map((value, cell) => (counts(cell) ? value : Number.NaN)),

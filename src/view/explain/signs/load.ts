@@ -1,4 +1,4 @@
-/** Load itself: a job that ended, or one that holds a GPU without using it. An answer only to somebody who asks why a GPU idles. */
+/** Load itself: a job that ended, or one that holds a GPU without using it. Only reported if the question is why a GPU is idle. */
 import { EvidenceWriter, type Finding, meanOver, type SignContext } from "../finding.ts";
 import type { FleetCells, GpuCells } from "../fleet-cells.ts";
 import { cellMs } from "../grid.ts";

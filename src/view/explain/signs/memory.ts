@@ -5,12 +5,12 @@ import { cellMs } from "../grid.ts";
 import { percent } from "./cooling.ts";
 import { minutes } from "./presence.ts";
 
-/** A job's first minute loads what it needs. */
+/** A job loads its data at the start. */
 const startCells = 4;
 const leastMs = 6 * 60_000;
-/** Growth over the memory of the card. */
+/** Growth as a share of the card's memory. */
 const leastGrowth = 0.015;
-/** Of the minutes that it grows. */
+/** Share of the minutes in which the memory has to grow. */
 const risingShare = 0.8;
 const fullShare = 0.98;
 const minuteCells = 3;
@@ -24,17 +24,17 @@ function leakSigns(fleet: FleetCells, cells: GpuCells): Finding[] {
   const { grid } = fleet;
   const memory = cells.get("memoryBytes");
   const total = cells.last("memoryTotal") ?? Number.NaN;
-  // While a driver hangs, the last reading before counts.
+  // While a driver hangs, the last reading before it counts.
   const end = newestCells(grid, (cell) => !Number.isNaN(memory[cell] ?? Number.NaN), 1, hangMs)[0];
   const owner = end === undefined ? undefined : ownerAt(cells, end);
   if (end === undefined || owner === undefined || Number.isNaN(total)) return [];
   let first = end;
-  // While a driver hangs, nobody reports an owner: the job goes on.
+  // While a driver hangs, no owner is reported, but the job goes on.
   const isSame = (cell: number): boolean =>
     cells.owners[cell] === owner || (cells.owners[cell] === -1 && Number.isNaN(memory[cell]));
   while (first > grid.recentCell && isSame(first - 1)) first -= 1;
   while (first < end && cells.owners[first] !== owner) first += 1;
-  // Where its start is not in sight, none of it is loading.
+  // If the job started before the window, none of the growth is loading.
   if (first > grid.recentCell) first += startCells;
   const full = fullSigns(fleet, cells, total);
   if ((end - first) * cellMs < leastMs) return full;
@@ -58,7 +58,7 @@ function leakSigns(fleet: FleetCells, cells: GpuCells): Finding[] {
 }
 
 function ownerAt(cells: GpuCells, end: number): number | undefined {
-  // An owner is read on a slower schedule than the memory.
+  // Owners are read on a slower schedule than memory.
   for (let cell = end; cell > end - minuteCells; cell--) {
     const owner = cells.owners[cell] ?? -1;
     if (owner >= 0) return owner;
@@ -66,7 +66,7 @@ function ownerAt(cells: GpuCells, end: number): number | undefined {
   return undefined;
 }
 
-/** The longest stretch up to the end, or up to where the memory is full, in which it rises and hardly ever falls. */
+/** Returns the longest stretch that rises and hardly ever falls, up to the end or up to where the memory is full. */
 function growthOf(
   memory: Float64Array,
   first: number,
@@ -75,7 +75,7 @@ function growthOf(
   let to = end;
   while (to > first && Number.isNaN(memory[to])) to -= 1;
   const last = memory[to] as number;
-  // A level at the end is what a full card shows.
+  // A constant level at the end means that the card is full.
   while (to - minuteCells > first && (memory[to - minuteCells] as number) >= last) to -= 1;
   let best: { from: number; to: number; bytes: number } | undefined;
   let rises = 0;
@@ -84,7 +84,7 @@ function growthOf(
     const before = memory[cell] as number;
     const after = memory[cell + minuteCells] as number;
     if (Number.isNaN(before) || Number.isNaN(after)) continue;
-    // What a program gives back is no leak before that.
+    // A program that frees memory does not leak before that point.
     if (after < before) break;
     steps += 1;
     if (after > before) rises += 1;

@@ -1,13 +1,13 @@
-/** GPUs that do not respond: one of them, all of a machine (its driver hangs), or a machine that sends nothing. */
+/** GPUs that do not respond: a single GPU, all GPUs of a machine (its driver hangs), or a machine that sends nothing. */
 import { selector } from "../../../lake/analyses/anomaly/detectors/detector.ts";
 import { gpu } from "../../../model/catalogue/index.ts";
 import { EvidenceWriter, type Finding, seconds, type SignContext } from "../finding.ts";
 import type { FleetCells, GpuCells } from "../fleet-cells.ts";
 import { cellMs } from "../grid.ts";
 
-/** Without a sample for this long a machine is silent. */
+/** A machine without a sample for this long is silent. */
 const silentMs = 90_000;
-/** A GPU that went this long before the others is lost by itself. */
+/** A GPU that stopped this long before the others is lost by itself. */
 const lostBeforeMs = 60_000;
 
 export function presenceSigns({ fleet, scope }: SignContext): Finding[] {
@@ -33,7 +33,7 @@ function hostSigns(
   const isSourceDown = fleet.host(host)?.last("sourceSuccess", recent(fleet)) === 0;
   const isHung =
     (down.length === all.length && all.length > 1) || (isSourceDown && down.length === all.length);
-  // One of them may have been lost before.
+  // A single GPU may have been lost before.
   const hungMs = Math.max(...down.map((cells) => downSince(fleet, cells)));
   const before = isHung
     ? lost.filter((cells) => downSince(fleet, cells) < hungMs - lostBeforeMs)
@@ -71,7 +71,7 @@ function hungFinding(
   };
 }
 
-/** @param others GPUs of the machine that do respond */
+/** @param others number of GPUs of the machine that still respond */
 function lostFinding(fleet: FleetCells, host: string, cells: GpuCells, others: number): Finding {
   const sinceMs = downSince(fleet, cells);
   return {
@@ -87,7 +87,7 @@ function lostFinding(fleet: FleetCells, host: string, cells: GpuCells, others: n
 
 const recent = ({ grid }: FleetCells): number => grid.since(2 * 60_000);
 
-/** Its newest reading says that it does not respond. */
+/** True if the newest `up` reading is 0. */
 const isDown = (fleet: FleetCells, cells: GpuCells): boolean =>
   cells.last("up", recent(fleet)) === 0;
 
@@ -102,7 +102,7 @@ function downSince({ grid }: FleetCells, cells: GpuCells): number {
   return grid.startMs(since);
 }
 
-/** When a machine sent its last sample, if that is long ago. */
+/** Returns when a machine sent its last sample, if that is long ago. */
 function silentSince({ grid }: FleetCells, all: readonly GpuCells[]): number | undefined {
   let newest = -1;
   for (const cells of all)

@@ -1,4 +1,4 @@
-/** Others who use what the job needs: another job on the GPU, or a machine short of memory or processors. */
+/** Competition for what the job needs: another job on the GPU, or a machine short of memory or processors. */
 import { gpu, host as hostMetrics, type MetricEntry } from "../../../model/catalogue/index.ts";
 import { selector } from "../../../lake/analyses/anomaly/detectors/detector.ts";
 import { EvidenceWriter, type Finding, seconds, sinceCell, type SignContext } from "../finding.ts";
@@ -8,7 +8,7 @@ import { changePoint, meanOfCells, medianOf } from "../statistics.ts";
 import { percent } from "./cooling.ts";
 import { minutes } from "./presence.ts";
 
-/** Two owners in one cell are a change of jobs; for this long they share. */
+/** Two owners in one cell are a change of jobs; from this many cells on, they share the GPU. */
 const sharedCells = 9;
 const pressureShare = 0.15;
 const leastAvailable = 0.04;
@@ -152,7 +152,7 @@ function hostSigns(fleet: FleetCells, name: string, gpus: readonly GpuCells[]): 
   ];
 }
 
-/** Seconds a second, by cell. */
+/** Rate in seconds per second, per cell. */
 function rateOf(counter: Float64Array): Float64Array {
   let before = Number.NaN;
   let beforeCell = 0;

@@ -13,9 +13,9 @@ import { changePoint, medianOf, quantileOf, sigmaOf } from "../statistics.ts";
 import { percent } from "./cooling.ts";
 
 const busyShare = 0.3;
-/** Above this share of its limit the power holds the clock down, as it should. */
+/** Above this share of the power limit, a lower clock is expected. */
 const nearLimit = 0.85;
-/** A clock below this part of the usual one is not noise. */
+/** A clock below this share of the usual one is not noise. */
 const lowClock = 0.93;
 const heldShare = 0.2;
 const heatShare = 0.1;
@@ -28,7 +28,7 @@ export function speedSigns({ fleet, scope }: SignContext): Finding[] {
   ]);
 }
 
-/** What the card itself names as the reason. */
+/** Throttle reasons that the card itself reports. */
 function heldSigns(fleet: FleetCells, cells: GpuCells): Finding[] {
   const { grid } = fleet;
   const utilization = cells.get("utilization");
@@ -102,7 +102,7 @@ function limitSigns(fleet: FleetCells, cells: GpuCells): Finding[] {
   ];
 }
 
-/** Whether nothing but the clock itself decides it: busy, not near the power limit, not held by heat. */
+/** True if nothing else limits the clock: busy, not near the power limit, not throttled by heat. */
 function isFree(cells: GpuCells, cell: number): boolean {
   const watts = cells.get("power")[cell] ?? Number.NaN;
   const limit = cells.last("powerLimit") ?? Number.POSITIVE_INFINITY;
@@ -110,7 +110,7 @@ function isFree(cells: GpuCells, cell: number): boolean {
     (cells.get("utilization")[cell] ?? 0) > busyShare &&
     (cells.get("heatThrottled")[cell] || 0) < heatShare &&
     (cells.get("braked")[cell] || 0) < heldShare &&
-    // While it is busy: pauses lower the mean of a card that its limit holds down.
+    // Relative to utilization: pauses lower the mean power of a card at its limit.
     (watts < nearLimit * limit * (cells.get("utilization")[cell] ?? 1) ||
       (cells.get("capped")[cell] || 0) < 0.3)
   );
@@ -120,7 +120,7 @@ function freeClocks(cells: GpuCells): Float64Array {
   return cells.get("clock").map((hertz, cell) => (isFree(cells, cell) ? hertz : Number.NaN));
 }
 
-/** By its own history, or by the other GPUs of its model where it has hardly been busy. */
+/** The usual clock from the card's own history, or from the other GPUs of its model if it has hardly been busy. */
 function usualClock(fleet: FleetCells, cells: GpuCells): number {
   const own = quantileOf(freeClocks(cells), 0.8);
   const peers = medianOf(
@@ -131,7 +131,7 @@ function usualClock(fleet: FleetCells, cells: GpuCells): number {
   return Math.max(own || 0, peers || 0);
 }
 
-/** The clocks around the usual one, of the model: its own history may be that of a clock which has long been low. */
+/** The usual clocks of the model, because the card's own history may contain only low clocks. */
 const usualClocks = (fleet: FleetCells, { gpu }: GpuCells, usual: number): readonly number[] =>
   fleet.gpus
     .filter((one) => one.gpu.model === gpu.model)

@@ -1,7 +1,7 @@
 /**
- * Work that is not done moves no data and draws no power: a GPU as busy as before, or as others on the same kind of job,
- * that uses its memory and its power less gets less done. Compared with the same job before, and with other runs of its kind
- * on the model.
+ * Stragglers. Work that is not done moves no data and draws no power: a GPU that is as busy as before, or as others on the same
+ * kind of job, but uses its memory and its power less, does less work. Compares it with the same job before, and with other runs of
+ * its kind on the model.
  */
 import { selector } from "../../../lake/analyses/anomaly/detectors/detector.ts";
 import { gpu } from "../../../model/catalogue/index.ts";
@@ -31,16 +31,16 @@ import {
 import { changePoint, medianOf } from "../statistics.ts";
 import { percent } from "./cooling.ts";
 
-/** One other run may be a slow one too: the fewer, the further below them it has to be. */
+/** Another run may be slow too: the fewer runs, the larger the required difference. */
 const fewRuns = 3;
-/** Less than this is not worth a line, however sure. */
+/** A smaller drop is not reported, however certain. */
 const leastDrop = 0.08;
-/** Jobs have phases: a step within one must be larger. */
+/** Jobs have phases, so a step within one has to be larger. */
 const leastStep = 0.1;
 const sigmasOff = 4;
-/** A phase of a job is not a slow GPU: in a step, each measure shows at least this much of it. */
+/** Distinguishes a slow GPU from a phase of a job: in a step, each measure has to show at least this share of it. */
 const agreeShare = 0.4;
-/** Within this of the other runs it does as much as they do. */
+/** Within this difference a run does as much as the others. */
 const usualDrop = 0.04;
 
 export function workSigns({ fleet, scope }: SignContext): Finding[] {
@@ -57,7 +57,7 @@ interface WorkComparison extends PaceDrop {
   readonly limit: number;
   readonly than: "before" | "others";
   readonly others: number;
-  /** Usual use of memory while busy, as a logarithm. */
+  /** Usual memory traffic while busy, as a logarithm. */
   readonly usual: number;
 }
 
@@ -71,7 +71,7 @@ function stragglerSigns(fleet: FleetCells, cells: GpuCells, runs: readonly WorkR
       one !== run &&
       one.kind === run.kind &&
       one.at.length >= leastRunCells &&
-      // A fault that the card has now may have slowed its last jobs too.
+      // A current fault of the card may have slowed its recent jobs too.
       (one.cells !== cells || (one.at.at(-1) ?? 0) < grid.since(60 * 60_000)),
   );
   const found = compare(run, others);
@@ -112,7 +112,10 @@ function stragglerSigns(fleet: FleetCells, cells: GpuCells, runs: readonly WorkR
   ];
 }
 
-/** By the step down within it, and by the other runs; the window that speaks loudest of those that last to its end. */
+/**
+ * Compares a run with its own past (a step down) and with the other runs; returns the strongest result of the windows that last to
+ * its end.
+ */
 function compare(run: WorkRun, others: readonly WorkRun[]): WorkComparison | undefined {
   const noise = noiseOf(run);
   const count = run.at.length;

@@ -1,4 +1,4 @@
-/** The hub's alerts as its API returns them: Alertmanager's shapes, Prometheus's, and its own. */
+/** The hub's alerts as its API returns them: in Alertmanager's, Prometheus's, and the hub's own format. */
 
 export type LabelMap = Readonly<Record<string, string>>;
 
@@ -104,10 +104,10 @@ export interface Backtest {
   readonly firings: readonly {
     readonly labels: LabelMap;
     readonly start: string;
-    /** Absent where it still fires at the end. */
+    /** Absent if the alert still fires at the end of the range. */
     readonly end?: string;
     readonly durationSeconds: number;
-    /** Null where it is infinite. */
+    /** Null if it is infinite. */
     readonly peak: number | null;
   }[];
 }
@@ -127,7 +127,7 @@ export interface ApiEvent {
 export const formatMatcher = ({ name, value, isRegex, isEqual }: ApiMatcher): string =>
   `${name}${isEqual ? "=" : "!"}${isRegex ? "~" : isEqual ? "" : "="}"${value}"`;
 
-/** How loud a severity is shown. */
+/** The display level of a severity. */
 export function levelOf(severity: string | undefined): "bad" | "warn" | "note" {
   if (severity === "critical" || severity === "page" || severity === "error") return "bad";
   return severity === "warning" ? "warn" : "note";

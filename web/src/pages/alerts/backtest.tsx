@@ -1,4 +1,4 @@
-/** When a rule would have fired: asked of the hub, for the past that is chosen. */
+/** When a rule would have fired in the selected past, as computed by the hub. */
 import { useEffect, useState } from "preact/hooks";
 import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";
@@ -20,11 +20,11 @@ const pasts = [
 export interface BacktestPanelProps {
   /** `rule` and `group` of a loaded rule, or `expr` and `for`. */
   readonly asked: Readonly<Record<string, string>>;
-  /** Asked at once, and again when `asked` has changed. */
+  /** Runs at once, and again when `asked` has changed. */
   readonly isLive?: boolean;
 }
 
-/** A threshold is moved on before it is let go. */
+/** Delay for a threshold that is still being dragged. */
 const SETTLE_MS = 600;
 
 export function BacktestPanel({ asked, isLive = false }: BacktestPanelProps) {

@@ -1,4 +1,7 @@
-/** In which unit and hue an expression is drawn: those of its metric, as long as it only picks and does not reckon. Pure. */
+/**
+ * Unit and hue of an alert's expression in a chart: those of its metric, if the expression only selects and does not calculate.
+ * Pure.
+ */
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import { findMetric } from "../../../../src/model/catalogue/index.ts";
 import type { ColourFamily } from "../../chart/model.ts";

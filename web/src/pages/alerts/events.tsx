@@ -1,4 +1,4 @@
-/** What happened in the range in view: alerts, devices, deliveries, and what people marked. The same are marks on every chart. */
+/** Events in the current range: alerts, devices, deliveries, and user marks. The same events are marks on every chart. */
 import { useRef, useState } from "preact/hooks";
 import { useFetch } from "../../query/use-fetch.ts";
 import { ApiError, getJson, send } from "../../query/http.ts";
@@ -13,13 +13,13 @@ interface EventsAnswer {
   readonly data: { readonly events: readonly ApiEvent[]; readonly truncated: boolean };
 }
 
-/** The edge of a live range moves on before it is asked for again. */
+/** A live range moves this far before it is queried again. */
 const AHEAD_MS = 10_000;
 
 export function Events() {
   const { fromMs, toMs } = timeWindow.value;
   const [kind, setKind] = useState("all");
-  // A live range moves all the time: it is the same question, asked again now and then.
+  // A live range moves all the time, but its key stays the same and is refreshed at an interval.
   const latest = useRef(timeWindow.value);
   latest.current = timeWindow.value;
   const answer = useFetch(
@@ -105,7 +105,7 @@ export function Events() {
   );
 }
 
-/** A deployment, a fan that was cleaned: worth a mark on every chart. */
+/** Adds a user event, such as a deployment or a cleaned fan, which is marked on every chart. */
 function MarkNow({ onDone }: { onDone: () => void }) {
   const [title, setTitle] = useState("");
   const mark = async (): Promise<void> => {

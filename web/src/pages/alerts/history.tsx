@@ -1,4 +1,4 @@
-/** What became of notifications: sent, failed or held back, and why; and a test of each receiver. */
+/** Notifications: sent, failed or suppressed, and why; and a test of each receiver. */
 import { useState } from "preact/hooks";
 import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";

@@ -67,7 +67,7 @@ export function Now({
 const keyOf = ({ labels, receiver }: ApiAlertGroup): string =>
   `${receiver.name} ${JSON.stringify(labels)}`;
 
-/** Each group as its loud part and its quiet part; worst first. */
+/** Splits each group into its active and its suppressed alerts; worst first. */
 function split(groups: readonly ApiAlertGroup[]): [ApiAlertGroup[], ApiAlertGroup[]] {
   const part = (suppressed: boolean): ApiAlertGroup[] =>
     groups
@@ -227,7 +227,7 @@ function Row({
   );
 }
 
-/** The silence or inhibition that suppresses it. */
+/** The silence or inhibition that suppresses the alert. */
 function Why({
   alert: { status },
   byPrint,
@@ -295,7 +295,7 @@ function Pending({ alerts }: { alerts: readonly ApiRuleAlert[] }) {
   );
 }
 
-/** Another Alertmanager routes: firing alerts are known here, notifications only there. */
+/** An external Alertmanager routes the alerts: only firing alerts are known here, notifications only there. */
 function Elsewhere({ says, alerts }: { says: string; alerts: readonly ApiRuleAlert[] }) {
   const firing = alerts.filter(({ state }) => state === "firing");
   return (

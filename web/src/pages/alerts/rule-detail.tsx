@@ -1,4 +1,4 @@
-/** One rule closer up: its expression over time with its threshold, what it finds now, and what it would have found before. */
+/** The details of one rule: its expression over time with its threshold, its current alerts, and a backtest. */
 import { useTitle } from "../../app/title.ts";
 import { QueryChart } from "../../chart/query-chart.tsx";
 import { formatReadable } from "../../format/readable.ts";
@@ -20,7 +20,7 @@ export function RuleDetail({ rule, group }: { rule: ApiRule; group: ApiRuleGroup
   const compared = parseThreshold(query);
   const look = resolveChartStyle(compared.left);
   const level = levelOf(labels["severity"]) === "bad" ? "bad" : "warn";
-  // A template says nothing to a reader before it is filled in.
+  // A template is not readable before it is filled in.
   const meaning = [alerts?.[0]?.annotations ?? {}, annotations]
     .flatMap((texts) => [texts["description"], texts["summary"]])
     .find((text) => text !== undefined && !text.includes("{{"));
@@ -119,7 +119,7 @@ export function RuleDetail({ rule, group }: { rule: ApiRule; group: ApiRuleGroup
   );
 }
 
-/** `host #0` where it is a GPU's; else its labels. */
+/** `host #0` for a GPU; the labels otherwise. */
 function named(labels: LabelMap): string {
   const { host, gpu, uuid, ...rest } = labels;
   const { __name__, job, instance, ...others } = rest;

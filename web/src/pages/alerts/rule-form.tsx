@@ -1,4 +1,4 @@
-/** A rule made on the page: the chart with a threshold to move, how long, how bad, where it is sent, and its backtest. */
+/** The form for a new rule: a chart with a movable threshold, duration, severity, receiver, and a backtest. */
 import { useEffect, useId, useState } from "preact/hooks";
 import { QueryChart } from "../../chart/query-chart.tsx";
 import { formatAge } from "../../../../src/view/age.ts";
@@ -16,7 +16,7 @@ import { resolveChartStyle } from "./chart-style.ts";
 import { ReceiverTests } from "./receiver-tests.tsx";
 import { parseThreshold } from "./threshold.ts";
 
-/** The expression of the rule that is being made, with or without its threshold. */
+/** The expression of the new rule, with or without its threshold. */
 export const newRule = new Param("new", optional, "push");
 
 const SETTLE_MS = 600;
@@ -97,7 +97,7 @@ export function RuleForm({ expr, onSaved }: { expr: string; onSaved: () => void 
                 label: (labels, all) => labelText(labels, differingLabelNames(all)),
               },
             ]}
-            // Keeps the line inside the axis; while it is dragged the axis stands still.
+            // Keeps the line inside the axis, which is fixed while the line is dragged.
             limits={
               (drawnLevel ?? suggested) === undefined
                 ? []
@@ -127,7 +127,7 @@ interface RuleFieldsProps {
 
 function RuleFields({ draft, level, problem, onChange, onSave }: RuleFieldsProps) {
   const id = useId();
-  // While it is typed the text is what was typed, not the number that it is so far.
+  // Keeps the typed text while it is edited, instead of the number parsed from it so far.
   const [typed, setTyped] = useState<string | undefined>(undefined);
   const text = (key: "name" | "expr" | "summary", label: string, placeholder: string) => (
     <div class="field">
@@ -212,7 +212,7 @@ function RuleFields({ draft, level, problem, onChange, onSave }: RuleFieldsProps
   );
 }
 
-/** Where the hub's routing would send it. */
+/** The receiver that the hub's routing would select. */
 function Destination({ name, severity }: { name: string; severity: string }) {
   const query = new URLSearchParams({ alertname: name, severity });
   const { value } = useJson<{
@@ -234,7 +234,7 @@ function Destination({ name, severity }: { name: string; severity: string }) {
   );
 }
 
-/** The text once nobody has typed for a moment: half an expression is a mistake. */
+/** Returns the text after a pause in typing: half an expression would be an error. */
 function useSettled(text: string): string {
   const [settled, setSettled] = useState(text);
   useEffect(() => {
@@ -244,7 +244,7 @@ function useSettled(text: string): string {
   return settled;
 }
 
-/** A tenth above the highest value now: a start to move from. */
+/** Suggests a threshold a tenth above the highest current value. */
 function useSuggestion(expr: string): number | undefined {
   const [atMs] = useState(timeWindow.peek().toMs);
   const { value } = useInstant(expr === "" ? "0" : expr, atMs);
@@ -255,7 +255,7 @@ function useSuggestion(expr: string): number | undefined {
 const needsBrackets = (expr: string): boolean =>
   /[-+*/%^<>=!]|\b(?:and|or|unless)\b/.test(expr.replaceAll(/"(?:\\.|[^"\\])*"|\{[^}]*\}/g, ""));
 
-/** Delete a rule that was made here. */
+/** Deletes a rule that was created on this page. */
 export function OwnRuleTools({ rule }: { rule: ApiRule }) {
   const remove = (): void => {
     if (!confirm(`Delete the rule ${rule.name}?`)) return;

@@ -1,4 +1,4 @@
-/** The rules: what each found and when it looked last, and for the chosen one the chart, what it found, and a backtest. */
+/** The rules: the alerts and the last evaluation of each; for the selected rule its chart, its alerts, and a backtest. */
 import { useState } from "preact/hooks";
 import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";

@@ -1,4 +1,4 @@
-/** Silencing in one click: the alert's labels are filled in, a length is chosen, Enter does it. */
+/** The silence dialog: the alert's labels are filled in and a duration is selected, so that Enter creates the silence. */
 import { signal } from "@preact/signals";
 import { useId, useState } from "preact/hooks";
 import { hubTimeMs } from "../../live/feed.ts";
@@ -14,7 +14,7 @@ export interface MatcherInput {
   readonly name: string;
   readonly value: string;
   readonly isRegex: boolean;
-  /** Labels left out of the silence that can still be added. */
+  /** False for a label that is omitted from the silence and can be added. */
   readonly on: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface PendingSilence {
   readonly matchers: readonly MatcherInput[];
 }
 
-/** What is about to be silenced; undefined where the dialog is closed. */
+/** The silence in the dialog; undefined if the dialog is closed. */
 export const pendingSilence = signal<PendingSilence | undefined>(undefined);
 
 const HOUR = 3_600_000;
@@ -33,7 +33,7 @@ const lengths = [
   { label: "1 day", ms: 24 * HOUR },
   { label: "1 week", ms: 168 * HOUR },
 ] as const;
-/** These say how an alert came about, and change without it becoming another one. */
+/** Labels about the origin of an alert, which may change while it stays the same alert; not preselected. */
 const incidental = new Set(["severity", "job", "instance", "receiver"]);
 
 export const matchersFor = (labels: LabelMap): readonly MatcherInput[] =>

@@ -1,4 +1,4 @@
-/** Silences: in force and to come first, those that ended on request. Expiring one makes its alerts loud again. */
+/** Silences: active and pending ones first, expired ones on request. Expiring a silence makes its alerts notify again. */
 import { useState } from "preact/hooks";
 import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";

@@ -1,15 +1,15 @@
 /**
- * What an alert's expression compares with what, so that a chart can show both: `x > 85` is x with a line at 85. Looks
- * only at brackets, quotes and operators; what it does not understand is drawn as it is. Pure.
+ * Splits an alert's expression at its comparison, so that a chart can show both sides: `x > 85` is x with a line at 85. Recognises
+ * only brackets, quotes and operators; any other expression is drawn as it is. Pure.
  */
 
 export interface ThresholdExpression {
-  /** What to draw. */
+  /** The expression to draw. */
   readonly left: string;
   readonly op?: ComparisonOperator;
-  /** The level, where it is a number. */
+  /** The level, if it is a number. */
   readonly level?: number;
-  /** What it is compared with, where that is measured too. */
+  /** The right-hand side, if it is an expression too. */
   readonly right?: string;
 }
 
@@ -22,7 +22,7 @@ const MODIFIERS =
 
 export function parseThreshold(expr: string): ThresholdExpression {
   const text = withoutBrackets(expr.trim());
-  // Lowest first: an alternative shows its first way, a condition shows what it is about.
+  // Operators of the lowest precedence first: of an `or` the first alternative is drawn, of `and` and `unless` the left-hand side.
   for (const words of [["or"], ["and", "unless"]]) {
     const at = places(text).find((place) => words.includes(place.word));
     if (at !== undefined) return parseThreshold(text.slice(0, at.from));
@@ -56,7 +56,7 @@ interface OperatorPosition {
   readonly to: number;
 }
 
-/** Operators outside all brackets and quotes. */
+/** Finds operators outside all brackets and quotes. */
 function places(text: string): OperatorPosition[] {
   const found: OperatorPosition[] = [];
   let depth = 0;
@@ -90,7 +90,7 @@ function endOfQuote(text: string, from: number): number {
   return text.length;
 }
 
-/** `((a))` is `a`; `(a) + (b)` stays. */
+/** `((a))` becomes `a`; `(a) + (b)` is unchanged. */
 function withoutBrackets(text: string): string {
   if (!text.startsWith("(") || !text.endsWith(")")) return text;
   let depth = 0;

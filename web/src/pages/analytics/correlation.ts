@@ -1,4 +1,4 @@
-/** How columns of the same instants move together (Pearson). Pure; an instant counts only where both were read. */
+/** Pearson correlation of columns on the same instants. Pure; an instant counts only if both have a reading. */
 
 export type Correlation =
   | { readonly known: true; readonly r: number; readonly count: number }
@@ -23,7 +23,7 @@ export function correlationOf(one: Float64Array, other: Float64Array): Correlati
     squareA += (a - meanA) ** 2;
     squareB += (b - meanB) ** 2;
   }
-  // What rounding leaves of a constant is no movement.
+  // Rounding errors of a constant are no variation.
   const still = (square: number, mean: number): boolean =>
     square / count <= (1e-9 * Math.max(1e-300, Math.abs(mean))) ** 2;
   if (still(squareA, meanA) || still(squareB, meanB))

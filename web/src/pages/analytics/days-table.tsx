@@ -1,4 +1,4 @@
-/** A row for each day: how much of it was read, and what it came to. */
+/** A row per day: the share of it with readings, and its totals. */
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import { formatFixedPoint, toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
 import { Table, type TableColumn } from "../../ui/table.tsx";

@@ -1,4 +1,4 @@
-/** Energy of the whole range, what it cost and emitted: the one energy figure of the page. */
+/** Energy of the whole range with its cost and emissions: the only energy figure of the page. */
 import { signal } from "@preact/signals";
 import { formatFixedPoint } from "../../format/quantity.ts";
 import type { Price } from "../fleet/price.ts";

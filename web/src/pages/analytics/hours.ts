@@ -1,17 +1,17 @@
-/** Hours of a range on the person's own clock, and what days and hours of the day come to. Pure; an hour nobody read is NaN. */
+/** Groups the hours of a range by day and by hour of the day, in the user's time zone. Pure; an hour without readings is NaN. */
 import type { TimeGrid } from "../../query/columns.ts";
 
 const HOUR_MS = 3_600_000;
 
 /**
- * One point at the end of each whole local hour of the window, so that `avg_over_time(x[1h])` there is that hour. Where
- * clocks are half an hour off, so are the points.
+ * One point at the end of each whole local hour of the window, so that `avg_over_time(x[1h])` covers that hour. In time zones with
+ * a half-hour offset the points are at half hours too.
  */
 export function hourGrid(fromMs: number, toMs: number): TimeGrid {
   const first = new Date(fromMs).setMinutes(0, 0, 0) + HOUR_MS;
   const whole = first - HOUR_MS === fromMs ? fromMs + HOUR_MS : first;
   const last = new Date(toMs).setMinutes(0, 0, 0);
-  // The hour that is not over yet counts as far as it has come.
+  // The current hour counts as far as it has passed.
   const endMs = last === toMs ? last : last + HOUR_MS;
   return { startMs: whole, endMs: Math.max(whole, endMs), stepMs: HOUR_MS };
 }
@@ -54,7 +54,7 @@ export function groupHoursByDay(
 
 type How = "mean" | "max" | "sum";
 
-/** Undefined where none of these hours has a reading. */
+/** Undefined if none of these hours has a reading. */
 export function aggregateHours(
   values: Float64Array | undefined,
   at: readonly number[],
@@ -81,11 +81,11 @@ export interface HourlyPattern {
   readonly max: number;
 }
 
-/** More days than this are folded into their weekdays. */
+/** More days than this are grouped by weekday. */
 export const MOST_DAYS = 15;
 const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const;
 
-/** Means by hour of the day, a row for each day, or for each weekday where there are many. Undefined without a reading. */
+/** Means by hour of the day, with a row per day, or per weekday for many days. Undefined without a reading. */
 export function patternOf(values: Float64Array, hours: readonly Hour[]): HourlyPattern | undefined {
   const single = groupHoursByDay(hours);
   const byWeekday = single.length > MOST_DAYS;

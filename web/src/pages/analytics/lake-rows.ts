@@ -1,4 +1,4 @@
-/** Questions to the lake and the rows of its answers. Pure. */
+/** Lake queries and the rows of their results. Pure. */
 
 export type LakeResultRow = Readonly<Record<string, string | number | null>>;
 
@@ -6,7 +6,7 @@ export interface AnalysisQuery {
   readonly scope: string;
   readonly fromMs: number;
   readonly toMs: number;
-  /** Parameters of its own. */
+  /** Additional parameters. */
   readonly more?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -32,11 +32,11 @@ export const numberIn = (row: LakeResultRow, name: string): number | undefined =
 
 export const textIn = (row: LakeResultRow, name: string): string => String(row[name] ?? "");
 
-/** Which GPU a row is of. */
+/** The id of a row's GPU. */
 export const gpuIn = (row: LakeResultRow): string =>
   `${textIn(row, "uuid")}@${textIn(row, "host")}`;
 
-/** The last row of each GPU; rows come in the order of days. */
+/** The last row of each GPU; rows are sorted by day. */
 export function newestRowPerGpu(rows: readonly LakeResultRow[]): readonly LakeResultRow[] {
   return [...new Map(rows.map((row) => [gpuIn(row), row])).values()];
 }

@@ -49,7 +49,7 @@ export function LakeSections({
   return <LakeAnalyses asked={asked} price={price} />;
 }
 
-/** One below the other as they come: a table that comes later moves none above it. */
+/** Shown in a fixed order as they arrive, so that a later table moves none above it. */
 function LakeAnalyses({ asked, price }: { asked: AnalysisQuery; price: Price | undefined }) {
   const more = price === undefined ? {} : { price: String(price.perKwh) };
   const idle = useAnalysis("idle", { ...asked, more });
@@ -171,7 +171,7 @@ function Causes({ state }: { state: RowsState }) {
   );
 }
 
-/** When it began, with a link to the GPU's charts around it. */
+/** The start time, with a link to the GPU's charts around it. */
 function Moment({ row }: { row: LakeResultRow }) {
   const ms = Date.parse(textIn(row, "began"));
   const around = writeRange({ kind: "between", fromMs: ms - AROUND_MS, toMs: ms + AROUND_MS });

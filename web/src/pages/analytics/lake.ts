@@ -1,4 +1,4 @@
-/** Analyses the hub makes of its lake: asked once a range, waited for where they take long. */
+/** Analyses of the hub's lake: requested once per range, and awaited if they take long. */
 import { ApiError, getJson } from "../../query/http.ts";
 import { type FetchState, useFetch, useJson } from "../../query/use-fetch.ts";
 import { analysisPath, type AnalysisQuery, type LakeResultRow } from "./lake-rows.ts";
@@ -16,7 +16,7 @@ interface AnalysisJobResponse {
 
 const LOOK_AGAIN_MS = 1_000;
 
-/** Whether the hub has a lake; undefined until it has responded. */
+/** True if the hub has a lake; undefined until it has responded. */
 export function useHasLake(): boolean | undefined {
   const { value, error } = useJson<{ readonly lake: boolean }>("api/analytics");
   return error === undefined ? value?.lake : false;

@@ -1,4 +1,4 @@
-/** Which readings move together: each pair's correlation as a number and a shade. */
+/** The correlation of each pair of readings, as a number and a shade. */
 import { formatFixedPoint } from "../../format/quantity.ts";
 import { type Correlation, correlationOf } from "./correlation.ts";
 import { correlated } from "./metrics.ts";

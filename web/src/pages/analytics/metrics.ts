@@ -1,15 +1,15 @@
-/** The queries of the page. Every figure is PromQL that Explore would answer the same. Pure. */
+/** The queries of the page. Every figure is PromQL with the same result in Explore. Pure. */
 import type { ColourFamily } from "../../chart/model.ts";
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import { selectorOf } from "./scope.ts";
 
-/** By the hour; `$` is the selector. */
+/** Per hour; `$` is the selector. */
 export const hourly = {
   utilization: "avg(avg_over_time(gpu_utilization_ratio$[1h]))",
   power: "sum(avg_over_time(gpu_power_watts$[1h]))",
   temperature: "max(max_over_time(gpu_temperature_celsius$[1h]))",
   memory: "avg(avg_over_time(gpu_memory_used_ratio$[1h]))",
-  // Of power alone the area under it: a reading holds until the next, at most the look-back of 5 minutes.
+  // Without an energy counter, the integral of power: a reading is valid until the next, for at most the look-back of 5 minutes.
   energy:
     "sum(increase(gpu_energy_joules_total$[1h]) or on (host, uuid) increase(gpu_energy_integrated_joules_total$[1h]) or on (host, uuid) (sum_over_time(gpu_power_watts$[1h:2m]) * 120))",
   gpus: "count(count by (host, uuid) (count_over_time(gpu_up$[1h])))",
@@ -26,7 +26,7 @@ export const patterns = [
   { key: "memory", label: "Memory", unit: "ratio", family: "memory" },
 ] as const satisfies readonly { key: HourlyKey; label: string; unit: Unit; family: ColourFamily }[];
 
-/** What may move together, each as the mean over the GPUs in scope. */
+/** Readings to correlate, each as the mean over the GPUs in scope. */
 export const correlated: readonly {
   readonly key: string;
   readonly label: string;

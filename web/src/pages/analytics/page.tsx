@@ -1,4 +1,4 @@
-/** What a range comes to: days, hours of the day, what moves together, spikes, energy. Every figure is PromQL over the range in view. */
+/** Analytics of a range: days, hours of the day, correlations, spikes, energy. Every figure is PromQL over the current range. */
 import { useMemo } from "preact/hooks";
 import { formatAge } from "../../../../src/view/age.ts";
 import { type Gpu, nameOf } from "../../../../src/view/gpu.ts";
@@ -30,9 +30,9 @@ import { MOST_GPUS, SpikesTable } from "./spikes-table.tsx";
 import "./analytics.css";
 
 const DAY_MS = 86_400_000;
-/** What changes within an hour is asked again this often. */
+/** Refresh interval of results that change within an hour. */
 const AGAIN_MS = 60_000;
-/** Widths that would show the points: few for correlations, more for spikes, which are short. */
+/** Widths that decide the number of points: few for correlations, more for spikes, which are short. */
 const [MATRIX_PX, SPIKES_PX] = [1_000, 4_000] as const;
 const some = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
 const hourlyKeys = Object.keys(hourly) as readonly HourlyKey[];
@@ -42,7 +42,7 @@ export function Page() {
   const chosen = scope.value;
   const known = knownGpus.value;
   const within = inScope(known, chosen);
-  // To the minute: what a day came to does not change by the second.
+  // Rounded to the minute: daily figures do not change by the second.
   const { fromMs, toMs } = timeWindow.value;
   const turn = Math.floor(toMs / AGAIN_MS);
   const [from, to] =
@@ -113,7 +113,7 @@ export function Page() {
           <HourPattern hours={hours} values={hourOf} />
         </>
       )}
-      {/* In their order, so that a section that comes later moves none above it. */}
+      {/* In a fixed order, so that a later section moves none above it. */}
       {isSettled(byHour) && byStep.curves !== undefined && (
         <CorrelationMatrix
           values={(key) => byStep.curves?.matrices.get(key)?.series[0]?.values}

@@ -1,4 +1,4 @@
-/** The hours of the day as shades: when the machines work. An hour nobody read is blank, never the shade of zero. */
+/** The hours of the day as shades. An hour without readings is blank, never the shade of zero. */
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import { toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
 import { type Hour, patternOf } from "./hours.ts";
@@ -71,7 +71,7 @@ export function HourPattern({ hours, values }: PatternProps) {
                   <th scope="row">{label}</th>
                   {cells.map((value, hour) => (
                     <Cell
-                      // Hours have no other name than their place.
+                      // An hour has no key besides its index.
                       key={String(hour)}
                       text={value === undefined ? undefined : say(value, chosen.unit)}
                       where={`${label} ${String(hour).padStart(2, "0")}:00`}

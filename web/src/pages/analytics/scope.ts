@@ -16,7 +16,7 @@ function gpuMatchers(id: string): string {
     : matchersOf({ uuid: id.slice(0, at), host: id.slice(at + 1) });
 }
 
-/** The inside of a selector, with what else it must match. */
+/** Returns a selector for the scope, with additional matchers. */
 export function selectorOf(chosen: string, more = ""): string {
   const [, kind, name = ""] = /^(host|gpu):(.*)$/s.exec(chosen) ?? [];
   const own =

@@ -1,4 +1,4 @@
-/** A part of the page: its name, what can be chosen of it, and what it shows. */
+/** A section of the page: title, options and content. */
 import type { ComponentChildren } from "preact";
 
 export function Section({

@@ -10,7 +10,7 @@ import { formatInstant } from "../../view-state/range.ts";
 import { Section } from "./section.tsx";
 import { ruleFor, type Spike, spikesIn } from "./spikes.ts";
 
-/** More curves than this are too long an answer for one page. */
+/** More curves than this are too large a response for one page. */
 export const MOST_GPUS = 64;
 const MOST_ROWS = 50;
 const AROUND_MS = 1_800_000;

@@ -1,4 +1,4 @@
-/** Short rises of a temperature above what is usual around them. Pure. */
+/** Short rises of a temperature above its surroundings. Pure. */
 import type { TimeGrid } from "../../query/columns.ts";
 
 export interface Spike {
@@ -11,17 +11,17 @@ export interface Spike {
 }
 
 export interface SpikeRule {
-  /** At least this much above the median. */
+  /** Smallest rise above the median. */
   readonly riseCelsius: number;
-  /** Half the width of what counts as around it. */
+  /** Half the width of the surroundings. */
   readonly aroundMs: number;
-  /** What lasts longer is a new level, not a spike. */
+  /** A longer rise is a new level, not a spike. */
   readonly longestMs: number;
 }
 
 const [RISE_CELSIUS, AROUND_MS, LONGEST_MS] = [8, 1_800_000, 900_000] as const;
 
-/** Around a spike lies half an hour before and after; less in a range that is short itself. */
+/** The surroundings of a spike are half an hour before and after it, or less in a short range. */
 export const ruleFor = (rangeMs: number): SpikeRule => {
   const aroundMs = Math.min(AROUND_MS, rangeMs / 6);
   return { riseCelsius: RISE_CELSIUS, aroundMs, longestMs: Math.min(LONGEST_MS, aroundMs / 2) };
@@ -55,7 +55,7 @@ export function spikesIn(
   };
   values.forEach((value, at) => {
     const usual = medianAround(values, at, reach);
-    // A rise whose beginning or end nobody saw may be a new level.
+    // A rise without an observed start or end may be a new level.
     if (Number.isNaN(value) || usual === undefined) [open, usualBefore] = [undefined, false];
     else if (value - usual >= rule.riseCelsius) grow(value, at, usual);
     else {
@@ -66,7 +66,7 @@ export function spikesIn(
   return found;
 }
 
-/** Undefined where either side is cut off or mostly unread: a new level seen from one side alone looks like a spike. */
+/** Undefined if either side is cut off or mostly without readings: with one side only, a new level looks like a spike. */
 function medianAround(values: Float64Array, at: number, reach: number): number | undefined {
   if (at < reach || at + reach >= values.length) return undefined;
   const known = (from: number, to: number): Float64Array =>

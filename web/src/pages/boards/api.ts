@@ -1,4 +1,4 @@
-/** The hub's boards: their shapes and the requests for them. */
+/** The hub's boards: types and requests. */
 import type { Board, BoardPanel } from "../../../../src/view/board/board.ts";
 import { send } from "../../query/http.ts";
 
@@ -42,10 +42,10 @@ export const pinPanel = async (
 ): Promise<SavedBoard> =>
   (await send("POST", `${pathOf(id)}/panels`, { panel, follow })) as SavedBoard;
 
-/** `text` is the file as it is: the hub says what is wrong with it. */
+/** `text` is the file's content; the hub validates it. */
 export const readImport = async (text: string): Promise<ImportedBoard> =>
   (await send("POST", "api/boards/import", text)) as ImportedBoard;
 
-/** A board as a file: the hub's import reads it again. */
+/** A board as a file that the hub can import again. */
 export const exportText = (board: Board): string =>
   `${JSON.stringify({ gpulse: "board", format: 1, ...board }, undefined, 2)}\n`;

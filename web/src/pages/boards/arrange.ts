@@ -1,7 +1,7 @@
-/** Changes to a board's panels: their order and sizes. Pure. */
+/** Changes the order and sizes of a board's panels. Pure. */
 import { type Board, boardLimits, type BoardPanel } from "../../../../src/view/board/board.ts";
 
-/** Moves a panel to a place; the others close up. */
+/** Moves a panel to an index; the others close up. */
 export function movePanel(board: Board, id: string, to: number): Board {
   const from = board.panels.findIndex((panel) => panel.id === id);
   const moved = board.panels[from];
@@ -33,7 +33,7 @@ export const removePanel = (board: Board, id: string): Board => ({
   panels: board.panels.filter((panel) => panel.id !== id),
 });
 
-/** An id that no panel of the board has. */
+/** Returns an id that no panel of the board has. */
 export function freePanelId({ panels }: Board): string {
   const ids = new Set(panels.map(({ id }) => id));
   let number = panels.length + 1;
@@ -44,13 +44,13 @@ export function freePanelId({ panels }: Board): string {
 const within = (value: number, least: number, most: number): number =>
   Math.max(least, Math.min(most, value));
 
-/** A line of a TV screen: panels beside each other, as high as the highest of them. */
+/** A row of a TV screen: panels side by side, as high as the highest of them. */
 export interface TvLine {
   readonly panels: readonly BoardPanel[];
   readonly rows: number;
 }
 
-/** The panels cut into screens, in their order; a screen has at most so many rows. */
+/** Splits the panels into screens, in their order; a screen has at most `rowsPerScreen` rows. */
 export function screensOf(
   panels: readonly BoardPanel[],
   rowsPerScreen: number,

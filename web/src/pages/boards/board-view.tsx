@@ -21,7 +21,7 @@ import { PanelDialog } from "./panel-dialog.tsx";
 import { boardId, choices, mode } from "./view.ts";
 import { Variables } from "./variables.tsx";
 
-/** Asked again now and then, so that a screen shows what somebody saved elsewhere. */
+/** Refresh interval, so that a screen shows changes that were saved elsewhere. */
 const EVERY_MS = 60_000;
 
 export function BoardView({ id }: { id: string }) {
@@ -166,7 +166,7 @@ interface EditToolsProps {
 
 function EditTools({ saved, draft, onChange, onEnd, onSaved }: EditToolsProps) {
   const [problem, setProblem] = useState<string | undefined>(undefined);
-  // The version that this change began with: the answer is asked again meanwhile.
+  // The version that the edit started from, because the board is refreshed meanwhile.
   const [began] = useState(saved.version);
   const [busy, setBusy] = useState(false);
   const isChanged = JSON.stringify(draft) !== JSON.stringify(saved.board);

@@ -1,4 +1,4 @@
-/** Reads a file or pasted JSON: a board that was exported, or a Grafana dashboard. Shows what is left out before it is added. */
+/** Imports a file or pasted JSON: an exported board, or a Grafana dashboard. Lists unsupported parts before it is added. */
 import { useId, useState } from "preact/hooks";
 import { type Board, boardLimits } from "../../../../src/view/board/board.ts";
 import { Dialog } from "../../ui/dialog.tsx";

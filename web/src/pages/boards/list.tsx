@@ -1,4 +1,4 @@
-/** All boards of the hub, and the ways to a new one. */
+/** All boards of the hub, and how to create one. */
 import { useState } from "preact/hooks";
 import { type Board, defaultVariables } from "../../../../src/view/board/board.ts";
 import { formatAge } from "../../../../src/view/age.ts";

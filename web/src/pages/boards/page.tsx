@@ -1,4 +1,4 @@
-/** Boards: charts that people arranged and saved on the hub, one at a time, on a wall or in a frame. */
+/** Boards: charts that users arranged and saved on the hub; shown normally, on a wall display or in a frame. */
 import { BoardList } from "./list.tsx";
 import { BoardView } from "./board-view.tsx";
 import { TvMode } from "./tv.tsx";

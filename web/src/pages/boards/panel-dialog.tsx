@@ -1,4 +1,4 @@
-/** The form of one panel: title, kind, queries with legends, unit. The hub checks it when the board is saved. */
+/** The form of one panel: title, kind, queries with legends, unit. The hub validates it when the board is saved. */
 import { useId, useState } from "preact/hooks";
 import {
   boardLimits,

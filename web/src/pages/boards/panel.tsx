@@ -1,4 +1,4 @@
-/** One panel: its queries with the variables filled in, drawn as its kind says. */
+/** One panel: its queries with the variables filled in, drawn according to its kind. */
 import {
   type Board,
   type BoardPanel,
@@ -18,14 +18,14 @@ import { rangeMs, timeWindow } from "../../view-state/time.ts";
 import { ResultsTable } from "../explore/results-table.tsx";
 import { chosenValues } from "./view.ts";
 
-/** More numbers than this are a table. */
+/** More values than this become a table. */
 const MOST_VALUES = 24;
 const ROW_PX = 56;
 
 export interface PanelProps {
   readonly board: Pick<Board, "variables">;
   readonly panel: BoardPanel;
-  /** Of the plot; from the panel's rows where absent. */
+  /** Height of the plot; derived from the panel's rows if absent. */
   readonly heightPx?: number;
   readonly legend?: boolean;
 }
@@ -93,7 +93,7 @@ interface ValuesProps {
   readonly isGauge: boolean;
 }
 
-/** The newest value of each series: large, or as a bar between the least and the most it can be. */
+/** The newest value of each series: as a large number, or as a bar between its minimum and maximum. */
 function Values({ query, unit, name, min, max, isGauge }: ValuesProps) {
   const { value, error, loading } = useInstant(query, timeWindow.value.toMs);
   if (error !== undefined && error.status !== 0)
@@ -129,7 +129,7 @@ function Values({ query, unit, name, min, max, isGauge }: ValuesProps) {
   );
 }
 
-/** Without a given end, the bars are long compared with each other. */
+/** Without a configured maximum, bars are relative to the highest value. */
 const highestOf = (samples: readonly InstantSample[]): number =>
   Math.max(Number.MIN_VALUE, ...samples.map(({ value }) => (Number.isFinite(value) ? value : 0)));
 

@@ -1,4 +1,4 @@
-/** What a new board shows, so that it is not empty: change or remove it. */
+/** The first panels of a new board, as an example. */
 import type { BoardPanel } from "../../../../src/view/board/board.ts";
 
 const gpu = "{{host}} #{{gpu}}";

@@ -1,4 +1,4 @@
-/** TV mode: the panels fill the screen, one screenful after the other, board after board. Space pauses, Escape leaves. */
+/** TV mode: the panels fill the screen, screen by screen and board by board. Space pauses, Escape leaves. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useShortcuts } from "../../app/shortcuts.ts";
 import { useTitle } from "../../app/title.ts";
@@ -12,7 +12,7 @@ import { Variables } from "./variables.tsx";
 import { cycleSeconds, playlist } from "./view.ts";
 
 const EVERY_MS = 60_000;
-/** Below this a chart shows too little. */
+/** A smaller chart would show too little. */
 const ROW_PX = 70;
 /** Title, padding and gap around a plot. */
 const AROUND_PX = 56;
@@ -132,7 +132,7 @@ async function toggleFullScreen(): Promise<void> {
     if (document.fullscreenElement === null) await document.documentElement.requestFullscreen();
     else await document.exitFullscreen();
   } catch {
-    // The browser refuses it without a click of its own, or in a frame: the page fills the window all the same.
+    // The browser rejects it without a user gesture, or in a frame; the page still fills the window.
   }
 }
 

@@ -1,4 +1,4 @@
-/** The variables of a board: a list of values each, of which one or all are shown. */
+/** The variables of a board: each is a list of values of which one or all are selected. */
 import { useEffect } from "preact/hooks";
 import { type Board, type BoardVariable, fillVariables } from "../../../../src/view/board/board.ts";
 import { getJson } from "../../query/http.ts";
@@ -10,7 +10,7 @@ import { choose, chosenValues } from "./view.ts";
 const EVERY_MS = 60_000;
 const MOST_VALUES = 2_000;
 
-/** Those that some query uses. */
+/** Only variables that a query uses. */
 export function Variables({ board }: { board: Board }) {
   const queries = board.panels.flatMap((panel) => panel.queries.map(({ query }) => query));
   const used = board.variables.filter(({ name }) =>
@@ -38,7 +38,7 @@ function VariableSelect({ board, variable }: { board: Board; variable: BoardVari
   useEffect(() => {
     if (single && value === undefined && first !== undefined) choose(name, first);
   }, [single, value, first, name]);
-  // A value that another variable excludes stays offered: it explains why nothing is shown.
+  // A value that another variable excludes stays in the list, because it explains why nothing is shown.
   const offered = value === undefined || values.includes(value) ? values : [value, ...values];
   return (
     <label class="check">
@@ -66,13 +66,13 @@ function VariableSelect({ board, variable }: { board: Board; variable: BoardVari
   );
 }
 
-/** Two variables with the same values begin with different ones, so that a comparison compares. */
+/** Two variables with the same values start with different ones, so that a comparison has two subjects. */
 const placeAmongAlike = ({ variables }: Board, { name, label, selector }: BoardVariable): number =>
   variables
     .filter((one) => one.label === label && one.selector === selector)
     .findIndex((one) => one.name === name);
 
-/** The label's values in the range in view, by the minute. */
+/** The label's values in the current range, refreshed by the minute. */
 function useValues(label: string, selector: string) {
   const { fromMs, toMs } = timeWindow.value;
   const minute = (ms: number): number => Math.floor(ms / EVERY_MS) * 60;

@@ -1,4 +1,4 @@
-/** What the address says about boards: which one, the values of its variables, and how it is shown. */
+/** The state of boards in the address: the board, the values of its variables, and the display mode. */
 import { computed } from "@preact/signals";
 import type { Board } from "../../../../src/view/board/board.ts";
 import { page, query, setParams } from "../../view-state/address.ts";
@@ -7,7 +7,7 @@ import { list, oneOf, optional, Param } from "../../view-state/param.ts";
 export const boardId = new Param("board", optional, "push");
 /** `tv` fills the screen and cycles, `embed` is for a frame on another page. */
 export const mode = new Param("mode", oneOf(["normal", "tv", "embed"]), "push");
-/** The boards that TV mode cycles through; the one in view where there are none. */
+/** The boards of TV mode; the current one if empty. */
 export const playlist = new Param("playlist", list);
 
 const CYCLE_SECONDS = 20;
@@ -19,10 +19,10 @@ export const cycleSeconds = new Param<number>("cycle", {
   write: (seconds) => (seconds === CYCLE_SECONDS ? undefined : String(seconds)),
 });
 
-/** Whether the header makes room for the panels. */
+/** True if the header is hidden. */
 export const isBare = computed(() => page.value === "boards" && mode.value !== "normal");
 
-/** The chosen values by variable; one that is absent matches everything. */
+/** The selected values by variable; an absent variable matches everything. */
 export function chosenValues({ variables }: Pick<Board, "variables">): ReadonlyMap<string, string> {
   return new Map(
     variables.flatMap(({ name }) => {
@@ -32,7 +32,7 @@ export function chosenValues({ variables }: Pick<Board, "variables">): ReadonlyM
   );
 }
 
-/** What is chosen, as parameters of an address. */
+/** The selected values as parameters of an address. */
 export const choices = (board: Pick<Board, "variables">): Readonly<Record<string, string>> =>
   Object.fromEntries([...chosenValues(board)].map(([name, value]) => [`var-${name}`, value]));
 

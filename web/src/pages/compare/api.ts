@@ -1,4 +1,4 @@
-/** The hub's comparison: the same maths as the command line's. */
+/** The hub's comparison, with the same calculation as the command line's. */
 import type { Comparison } from "../../../../src/runs/compare/compare.ts";
 import { type FetchState, useFetch } from "../../query/use-fetch.ts";
 import { getJson } from "../../query/http.ts";
@@ -7,7 +7,7 @@ import { writeSubject } from "./subject.ts";
 
 export type ComparisonState = FetchState<Comparison>;
 
-/** The address of a comparison of GPUs, hosts and times; a `format` is added for a report to keep. */
+/** The address of a comparison of GPUs, hosts and times; `format` is added for a report. */
 export function liveAddress(
   compared: readonly ChosenSubject[],
   fromMs: number,
@@ -42,7 +42,7 @@ export interface RunListing {
   readonly startedMs: number;
 }
 
-/** The runs the hub keeps, newest first; none where it keeps none. */
+/** The hub's recorded runs, newest first; empty if it records none. */
 export const useRuns = (): readonly RunListing[] =>
   useFetch("api/runs", async (signal) => {
     const { runs } = (await getJson("api/runs", signal)) as {

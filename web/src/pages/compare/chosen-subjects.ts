@@ -1,4 +1,4 @@
-/** The chosen subjects as the page shows them: named, coloured, and with how far each is shifted in time. */
+/** The selected subjects for the page: with name, colour and time shift. */
 import { gpuColour } from "../../chart/colour.ts";
 import { findGpu, type Gpu, shortModel, uuidPrefix } from "../../../../src/view/gpu.ts";
 import { formatInstant, writeDuration } from "../../view-state/range.ts";
@@ -8,10 +8,10 @@ export interface ChosenSubject {
   readonly key: string;
   readonly subject: CompareSubject;
   readonly label: string;
-  /** What more there is to say: host, uuid. */
+  /** Additional information: host, uuid. */
   readonly more: string;
   readonly colour: string;
-  /** How far before the time in view its own lies. */
+  /** Shift of the subject's time before the current range. */
   readonly shiftMs: number;
 }
 
@@ -38,7 +38,7 @@ export function toChosenSubjects(
       subject,
       label: when === undefined ? named : `${named}, ${formatWhen(when)}`,
       more: device === undefined ? kind : `${device.host} · ${uuidPrefix(device)}`,
-      // The same GPU in another time keeps its hue and is dashed: what differs is the time.
+      // The same GPU at another time keeps its hue and is dashed.
       colour: gpuColour(hues.indexOf(`${kind} ${name}`)),
       shiftMs: shiftMsOf(when, fromMs, stepMs),
     };
@@ -56,7 +56,7 @@ export interface SubjectGroup {
   readonly members: readonly ChosenSubject[];
 }
 
-/** Those that one query can ask for together: the same kind in the same time. */
+/** Groups the subjects that one query can read: the same kind at the same time. */
 export function groupSubjects(all: readonly ChosenSubject[]): readonly SubjectGroup[] {
   const groups = new Map<
     string,

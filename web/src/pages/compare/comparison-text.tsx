@@ -1,4 +1,4 @@
-/** The comparison in words: what differs for real, what cannot be decided yet, and what to know before reading on. */
+/** The comparison as text: significant differences, undecided ones, and warnings. */
 import type { Comparison } from "../../../../src/runs/compare/compare.ts";
 import { summarizeComparison, verdictHeadings } from "../../../../src/runs/compare/words.ts";
 
@@ -58,7 +58,7 @@ export function ComparisonText({ comparison }: { comparison: Comparison }) {
   );
 }
 
-/** The same as a file to keep or to send. */
+/** Links to the comparison as a file. */
 export function Reports({ address }: { address: string }) {
   return (
     <p class="compare-reports">

@@ -1,4 +1,4 @@
-/** Means, percentiles and differences of every metric, and which of them are real. */
+/** Means, percentiles and differences of every metric, and which of them are significant. */
 import type { ComparedMetric, Comparison } from "../../../../src/runs/compare/compare.ts";
 import { formatMeasurement } from "../../../../src/runs/compare/quantity.ts";
 import { methodText } from "../../../../src/runs/compare/report/rows.ts";
@@ -9,7 +9,7 @@ import {
   workUnit,
 } from "../../../../src/runs/compare/words.ts";
 
-/** Several repeats have a distribution each: beside their mean stands how sure that is. */
+/** Each repeat has its own distribution, so that their mean is shown with its confidence interval. */
 const columnsOf = (basis: Comparison["basis"]): readonly string[] =>
   basis === "runs" ? ["mean", "its 95 % interval"] : ["mean", "p1", "p50", "p99", "most"];
 
@@ -18,7 +18,7 @@ export function DifferenceTable({
   colours,
 }: {
   comparison: Comparison;
-  /** One a subject. */
+  /** One per subject. */
   colours: readonly Colour[];
 }) {
   const { subjects, metrics, basis } = comparison;

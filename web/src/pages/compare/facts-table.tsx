@@ -1,4 +1,4 @@
-/** Power, heat, energy and work of each, in columns beside each other. */
+/** Power, temperature, energy and work of each subject, in columns side by side. */
 import type { ComponentChild } from "preact";
 import { formatFixedPoint } from "../../format/quantity.ts";
 import { formatReadable } from "../../format/readable.ts";
@@ -11,7 +11,7 @@ export type WorkDone =
   | {
       /** Per second. */
       readonly work: number;
-      /** Work per joule: the same as per second and watt. */
+      /** Work per joule, which equals work per second and watt. */
       readonly perJoule: number;
     }
   | { readonly why: string };
@@ -106,7 +106,7 @@ const rows: readonly FactRow[] = [
   },
 ];
 
-/** Written out in full: users should know that utilisation is no measure of work. */
+/** Stated in full, because users should know that utilisation does not measure work. */
 const Because = ({ why }: { why: string }) => <span class="absent">n/a: {why}</span>;
 
 function plain(value: number): string {

@@ -1,4 +1,4 @@
-/** Single numbers over a subject's whole time: energy from its counters, throttling, peaks, distance to limits. */
+/** Single figures over a subject's whole time: energy from its counters, throttling, peaks, margin to limits. */
 import { queryInstant } from "../../query/client.ts";
 import type { Labels } from "../../query/columns.ts";
 import type { SubjectGroup } from "./chosen-subjects.ts";
@@ -6,20 +6,20 @@ import { isOf, labelsOf, matcherOf } from "./metrics.ts";
 
 export interface SubjectFacts {
   readonly joules?: number;
-  /** Which counter the energy is from. */
+  /** The counter behind the energy. */
   readonly counter?: string;
   readonly peakWatts?: number;
   readonly limitWatts?: number;
   readonly hottestCelsius?: number;
-  /** The least distance to the temperature at which it slows down. */
+  /** Smallest margin to the slowdown temperature. */
   readonly marginCelsius?: number;
-  /** Share of the readings at which clocks were held down, by reason; only reasons that were met. */
+  /** Share of readings with throttled clocks, by reason; only reasons that occurred. */
   readonly throttled?: readonly { readonly reason: string; readonly share: number }[];
 }
 
 type Key = Exclude<keyof SubjectFacts, "counter" | "throttled">;
 
-/** `%` is the selector's inside, `$` the range; `across` makes a host's GPUs one number. */
+/** `%` is replaced by the matchers, `$` by the range; `across` aggregates a host's GPUs. */
 const figures: readonly {
   readonly key: Key;
   readonly query: string;
@@ -49,7 +49,7 @@ const figures: readonly {
   },
 ];
 
-/** Facts of every member of every group, by its key. `toMs` is the end of the time in view. */
+/** Facts of every member of every group, by its key. `toMs` is the end of the current range. */
 export async function fetchSubjectFacts(
   groups: readonly SubjectGroup[],
   rangeMs: number,
@@ -75,7 +75,7 @@ export async function fetchSubjectFacts(
         for (const member of members) {
           if (!isOf(member.subject, labels)) continue;
           const before = found.get(member.key);
-          // A host may have GPUs with a counter of their own beside some without: their energy is one sum.
+          // A host may have GPUs with and without an energy counter: their energy is added up.
           const earlierJoules = key === "joules" ? before?.joules : undefined;
           const from =
             earlierJoules === undefined ? counter : `${before?.counter ?? ""} and ${counter ?? ""}`;

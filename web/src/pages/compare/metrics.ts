@@ -1,4 +1,4 @@
-/** What is laid side by side, one entry a metric: its chart, its query, and how a host's GPUs become one curve. Pure. */
+/** The metrics of a comparison, one entry each: its chart, its query, and how a host's GPUs become one curve. Pure. */
 import type { ChartStyle } from "../../chart/model.ts";
 import { gpuId } from "../../../../src/view/gpu.ts";
 import type { Labels } from "../../query/columns.ts";
@@ -8,9 +8,9 @@ export interface CompareMetricSpec extends ChartStyle {
   readonly key: string;
   readonly metric: string;
   readonly matcher?: string;
-  /** Of several samples in one point, and of several sensors of a GPU. */
+  /** Aggregation of several samples in one point, and of several sensors of a GPU. */
   readonly within: "avg" | "max";
-  /** Of the GPUs of a host. */
+  /** Aggregation of the GPUs of a host. */
   readonly across: "avg" | "max" | "sum";
 }
 
@@ -90,14 +90,14 @@ export const compareMetricSpecs: readonly CompareMetricSpec[] = [
   },
 ];
 
-/** From here on a point stands for so many samples that one of them would not do. */
+/** From this range on a point covers so many samples that they have to be aggregated. */
 const CONDENSED_FROM_MS = 3 * 3_600_000;
 
 /** The labels that distinguish subjects of a kind. */
 export const labelsOf = (kind: CompareSubject["kind"]): "host, uuid" | "host" =>
   kind === "gpu" ? "host, uuid" : "host";
 
-/** Whether a series is of the subject; a GPU named by its uuid alone is that GPU on any host. */
+/** True if a series belongs to the subject; a uuid without a host matches that GPU on any host. */
 export const isOf = (
   { kind, name }: Pick<CompareSubject, "kind" | "name">,
   { host = "", uuid = "" }: Labels,
@@ -105,7 +105,7 @@ export const isOf = (
 
 const uuidIn = (name: string): string => name.replace(/@.*$/s, "");
 
-/** `uuid=~"a|b"` with everything escaped that a regular expression or a string would read. */
+/** `uuid=~"a|b"`, escaped for a regular expression inside a PromQL string. */
 export function matcherOf(kind: CompareSubject["kind"], names: readonly string[]): string {
   const wanted = kind === "gpu" ? names.map(uuidIn) : names;
   const escaped = wanted.map((name) =>
@@ -114,7 +114,7 @@ export function matcherOf(kind: CompareSubject["kind"], names: readonly string[]
   return `${kind === "gpu" ? "uuid" : "host"}=~"${escaped.join("|")}"`;
 }
 
-/** One curve for each of these GPUs or hosts. A GPU read by two sources counts once. */
+/** One curve per GPU or host. A GPU read by two sources counts once. */
 export function queryOf(
   { metric, matcher, within, across }: CompareMetricSpec,
   kind: CompareSubject["kind"],

@@ -1,4 +1,4 @@
-/** GPUs, hosts or times beside each other: what each drew and did, the same metric in one chart, and how sure differences are. */
+/** Compares GPUs, hosts or times: power and work of each, each metric in one chart, and the significance of differences. */
 import { useMemo, useRef } from "preact/hooks";
 import type { SubjectFigures } from "../../../../src/runs/compare/compare.ts";
 import { useTitle } from "../../app/title.ts";
@@ -25,9 +25,9 @@ import { Reports, ComparisonText } from "./comparison-text.tsx";
 import { WorkField } from "./work-field.tsx";
 import "./compare.css";
 
-/** Points of a curve, by the width that would show them: enough for percentiles, few enough to ask again. */
+/** Width that decides the number of points: enough for percentiles, few enough to refresh. */
 const WIDTH_PX = 2_000;
-/** Figures over the whole range change slowly. */
+/** Refresh interval of figures over the whole range, which change slowly. */
 const FACTS_EVERY_MS = 15_000;
 
 export function Page() {
@@ -79,7 +79,7 @@ function Beside({ compared, fromMs, toMs, stepMs }: BesideProps) {
       fetchSubjectFacts(groups, rangeMs.value, toMs, signal),
     ).value,
   );
-  // A range that follows the present is compared again every so often, a fixed one only once.
+  // A live range is compared again at this interval, a fixed one only once.
   const untilMs = range.value.kind === "last" ? factsAtMs : toMs;
   const address = liveAddress(compared, untilMs - (toMs - fromMs), untilMs, workQuery);
   const asked = useComparison(address);
@@ -135,7 +135,7 @@ function Beside({ compared, fromMs, toMs, stepMs }: BesideProps) {
   );
 }
 
-/** Keeps the last figures while the next are on their way. */
+/** Keeps the last figures while the next ones load. */
 function useLastValue<Value>(key: string, value: Value | undefined): Value | undefined {
   const latest = useRef<{ key: string; value: Value } | undefined>(undefined);
   if (value !== undefined) latest.current = { key, value };

@@ -1,4 +1,4 @@
-/** Who is compared: a removable chip each, a field to add more, and the same once more in an earlier time. */
+/** Selects the subjects: a removable chip each, a field to add more, and the same subject at an earlier time. */
 import { useRef, useState } from "preact/hooks";
 import { type Gpu, nameOf, uuidPrefix } from "../../../../src/view/gpu.ts";
 import { writeDuration } from "../../view-state/range.ts";
@@ -139,7 +139,7 @@ const matching = (options: readonly Option[], text: string): readonly Option[] =
   return options.filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)));
 };
 
-/** Repeats of one label are one subject: they come and go together. */
+/** Repeats with one label are one subject: they are added and removed together. */
 function labelsOf(listed: readonly RunListing[]): ReadonlyMap<string, readonly string[]> {
   const labels = new Map<string, string[]>();
   for (const { id, label } of listed) labels.set(label, [...(labels.get(label) ?? []), id]);
@@ -202,7 +202,7 @@ function RunAdder({ listed }: { listed: readonly RunListing[] }) {
   );
 }
 
-/** The first subject once more, as long a time before. */
+/** Adds the first subject again at an earlier time. */
 function Earlier({ compared }: { compared: readonly ChosenSubject[] }) {
   const [own, setOwn] = useState(false);
   const [first] = compared;

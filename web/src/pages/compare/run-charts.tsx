@@ -1,4 +1,4 @@
-/** Recorded runs over their own time: a colour a subject, a line a run. */
+/** Recorded runs over their own time: a colour per subject, a line per run. */
 import type { Comparison } from "../../../../src/runs/compare/compare.ts";
 import type { Curve } from "../../../../src/runs/compare/curves.ts";
 import type { CompareUnit } from "../../../../src/runs/compare/metrics.ts";

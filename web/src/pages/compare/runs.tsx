@@ -1,4 +1,4 @@
-/** Recorded runs side by side, as the address names them. */
+/** Recorded runs side by side, selected by the address. */
 import { gpuColour } from "../../chart/colour.ts";
 import { Empty } from "../../ui/banner.tsx";
 import { runsAddress, useComparison } from "./api.ts";

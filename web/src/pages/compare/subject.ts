@@ -1,8 +1,8 @@
-/** What is compared: GPUs and hosts, each in the time in view or in one of its own, as the address writes them. Pure. */
+/** The subjects of a comparison: GPUs and hosts, each in the current range or at a time of its own, encoded in the address. Pure. */
 import type { Codec } from "../../view-state/param.ts";
 import { readDuration, writeDuration } from "../../view-state/range.ts";
 
-/** Another time than the one in view, as long as that: so much earlier, or from an instant on. */
+/** A time other than the current range, with the same length: shifted back, or from an instant on. */
 export type SubjectTime =
   | { readonly kind: "earlier"; readonly ms: number }
   | { readonly kind: "from"; readonly ms: number };
@@ -11,14 +11,14 @@ export interface CompareSubject {
   readonly kind: "gpu" | "host";
   /** `UUID@HOST` (or a uuid alone), or a host's name. */
   readonly name: string;
-  /** Undefined: the time in view. */
+  /** Undefined for the current range. */
   readonly when: SubjectTime | undefined;
 }
 
-/** More are a scribble in every chart. */
+/** More subjects are unreadable in a chart. */
 export const MOST_SUBJECTS = 8;
 
-/** `UUID`, `UUID@HOST`, and either with `@-24h` or `@2026-01-31T14:00:00Z`; a time that cannot be read counts as the time in view. */
+/** `UUID`, `UUID@HOST`, and either with `@-24h` or `@2026-01-31T14:00:00Z`; an invalid time means the current range. */
 export function readSubject(kind: CompareSubject["kind"], text: string): CompareSubject {
   const at = text.lastIndexOf("@");
   const when = at <= 0 ? undefined : readWhen(text.slice(at + 1));
@@ -31,7 +31,7 @@ export function readWhen(text: string): SubjectTime | undefined {
     const ms = readDuration(text.slice(1));
     return ms === undefined ? undefined : { kind: "earlier", ms };
   }
-  // Date.parse takes names such as node-1 for dates.
+  // Date.parse accepts names such as node-1 as dates.
   const ms = /^\d{4}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(ms) ? undefined : { kind: "from", ms };
 }
@@ -59,7 +59,7 @@ export const subjectsCodec = (kind: CompareSubject["kind"]): Codec<readonly Comp
   },
 });
 
-/** How far before the time in view a subject's own lies, in whole steps, so that its points meet those of the others. */
+/** Shift of a subject's time before the current range, in whole steps, so that its points coincide with those of the others. */
 export function shiftMsOf(when: SubjectTime | undefined, fromMs: number, stepMs: number): number {
   if (when === undefined) return 0;
   const ms = when.kind === "earlier" ? when.ms : fromMs - when.ms;

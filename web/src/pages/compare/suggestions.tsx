@@ -1,4 +1,4 @@
-/** Where nothing is chosen yet: comparisons of what is there, one click each. */
+/** Suggested comparisons while none is selected, one click each. */
 import { type Gpu, nameOf } from "../../../../src/view/gpu.ts";
 import { Empty } from "../../ui/banner.tsx";
 import { hrefOf } from "../../view-state/address.ts";

@@ -1,4 +1,4 @@
-/** The editor's looks, from the page's own variables: they reach into its shadow root and follow the theme. */
+/** The editor's theme, from the page's variables, which reach into its shadow root and follow the page's theme. */
 import { HighlightStyle } from "@codemirror/language";
 import { EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
@@ -42,7 +42,7 @@ export const editorTheme = EditorView.theme({
   ".cm-completionMatchedText": { textDecoration: "none", fontWeight: "700" },
   ".cm-completionDetail": { color: "var(--muted)", fontStyle: "normal" },
   ".cm-completionInfo": { padding: "0.5rem 0.75rem", maxWidth: "24rem", fontFamily: "var(--font)" },
-  // CodeMirror's own underline is a data: image, which the policy forbids.
+  // CodeMirror's own underline is a data: image, which the content security policy forbids.
   ".cm-lintRange": {
     backgroundImage: "none",
     textDecoration: "underline wavy var(--bad) 1px",

@@ -1,4 +1,4 @@
-/** The PromQL editor: CodeMirror with Prometheus's own language support, completing from this hub. */
+/** The PromQL editor: CodeMirror with Prometheus's own language support, with completion from this hub. */
 import {
   autocompletion,
   closeBrackets,
@@ -18,13 +18,13 @@ import { editorTheme, highlighting } from "./editor-theme.ts";
 export interface EditorProps {
   readonly onChange: (text: string) => void;
   readonly onRun: (text: string) => void;
-  /** The query that was run: what stands in the editor afterwards, and what the error is about. */
+  /** The query that was run: the editor is set to it, and the error refers to it. */
   readonly ran: string;
-  /** Counts the runs: the same query again also takes the place of what was typed meanwhile. */
+  /** Counts the runs, so that running the same query again also replaces the typed text. */
   readonly turn: number;
-  /** The hub's words about the query that was run, shown where they point. */
+  /** The hub's error for the query, shown at its position. */
   readonly error: string | undefined;
-  /** Warnings and infos of its answer, underlined where they point. */
+  /** Warnings and infos of its result, underlined at their positions. */
   readonly annotations: readonly string[];
 }
 
@@ -33,10 +33,10 @@ const queryErrorChanged = StateEffect.define();
 
 type Latest = Pick<EditorProps, "onChange" | "onRun" | "error" | "annotations" | "ran">;
 
-/** Where a parse error stands: `1:5: parse error: …`, counted from 1. */
+/** Position of a parse error: `1:5: parse error: …`, counted from 1. */
 const PLACE = /^(?:.*\b)?(\d+):(\d+): parse error: ([\s\S]*)$/;
 
-/** Where an annotation points: `PromQL warning: … (1:5)`. */
+/** Position of an annotation: `PromQL warning: … (1:5)`. */
 const ANNOTATION = /^PromQL (warning|info): ([\s\S]*) \((\d+):(\d+)\)$/;
 
 export function Editor({ ran, turn, onChange, onRun, error, annotations }: EditorProps) {
@@ -46,7 +46,8 @@ export function Editor({ ran, turn, onChange, onRun, error, annotations }: Edito
   latest.current = { onChange, onRun, error, annotations, ran };
   useEffect(() => {
     if (host.current === null) return undefined;
-    // In a shadow root CodeMirror adopts its style sheets; in the page it would write <style>, which the policy forbids.
+    // In a shadow root CodeMirror adopts its style sheets; in the page it would write <style>, which the content security policy
+    // forbids.
     const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: "open" });
     const promql = new PromQLExtension().setComplete({
       remote: {
@@ -70,7 +71,7 @@ export function Editor({ ran, turn, onChange, onRun, error, annotations }: Edito
   }, []);
   useEffect(() => {
     const editor = view.current;
-    // Never what is being typed: an older text coming back would fight with the newer one.
+    // The text being typed is never replaced, because an older text could overwrite a newer one.
     if (editor !== undefined && editor.state.doc.toString() !== ran)
       editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: ran } });
   }, [ran, turn]);
@@ -96,7 +97,7 @@ const extensions = (promql: PromQLExtension, latest: { readonly current: Latest 
   EditorView.lineWrapping,
   EditorView.contentAttributes.of({ "aria-label": "PromQL query" }),
   placeholder("PromQL, such as gpu_power_watts: Enter runs it, Shift Enter breaks the line"),
-  // Completion comes first: Enter takes what is offered, and runs the query only when nothing is.
+  // Completion comes first: Enter accepts a completion, and runs the query only if none is open.
   keymap.of([...completionKeymap]),
   Prec.high(
     keymap.of([
@@ -123,7 +124,10 @@ const runWith =
     return true;
   };
 
-/** Chromium would give the typed text the replaced one's looks by a style attribute, which the policy forbids. */
+/**
+ * Chromium would copy the style of the replaced text to the typed one with a style attribute, which the content security policy
+ * forbids.
+ */
 function typeOver(event: InputEvent, view: EditorView): boolean {
   const { data, inputType } = event;
   if (inputType !== "insertText" || data === null || view.state.selection.main.empty) return false;
@@ -137,7 +141,7 @@ function typeOver(event: InputEvent, view: EditorView): boolean {
   return true;
 }
 
-/** The hub's messages about this very text, at the positions they name. */
+/** The hub's messages about the current text, at their positions. */
 function pointed(doc: Text, { error, annotations, ran }: Latest): Diagnostic[] {
   if (doc.toString().trim() !== ran) return [];
   const [, line, column, says = ""] = PLACE.exec(error ?? "") ?? [];

@@ -1,4 +1,4 @@
-/** The queries run before, newest first, each once. Pure. */
+/** Previous queries, newest first, without duplicates. Pure. */
 const MOST = 50;
 
 export function readHistory(stored: string | null): readonly string[] {

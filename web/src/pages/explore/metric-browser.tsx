@@ -1,4 +1,4 @@
-/** All metrics with what they mean in plain words; a click draws one. Those with data in the range come first to the eye. */
+/** All metrics with their descriptions; a click draws one. Metrics with data in the range stand out. */
 import { useMemo, useState } from "preact/hooks";
 import { useJson } from "../../query/use-fetch.ts";
 import { timeWindow } from "../../view-state/time.ts";
@@ -18,7 +18,7 @@ export function MetricBrowser() {
   const [typed, setTyped] = useState("");
   const [onlyStored, setOnlyStored] = useState(true);
   const { fromMs, toMs } = timeWindow.value;
-  // By the hour, so that a live range does not ask every second.
+  // Rounded to the hour, so that a live range does not send a request every second.
   const [start, end] = [Math.floor(fromMs / HOUR_MS) * 3_600, Math.ceil(toMs / HOUR_MS) * 3_600];
   const metadata = useJson<{ data: MetricMetadataMap }>("api/v1/metadata");
   const names = useJson<{ data: readonly string[] }>(

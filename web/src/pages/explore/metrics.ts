@@ -1,4 +1,4 @@
-/** The metrics there are: the catalogue's with their help, and all others that are scraped or stored. */
+/** All metrics: those of the catalogue with their help, and all others that are scraped or stored. */
 import { catalogue, type MetricEntry } from "../../../../src/model/catalogue/index.ts";
 
 export interface MetricFacts {
@@ -8,7 +8,7 @@ export interface MetricFacts {
   readonly help: string;
   readonly group: MetricGroup;
   readonly labels: MetricEntry["labels"];
-  /** Whether the store has any of it in the range; undefined while nobody knows. */
+  /** True if the store has samples of it in the range; undefined until known. */
   readonly stored: boolean | undefined;
 }
 
@@ -59,7 +59,7 @@ export function metricsOf(
   return [...own, ...others];
 }
 
-/** Every word must occur in name or meaning. */
+/** Every word must occur in name or help. */
 export function searchMetrics(
   metrics: readonly MetricFacts[],
   typed: string,

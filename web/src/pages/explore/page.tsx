@@ -1,4 +1,4 @@
-/** Explore: any question in PromQL, answered as a graph or a table, with every metric explained beside it. */
+/** Explore: any PromQL query as a graph or a table, with every metric explained beside it. */
 import { useState } from "preact/hooks";
 import { useShortcuts } from "../../app/shortcuts.ts";
 import { HistogramCharts } from "../../chart/histogram-charts.tsx";
@@ -83,12 +83,12 @@ function QueryLine({ query }: { query: string }) {
 interface Outcome {
   readonly error: string | undefined;
   readonly annotations: readonly string[];
-  /** Which kinds of samples there are at the end of the range. */
+  /** The kinds of samples at the end of the range. */
   readonly hasHistograms: boolean;
   readonly hasFloats: boolean;
 }
 
-/** What the hub says about the query itself, whichever view is open. */
+/** The hub's messages about the query itself, in either view. */
 function useOutcome(query: string): Outcome {
   const { value, error } = useInstant(
     query === "" ? "0" : query,

@@ -1,4 +1,4 @@
-/** The answer as a table: a column per label that distinguishes series, and the value with its unit. */
+/** The result as a table: a column per label that distinguishes series, and the value with its unit. */
 import { formatValue } from "../../../../src/formats/prometheus/page.ts";
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import { formatReadable } from "../../format/readable.ts";

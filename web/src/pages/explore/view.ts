@@ -1,4 +1,4 @@
-/** The view of Explore, stored in the address; and earlier queries, stored in this browser. */
+/** The state of Explore, stored in the address; and earlier queries, stored in this browser. */
 import { signal } from "@preact/signals";
 import { Param, oneOf, text } from "../../view-state/param.ts";
 import { readStoredText, writeStoredText } from "../../view-state/preferences.ts";
@@ -8,7 +8,7 @@ import { addToHistory, readHistory } from "./history.ts";
 export const expr = new Param("expr", text, "push");
 export const tab = new Param("tab", oneOf(["graph", "table"]));
 
-/** What stands in the editor, run or not. */
+/** The text in the editor, run or not. */
 let draft = "";
 export const setDraft = (typed: string): void => {
   draft = typed;
@@ -18,7 +18,7 @@ export const turn = signal(0);
 const KEY = "gpulse.queries";
 export const queries = signal(readHistory(readStoredText(KEY)));
 
-/** Without a query: what stands in the editor. */
+/** Without an argument, runs the text in the editor. */
 export function run(query: string = draft): void {
   const wanted = query.trim();
   expr.value = wanted;

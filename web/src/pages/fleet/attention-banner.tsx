@@ -1,4 +1,4 @@
-/** What is wrong, before anything else; nothing at all where nothing is. */
+/** Problems, at the top of the page; hidden if there are none. */
 import { countAlerts } from "../../../../src/view/alert-summary.ts";
 import { alertSummary } from "../../query/alert-summary.ts";
 import { severalHosts } from "../../query/known-gpus.ts";

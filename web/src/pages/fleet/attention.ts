@@ -13,7 +13,7 @@ export interface Attention {
   readonly title: string;
   readonly says: string;
   readonly gpus: readonly Gpu[];
-  /** What to type in the filter to see them; undefined where the table cannot. */
+  /** The filter text that selects these GPUs; undefined if the table cannot filter for them. */
   readonly filter: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export function findAttention(gpus: readonly Gpu[]): readonly Attention[] {
   };
   for (const gpu of gpus) {
     for (const { text, level, tip } of statusBadges(gpu))
-      // An ECC badge carries a count, so each would get its own line.
+      // An ECC badge contains a count, so each would get its own line.
       if (level !== "note")
         add(text.startsWith("ECC ") ? "ECC" : text, level, sayOf(text, tip), gpu);
     const heat = temperatureLevel(gpu);
@@ -56,7 +56,7 @@ export interface AlertLine {
   readonly names: readonly string[];
 }
 
-/** What is only information is no problem. */
+/** Alerts of severity info are no problems. */
 export function alertLine(active: readonly AlertCount[]): AlertLine | undefined {
   const loud = active.filter(({ severity }) => severityLevel(severity) !== "note");
   if (loud.length === 0) return undefined;

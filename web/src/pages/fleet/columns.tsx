@@ -1,4 +1,4 @@
-/** The table's columns, one line each: head, order, cell. Adding a column is one entry here and its width in table.css. */
+/** The table's columns, one line each: head, order, cell. A new column takes one entry here and its width in table.css. */
 import type { ComponentChild } from "preact";
 import {
   type ColumnKey,
@@ -33,13 +33,13 @@ import { Absent, Bar, Value } from "../../ui/value.tsx";
 export interface FleetColumn {
   readonly key: SortKey;
   readonly label: string;
-  /** Which catalogue metric explains the head. */
+  /** The catalogue metric that explains the head. */
   readonly metric?: ColumnKey;
   readonly family?: string;
   readonly numeric?: boolean;
-  /** Instead of `c-` and the key. */
+  /** Replaces the default class, `c-` and the key. */
   readonly class?: string;
-  /** What a screen reader says, where the label alone is too short. */
+  /** Text for screen readers, if the label alone is too short. */
   readonly says?: string;
   readonly help?: string;
   readonly cell: (gpu: Gpu) => ComponentChild;
@@ -170,7 +170,7 @@ function Bound({ gpu }: { gpu: Gpu }) {
   return <Absent reason={reason ?? "unsupported"} />;
 }
 
-/** The verdict, where it is no good one, and all else in its tip; the badges where there is none. */
+/** Shows the verdict unless it is healthy, with everything else in its tooltip; without a verdict, the badges. */
 function Words({ gpu }: { gpu: Gpu }) {
   const badges = statusBadges(gpu);
   // The hub judges the present only.
@@ -211,7 +211,7 @@ function temperatureTip(gpu: Gpu): string {
   );
 }
 
-/** Where a number comes from and how old it is. */
+/** The source and age of a number. */
 function provenance({ device, row }: Gpu): string {
   if (row.ageMs.fast === undefined) return "";
   return `${device.source} · ${formatAge(row.ageMs.fast + feedDelayMs.value)} ago`;
@@ -232,7 +232,7 @@ const lines = (...parts: readonly string[]): string =>
 const limitOr = (limit: WireValue, otherwise: number): number =>
   typeof limit === "number" ? limit : otherwise;
 
-/** What the metric means, in the catalogue's words. */
+/** The metric's help from the catalogue. */
 export function helpOf({ metric, help }: FleetColumn): string | undefined {
   if (help !== undefined) return help;
   const column = fleet.value?.columns.find(({ key }) => key === metric);

@@ -1,4 +1,4 @@
-/** Energy of today and its cost, with the price to set. */
+/** Energy of today and its cost, with a field for the price. */
 import { useState } from "preact/hooks";
 import { formatFixedPoint } from "../../format/quantity.ts";
 import { fleetGpus, momentMs } from "./moment.ts";

@@ -1,4 +1,4 @@
-/** Energy since midnight or in a past range, and what it costs at the price the user set. */
+/** Energy since midnight or in a past range, and its cost at the price that the user set. */
 import { signal } from "@preact/signals";
 import { liveness, hubTimeMs } from "../../live/feed.ts";
 import { type FetchState, useFetch } from "../../query/use-fetch.ts";
@@ -16,11 +16,11 @@ const JOULES_PER_KWH = 3_600_000;
 
 export interface Energy {
   readonly kilowattHours: number;
-  /** GPUs that report it. */
+  /** Number of GPUs that report it. */
   readonly count: number;
 }
 
-/** The device's own counter where it has one; else what gpulse adds up from its power. */
+/** Uses the device's energy counter, or else the energy that gpulse integrates from its power. */
 export function useEnergy(): FetchState<Energy | undefined> {
   const day = new Date(hubTimeMs()).toDateString();
   const past = range.value.kind === "between" ? range.value : undefined;
@@ -47,12 +47,13 @@ async function energyIn(
     const query = `max by (host, instance, uuid) (increase(${selector}${over}))`;
     const found = new Map<string, number>();
     for (const { labels, value } of (await queryInstant(query, toMs, signalOf)).samples)
-      // A GPU that two instances report counts once: of its counters the higher.
+      // A GPU that two instances report counts once, with the higher counter.
       found.set(idOfLabels(labels), Math.max(value, found.get(idOfLabels(labels)) ?? 0));
     for (const [id, value] of found) if (!joules.has(id)) joules.set(id, value);
   };
   await add("gpu_energy_joules_total");
-  // Added up every second, so a day of it is long: asked only of those that have no counter of their own.
+  // The integrated counter is written every second, so that a day of it is large: queried only for GPUs without a counter of their
+  // own.
   const others = knownGpus
     .peek()
     .flatMap(({ id, device: { uuid } }) => (joules.has(id) ? [] : [uuid]));
@@ -66,7 +67,7 @@ async function energyIn(
 const STORED = "gpulse.kwh";
 const stored = signal(readStoredText(STORED) ?? "");
 
-/** The address wins: a shared link shows what was shared. */
+/** The address overrides the stored price, so that a shared link shows the same cost. */
 export const price = (): Price | undefined =>
   readPrice(addressQuery.value.get("kwh") ?? stored.value);
 

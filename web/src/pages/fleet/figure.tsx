@@ -1,4 +1,4 @@
-/** One figure of the line of totals: name, value with unit, and a word beneath. */
+/** One figure of the totals: name, value with unit, and a note below it. */
 import type { ComponentChildren } from "preact";
 import type { FormattedQuantity } from "../../format/quantity.ts";
 
@@ -7,7 +7,7 @@ export function Figure(props: {
   family?: string;
   value: FormattedQuantity | undefined;
   tip?: string;
-  /** No answer has come yet, which is not the same as absent. */
+  /** True until the first result, which differs from an absent value. */
   waiting?: boolean;
   children?: ComponentChildren;
 }) {

@@ -1,6 +1,6 @@
 /**
- * What the filter box understands: words that must all occur (model, #index, uuid, host, job, user, state), comparisons
- * in the units the table shows, such as `util>50` or `temp>=80`, and labels, such as `host=node3` or `rack=b`.
+ * The syntax of the filter: words that must all occur (model, #index, uuid, host, job, user, state), comparisons in the units of
+ * the table, such as `util>50` or `temp>=80`, and labels, such as `host=node3` or `rack=b`.
  */
 import type { WireValue } from "../../../../src/view/live/protocol.ts";
 import { clock, type Gpu, memoryRatio, read, temperature } from "../../../../src/view/gpu.ts";
@@ -59,7 +59,7 @@ function testOf(token: string, labelsOf: LabelsOf): Test {
   };
 }
 
-/** `#1` means that GPU and not #10 too. */
+/** `#1` matches that GPU but not #10. */
 function matches(gpu: Gpu, token: string): boolean {
   const { device, row, state } = gpu;
   if (/^#\d+$/.test(token)) return device.index === Number(token.slice(1));

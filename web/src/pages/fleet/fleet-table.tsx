@@ -1,4 +1,4 @@
-/** The dense table. Only the rows on screen exist, so two thousand GPUs cost no more than forty. */
+/** The GPU table. Only the visible rows are rendered, so that two thousand GPUs cost no more than forty. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Gpu } from "../../../../src/view/gpu.ts";
 import { nextSort } from "./sort.ts";
@@ -83,7 +83,7 @@ function Head({ column }: { column: FleetColumn }) {
       scope="col"
       class={classOf(column)}
       aria-sort={by ? (sort.value.descending ? "descending" : "ascending") : "none"}
-      // The whole cell sorts; the button's clicks and keys arrive here too.
+      // The whole cell sorts; clicks and keys on the button bubble up to here.
       onClick={() => {
         sort.value = nextSort(sort.value, key);
       }}
@@ -136,7 +136,10 @@ function Row({
   );
 }
 
-/** Stands for the rows that are not there. One cell: a span over columns that a narrow screen hides would make new ones. */
+/**
+ * Takes the space of the rows that are not rendered. A single cell: a span over columns that a narrow screen hides would create new
+ * ones.
+ */
 const Space = ({ rowsHigh }: { rowsHigh: number }) =>
   rowsHigh === 0 ? null : (
     <tr class="space" aria-hidden="true" style={{ "--rows": rowsHigh }}>
@@ -144,7 +147,7 @@ const Space = ({ rowsHigh }: { rowsHigh: number }) =>
     </tr>
   );
 
-/** Scrolls to the keyboard's row, which may not exist yet when it is chosen. */
+/** Scrolls to the row of the keyboard cursor, which may not be rendered yet. */
 function useCursorInSight(body: { readonly current: HTMLElement | null }, rowPx: number): void {
   const at = items.value.findIndex((item) => item.kind === "gpu" && item.gpu.id === cursor.value);
   const [seen, setSeen] = useState<string | undefined>(undefined);

@@ -1,4 +1,4 @@
-/** The name of a GPU as a button: it opens the details, and it is what the keyboard walks along. */
+/** The name of a GPU as a button: it opens the details, and takes the keyboard focus of the row. */
 import { useEffect, useRef } from "preact/hooks";
 import { type Gpu, nameOf, shortModel, uuidPrefix } from "../../../../src/view/gpu.ts";
 import { partlySimulated, severalHosts } from "../../query/known-gpus.ts";
@@ -22,7 +22,7 @@ export function GpuName({ gpu }: { gpu: Gpu }) {
         class="name"
         tabIndex={reachable ? 0 : -1}
         aria-expanded={selected.value === gpu.id}
-        // Walking along the rows it would cover the next ones; the details say the same.
+        // With the keyboard, the tooltip would cover the next rows; the details contain the same text.
         data-tip-pointer
         data-tip={`${nameOf(gpu)}\n${uuidPrefix(device)}…${device.pciBusId === undefined ? "" : `\nPCI ${device.pciBusId}`}`}
         onFocus={() => {

@@ -1,4 +1,4 @@
-/** The head of a group in the table: its name, and the group in figures. Collapses its GPUs. */
+/** The header row of a group: its name and totals. Collapses its GPUs. */
 import {
   formatFixedPoint,
   toColumnQuantity,
@@ -9,7 +9,7 @@ import { hrefOf } from "../../view-state/address.ts";
 import { type GpuGroup, type GroupSummary, summarizeGroup } from "./group.ts";
 import { by, toggleGroup } from "./view.ts";
 
-/** The group in figures; what no GPU of it reports is left out. */
+/** The totals of the group, without those that none of its GPUs reports. */
 export function formatGroupTotals(summary: GroupSummary): readonly string[] {
   const { count, hosts, active, utilizationRatio, powerWatts, hottestCelsius } = summary;
   return [

@@ -1,4 +1,4 @@
-/** The fleet in groups: by host, model, vendor, state, job, or any label the store has of a GPU. Pure. */
+/** Groups the fleet by host, model, vendor, state, job, or any stored label of a GPU. Pure. */
 import { type Gpu, numbersOf, read, sum, temperature } from "../../../../src/view/gpu.ts";
 import type { Labels } from "../../query/columns.ts";
 import { customLabelNames } from "../../../../src/view/host/labels.ts";
@@ -18,8 +18,8 @@ const own: Readonly<Record<string, (gpu: Gpu) => string | undefined>> = {
 };
 
 /**
- * Labels that distinguish single GPUs make no groups, and neither does a node number without its host; `job` of the store is the
- * scrape's, not the GPU's.
+ * Labels that cannot be grouped by, because they distinguish single GPUs or are ambiguous without the host; the stored `job` is the
+ * scrape job, not the GPU's.
  */
 const noGroups = new Set([
   "__name__",
@@ -32,7 +32,7 @@ const noGroups = new Set([
   "numa_node",
 ]);
 
-/** What the GPUs may be grouped by: labels that the machines' owner set, such as room and rack, then the usual ones. */
+/** The labels for grouping: those that the operator set on machines, such as room and rack, then the common ones. */
 export function groupings(labels: Iterable<Labels>): readonly string[] {
   const all = [...labels];
   const custom = customLabelNames(all).filter((name) => own[name] === undefined);
@@ -53,7 +53,7 @@ export interface GpuGroup {
   readonly gpus: readonly Gpu[];
 }
 
-/** In the order in which names are read; GPUs keep theirs. */
+/** Groups are sorted by name; GPUs keep their order. */
 export function groupGpus(
   gpus: readonly Gpu[],
   by: string,
@@ -76,7 +76,7 @@ export interface GroupSummary {
   readonly hosts: number;
   readonly active: number;
   readonly lost: number;
-  /** Undefined where no GPU of the group reports it. */
+  /** Undefined if no GPU of the group reports it. */
   readonly utilizationRatio: number | undefined;
   readonly powerWatts: number | undefined;
   readonly hottestCelsius: number | undefined;

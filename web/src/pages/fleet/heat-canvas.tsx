@@ -1,6 +1,6 @@
 /**
- * Hundreds of cells on one canvas: drawing two thousand takes a millisecond, as elements they would take the frame. One
- * real button lies over the cell that is pointed at or walked to by keys, so that each is still named and can be pressed.
+ * Hundreds of cells on one canvas: drawing two thousand takes a millisecond, while elements would take the whole frame. A real
+ * button lies over the cell under the pointer or the keyboard cursor, so that each cell has a name and can be pressed.
  */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { resolveColour } from "../../chart/colour.ts";
@@ -98,7 +98,7 @@ export function HeatCanvas({ gpus, scale, cellPx, label }: HeatCanvasProps) {
 }
 
 interface Colours {
-  /** One for every step of the scale. */
+  /** One per step of the scale. */
   readonly shades: readonly string[];
   readonly line: string;
   readonly bad: string;

@@ -1,4 +1,4 @@
-/** What one cell of the heatmap shows of its GPU. Pure. */
+/** The content of one heatmap cell. Pure. */
 import { describeAbsence } from "../../format/absence.ts";
 import { type Gpu, nameOf } from "../../../../src/view/gpu.ts";
 import type { HeatScale } from "./heat.ts";
@@ -21,7 +21,7 @@ export function heatShade(gpu: Gpu, scale: HeatScale, step: number): HeatShade {
 const lost: HeatShade = { kind: "lost", share: undefined };
 const absent: HeatShade = { kind: "absent", share: undefined };
 
-/** Apart from the shade: words for two thousand cells a second would cost more than drawing them. */
+/** Separate from the shade: texts for two thousand cells a second would cost more than drawing them. */
 export function describeCell(gpu: Gpu, scale: HeatScale): string {
   if (gpu.state === "lost" || gpu.state === "silent") return `${nameOf(gpu)}: ${gpu.state}`;
   const ratio = scale.ratio(gpu);

@@ -1,4 +1,4 @@
-/** What the heatmap can show: readings that are a share of something, so that one scale from 0 to 1 fits every card. */
+/** The metrics of the heatmap: readings that are a share of a maximum, so that one scale from 0 to 1 fits every card. */
 import type { WireValue } from "../../../../src/view/live/protocol.ts";
 import {
   type Gpu,
@@ -18,9 +18,9 @@ export interface HeatScale {
   readonly family: string;
   readonly from: string;
   readonly to: string;
-  /** 0 to 1 on the scale, or why there is none. */
+  /** 0 to 1 on the scale, or the reason for its absence. */
   readonly ratio: (gpu: Gpu) => WireValue;
-  /** In words, in steps of so many per cent. */
+  /** Text for the value, in steps of this many per cent. */
   readonly say: (gpu: Gpu, stepPercent: number) => string;
 }
 
@@ -60,7 +60,7 @@ export const heatScales: Readonly<Record<HeatKey, HeatScale>> = {
     family: "temperature",
     from: "cool",
     to: "its limit",
-    // Rooms are not at 0 °C: the lower third of the way to the limit is never seen.
+    // Rooms are not at 0 °C, so that the lowest 30 % of the way to the limit never occur.
     ratio: (gpu) => {
       const ratio = temperatureRatio(gpu);
       return typeof ratio === "number" ? (ratio - 0.3) / 0.7 : ratio;

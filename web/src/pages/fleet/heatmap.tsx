@@ -12,10 +12,10 @@ import { describeCell, type HeatShade, heatShade } from "./heat-cell.ts";
 import { HeatCanvas } from "./heat-canvas.tsx";
 import { by, cursor, groups, heat, selected } from "./view.ts";
 
-/** Up to here a cell is a button with room for its index; more cells are drawn on a canvas. */
+/** Up to this number a cell is a button with room for its index; more cells are drawn on a canvas. */
 const LABELLED = 32;
 
-/** Cells shrink in steps, so that a handful can be labelled and thousands still fit on one screen. */
+/** Cells shrink in steps, so that a few can be labelled and thousands still fit on one screen. */
 function sizeOf(count: number): string {
   if (count <= LABELLED) return "large";
   if (count <= 256) return "medium";
@@ -24,7 +24,7 @@ function sizeOf(count: number): string {
 
 const cellsPx: Readonly<Record<string, number>> = { medium: 18, small: 14, tiny: 10 };
 
-/** Beyond this many groups their names would take more room than their cells. */
+/** Beyond this number of groups, their names would take more space than their cells. */
 const MOST_NAMED_GROUPS = 64;
 
 export function Heatmap() {
@@ -95,7 +95,7 @@ interface CellsProps {
   readonly gpus: readonly Gpu[];
   readonly scale: HeatScale;
   readonly size: string;
-  /** The group they are. */
+  /** Name of the group. */
   readonly of?: string;
 }
 
@@ -138,7 +138,7 @@ interface CellProps extends HeatShade {
   readonly reachable: boolean;
 }
 
-/** Drawn again only when it looks different: of thousands of cells few change in a second. */
+/** Redrawn only if its appearance changes: of thousands of cells few change in a second. */
 class Cell extends Component<CellProps> {
   override shouldComponentUpdate(next: CellProps): boolean {
     const { says, share, kind, reachable, index } = this.props;

@@ -1,4 +1,4 @@
-/** One GPU closer up: who it is, and its last five minutes with the device's own limits. */
+/** The details of one GPU: its identity, and its last five minutes with the device's own limits. */
 import type { HistoryKey, WireValue } from "../../../../src/view/live/protocol.ts";
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import {
@@ -119,10 +119,10 @@ interface ChartProps {
   readonly metric: HistoryKey;
   readonly unit: Unit;
   readonly now: WireValue;
-  /** Drawn as a dashed line: the device's own. */
+  /** The device's own limit, drawn as a dashed line. */
   readonly limit?: WireValue;
   readonly top?: number;
-  /** The value at the lower edge, 0 if not given. */
+  /** The value at the lower edge; 0 by default. */
   readonly bottom?: number;
 }
 

@@ -1,4 +1,4 @@
-/** The keys of the fleet page. */
+/** The keyboard shortcuts of the fleet page. */
 import { isTyping, type Shortcut } from "../../app/shortcuts.ts";
 import { heatKeys } from "./heat.ts";
 import { nextSort, sortKeys } from "./sort.ts";
@@ -15,7 +15,7 @@ export const shortcuts: readonly Shortcut[] = [
     },
   },
   { keys: ["j", "k"], says: "next and previous GPU", run: (key) => move(key === "j" ? 1 : -1) },
-  // The name of a row is a button: the browser presses it.
+  // The name of a row is a button, so that the browser handles Enter.
   { keys: ["Enter"], says: "details of the GPU", run: () => false },
   {
     keys: ["o"],
@@ -62,7 +62,7 @@ function sortByDigit(key: string): boolean {
   return true;
 }
 
-/** Moves the keyboard's row; the table scrolls to it and focuses it. */
+/** Moves the keyboard cursor; the table scrolls to the row and focuses it. */
 export function move(by: number): boolean {
   const at = rows.value.findIndex(({ id }) => id === cursor.value);
   const next =

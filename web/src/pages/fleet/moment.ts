@@ -1,4 +1,4 @@
-/** Which moment the fleet page shows: the present, or one of a range that is over, read from the store. */
+/** The moment that the fleet page shows: the present, or a moment of a past range, read from the store. */
 import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Gpu } from "../../../../src/view/gpu.ts";
@@ -27,7 +27,7 @@ export const momentMs = computed<number | undefined>(() => {
   return Math.min(toMs, Math.max(fromMs, at.value ?? toMs));
 });
 
-/** From the present, the range in view stands still first. */
+/** From the live view, the current range is frozen first. */
 export function showMoment(ms: number): void {
   if (range.peek().kind === "between") {
     at.value = ms;
@@ -37,7 +37,7 @@ export function showMoment(ms: number): void {
   setParams({ ...between, at: writeInstant(ms) }, "push");
 }
 
-/** Whole seconds: an address is read by people too. */
+/** Whole seconds, so that the address is readable. */
 function roundWindow(): { fromMs: number; toMs: number } {
   const [fromMs, toMs] = [timeWindow.peek().fromMs, timeWindow.peek().toMs].map(
     (ms) => Math.floor(ms / 1_000) * 1_000,
@@ -55,15 +55,15 @@ interface PastFleet {
 const past = signal<PastFleet | undefined>(undefined);
 export const momentError = signal<string | undefined>(undefined);
 
-/** The GPUs of the moment shown; the last known ones while the next moment is on its way. */
+/** The GPUs at the selected moment; the previous ones while the next moment loads. */
 export const fleetGpus = computed<readonly Gpu[]>(() =>
   momentMs.value === undefined ? knownGpus.value : (past.value?.gpus ?? []),
 );
-/** Those that fired at a past moment; undefined at the present. */
+/** Alerts that fired at a past moment; undefined for the present. */
 export const pastAlerts = computed(() =>
   momentMs.value === undefined ? undefined : (past.value?.alerts ?? []),
 );
-/** Whether what is shown belongs to the moment chosen. */
+/** True if the data belongs to the selected moment. */
 export const isMomentLoaded = computed(
   () => momentMs.value === undefined || past.value?.atMs === momentMs.value,
 );
@@ -99,7 +99,7 @@ export function useMoment(): void {
   }, [atMs, columns, isOffline]);
 }
 
-/** What the page shows of a GPU; the other columns would only be transferred. */
+/** Columns that this page does not show, which need not be transferred. */
 const unshown: ReadonlySet<ColumnKey> = new Set([
   "encoder",
   "decoder",
@@ -113,9 +113,9 @@ const unshown: ReadonlySet<ColumnKey> = new Set([
   "energyTotal",
   "energyIntegratedTotal",
 ] as const);
-/** A GPU that was not seen for longer before the moment is not missed there. */
+/** A GPU without samples for longer before the moment is not listed as missing. */
 const REMEMBERED = "1h";
-/** Curves of more GPUs are more than a page should fetch for one moment. */
+/** For more GPUs, curves are too much data for one moment. */
 const MOST_CURVES = 64;
 
 async function readMoment(
@@ -175,7 +175,7 @@ async function readCurves(atMs: number, signalOf: AbortSignal): Promise<RecentHi
     (Object.entries(curveSeries) as [HistoryKey, string][]).map(async ([key, query]) => {
       for (const { labels, values } of (await queryRange(query, grid, signalOf)).series) {
         const id = idOfLabels(labels);
-        // A second apart, as the live curves are.
+        // One point per second, as in the live curves.
         const seconds = [...values].flatMap((value) =>
           Array.from({ length: CURVE_STEP_SECONDS }, () => (Number.isNaN(value) ? null : value)),
         );

@@ -10,7 +10,7 @@ const EVERY_MS = 2_000;
 
 export function Onboarding() {
   const { url: remoteUrl, loopback } = hubAddress();
-  // Its machine's name would not lead to loopback.
+  // The machine's host name would not reach a loopback listener.
   const url = loopback ? location.origin : remoteUrl;
   const needsToken = me.value?.asked === true;
   const agents = useJson<AgentsResponse>("api/agents", EVERY_MS).value?.agents ?? [];

@@ -1,4 +1,4 @@
-/** The home page: the fleet at a glance, the fleet in rows, one GPU closer up. */
+/** The home page: the fleet overview, the table, and the details of one GPU. */
 import { useEffect, useState } from "preact/hooks";
 import { useShortcuts } from "../../app/shortcuts.ts";
 import { liveness } from "../../live/feed.ts";
@@ -20,7 +20,7 @@ import { startOrder } from "./view.ts";
 import "./fleet.css";
 
 export function Page() {
-  // Before the first drawing, which would have no GPU in it.
+  // Before the first drawing, which would otherwise contain no GPU.
   const [stopOrder] = useState(startOrder);
   useEffect(() => stopOrder, []);
   useShortcuts("Fleet", shortcuts);
@@ -48,7 +48,7 @@ export function Page() {
   );
 }
 
-/** A past moment without a GPU: not read yet, or none was there. */
+/** A past moment without GPUs: not read yet, or none existed. */
 function NoMoment() {
   return (
     <>

@@ -1,4 +1,4 @@
-/** What a kilowatt-hour costs, as people write it: `0.30 €`, `0,12 USD`. Pure. */
+/** Parses the price of a kilowatt-hour: `0.30 €`, `0,12 USD`. Pure. */
 
 export interface Price {
   readonly perKwh: number;

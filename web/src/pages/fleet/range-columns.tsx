@@ -1,4 +1,4 @@
-/** The table's columns for figures over the range: now, least, mean and most of each reading. */
+/** The table's columns for statistics over the range: now, min, mean and max of each reading. */
 import type { WireValue } from "../../../../src/view/live/protocol.ts";
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import { toColumnQuantity } from "../../format/quantity.ts";
@@ -47,7 +47,7 @@ export const rangeColumns: readonly FleetColumn[] = [
       help: `${label}, ${words[name]} over the range`,
       cell: (gpu) => {
         const values = statistics.value.get(`${key}.${name}`);
-        // Before the first answer nobody knows; afterwards it was not read.
+        // Unknown before the first result; afterwards a missing value was not read.
         if (values === undefined) return null;
         return <Plain value={values.get(gpu.id) ?? "stale"} unit={unit} />;
       },
@@ -56,7 +56,7 @@ export const rangeColumns: readonly FleetColumn[] = [
   ...columns.filter(({ key }) => key === "state"),
 ];
 
-/** The unit is in the head, and beside the value where the head has no room. */
+/** The unit is in the head, and beside the value if the head has no room. */
 function Plain({ value, unit }: { value: WireValue; unit: Unit }) {
   if (typeof value !== "number") return <Absent reason={value} />;
   const shown = toColumnQuantity(value, unit);

@@ -8,7 +8,7 @@ import type { TimeWindow } from "../../view-state/range.ts";
 import { following, timeWindow } from "../../view-state/time.ts";
 
 const HEIGHT_PX = 96;
-/** A younger hub shows its whole history instead of a mostly empty range, and at least this much. */
+/** A hub with less history shows all of it, and at least this much, instead of a mostly empty range. */
 const LEAST_SHOWN_MS = 60_000;
 
 /** A GPU read by two sources counts once. */
@@ -63,7 +63,7 @@ const charts: readonly RoomChart[] = [
     family: "count",
     unit: "watts",
     min: 0,
-    // 0 only where power was read: a gap stays a gap.
+    // 0 only where power has a reading: a gap stays a gap.
     queries: [
       {
         query: `sum(${each("gpu_power_watts")} and on (host, uuid) (${idle})) or 0 * sum(gpu_power_watts)`,
@@ -96,7 +96,7 @@ interface StoreStatus {
   readonly data: { readonly headStats: { readonly minTime: number } };
 }
 
-/** On a fresh start: from the first sample on. Undefined where the range in view is filled, or chosen in the past. */
+/** The window from the first sample on, for a new hub. Undefined if the current range is filled, or is in the past. */
 function useFilledWindow(): TimeWindow | undefined {
   const { value } = useJson<StoreStatus>("api/v1/status/tsdb?limit=1");
   const { fromMs, toMs } = timeWindow.value;

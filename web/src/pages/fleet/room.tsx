@@ -1,4 +1,4 @@
-/** The room over time, above the table. The charts are loaded after the first drawing, into room kept for them. */
+/** Charts of the whole fleet above the table. Loaded after the first drawing; their space is reserved. */
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 

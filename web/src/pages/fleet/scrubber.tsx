@@ -1,4 +1,4 @@
-/** The moment that heatmap and table show: a slider over the range in view, and a replay of it. */
+/** The moment for heatmap and table: a slider over the current range, and a replay of it. */
 import { useEffect, useState } from "preact/hooks";
 import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";
@@ -22,7 +22,7 @@ export function Scrubber() {
     if (!replaying) return undefined;
     if (atMs !== undefined && step >= last) return setReplaying(false);
     if (!isMomentLoaded.value) return undefined;
-    // From the present, a replay starts with the range.
+    // From the live view, a replay starts with the range.
     const timer = setTimeout(() => show(atMs === undefined ? 0 : step + 1), REPLAY_EVERY_MS);
     return () => clearTimeout(timer);
   }, [replaying, step, isMomentLoaded.value]);

@@ -1,4 +1,4 @@
-/** The order of the table. What is absent sorts last whichever way: it is neither large nor small. */
+/** The sort order of the table. Absent values are last in both directions, because they are neither large nor small. */
 import { compareGpus, sortBy, type SortValue } from "../../../../src/view/sort.ts";
 import {
   clock,
@@ -39,7 +39,7 @@ export interface FleetSort {
 
 export const firstSort: FleetSort = { key: "gpu", descending: false };
 
-/** In the address as `power`, or `-power` for most first. */
+/** Encoded in the address as `power`, or `-power` for descending. */
 export const sortCodec: Codec<FleetSort> = {
   read: (given) => {
     const [, minus = "", name = ""] = /^(-?)(.*)$/.exec(given ?? "") ?? [];
@@ -51,7 +51,7 @@ export const sortCodec: Codec<FleetSort> = {
     key === firstSort.key && !descending ? undefined : `${descending ? "-" : ""}${key}`,
 };
 
-/** The same column again turns round; another starts the way people mean it: most first for numbers, A first for names. */
+/** The same column again reverses the order; a new column starts descending for numbers and ascending for names. */
 export function nextSort(now: FleetSort, key: SortKey): FleetSort {
   if (now.key === key) return { key, descending: !now.descending };
   return { key, descending: key !== "gpu" && key !== "job" && key !== "bound" };

@@ -6,11 +6,11 @@ export interface SparkGeometry {
   /** The values at the bottom and the top edge. */
   readonly min: number;
   readonly max: number;
-  /** The second of the last point, so that buckets keep their place while the window moves. */
+  /** The second of the last point, so that buckets keep their position while the window moves. */
   readonly endSecond: number;
 }
 
-/** The hub beats every 0.8 to 1.3 s, so now and then a second is skipped though nothing was missed. */
+/** The hub sends a frame every 0.8 to 1.3 s, so that a second may be skipped without a missing frame. */
 const JOINED_SECONDS = 2;
 
 interface Dot {
@@ -65,7 +65,7 @@ export interface SparkSummary {
   readonly mean: number;
 }
 
-/** Undefined where there is no point at all. */
+/** Undefined without points. */
 export function summarizePoints(points: readonly (number | null)[]): SparkSummary | undefined {
   const known = points.filter((value) => value !== null);
   if (known.length === 0) return undefined;

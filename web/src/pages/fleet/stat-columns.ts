@@ -1,4 +1,4 @@
-/** The figures over the range that the table can show and be sorted by. Pure. */
+/** The statistics over the range that the table can show and sort by. Pure. */
 import type { StatisticName } from "../../../../src/view/range-statistics.ts";
 
 export const statKeys = ["utilization", "memory", "power", "temperature"] as const;

@@ -1,4 +1,4 @@
-/** Min, avg and max of every GPU over the range, asked for while the table shows them. */
+/** Min, avg and max of every GPU over the range, queried while the table shows them. */
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { statisticNames, statisticQuery } from "../../../../src/view/range-statistics.ts";
@@ -8,7 +8,7 @@ import { idOfLabels } from "../../query/stored.ts";
 import { type FleetStatistics, type StatColumn, type StatKey, statKeys } from "./stat-columns.ts";
 import { following, rangeMs, timeWindow } from "../../view-state/time.ts";
 
-/** The first series that a GPU has, as for its newest value. */
+/** The first of these series that a GPU has, in the same order as for its newest value. */
 const series: Readonly<Record<StatKey, readonly string[]>> = {
   utilization: ["gpu_utilization_ratio"],
   memory: ["gpu_memory_used_bytes"],
@@ -22,7 +22,7 @@ const series: Readonly<Record<StatKey, readonly string[]>> = {
 export const statistics = signal<FleetStatistics>(new Map());
 export const statisticsError = signal<string | undefined>(undefined);
 
-/** Every sample of every GPU is read for it: seldom enough that the hub has other things to do. */
+/** Shortest refresh interval, because the query reads every sample of every GPU. */
 const LEAST_EVERY_MS = 15_000;
 
 export function useStatistics(wanted: boolean): void {

@@ -1,4 +1,4 @@
-/** Filter, count, and the order for screens too narrow for column heads. */
+/** Filter, count, and the sort order for screens too narrow for column heads. */
 import { formatFixedPoint } from "../../format/quantity.ts";
 import { sortKeys } from "./sort.ts";
 import { gpuLabels } from "../../query/known-gpus.ts";
@@ -10,7 +10,7 @@ import { density } from "../../view-state/preferences.ts";
 import { by, filter, rows, sort, view } from "./view.ts";
 import { columns } from "./columns.tsx";
 
-/** More curves than this in one chart are a scribble. */
+/** More curves in one chart are unreadable. */
 const MOST_COMPARED = 16;
 
 export function Toolbar() {

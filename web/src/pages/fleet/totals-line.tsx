@@ -1,4 +1,4 @@
-/** The fleet in one line of figures. */
+/** The totals of the fleet in one line of figures. */
 import { type Totals, totalsOf } from "./totals.ts";
 import { ACTIVE_FROM_RATIO, nameOf, temperatureRatio } from "../../../../src/view/gpu.ts";
 import { temperatureLevel } from "../../../../src/view/gpu-status.ts";
@@ -113,7 +113,7 @@ function Memory({ totals: { memory, gpus: count } }: { totals: Totals }) {
   );
 }
 
-/** A sum over fewer GPUs than are listed says so. */
+/** States the number of GPUs in a sum if it is less than the number listed. */
 const Missing = ({ reported, count }: { reported: number; count: number }) =>
   reported === count || reported === 0 ? null : <> · {formatGpuCount(reported, count)}</>;
 

@@ -1,4 +1,4 @@
-/** The fleet in one line. A sum carries the number of its GPUs: a GPU that reports nothing adds nothing, and is not a zero. */
+/** The totals of the fleet. A sum has the number of its GPUs: a GPU without a reading adds nothing and does not count as zero. */
 import type { WireValue } from "../../../../src/view/live/protocol.ts";
 import {
   type Gpu,
@@ -15,14 +15,14 @@ import {
 export interface SumOfTotal {
   readonly sum: number;
   readonly of: number;
-  /** GPUs that report both. */
+  /** Number of GPUs that report both. */
   readonly count: number;
 }
 
 export interface Totals {
   readonly gpus: number;
   readonly states: Readonly<Record<GpuState, number>>;
-  /** Undefined where no GPU reports it. */
+  /** Undefined if no GPU reports it. */
   readonly utilization: { readonly mean: number; readonly count: number } | undefined;
   readonly power: { readonly watts: number; readonly count: number } | undefined;
   readonly powerOfLimit: SumOfTotal | undefined;
@@ -75,7 +75,7 @@ function share(
   };
 }
 
-/** Nearest to its own limit; among GPUs that report none, the highest temperature. */
+/** The GPU nearest to its own limit; among GPUs without a limit, the one with the highest temperature. */
 function hottestOf(gpus: readonly Gpu[]): Totals["hottest"] {
   let hottest: Totals["hottest"];
   for (const gpu of gpus) {

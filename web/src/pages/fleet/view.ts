@@ -1,4 +1,4 @@
-/** The user's choices on the fleet page, stored in the address; and the order of the rows, which follows the readings. */
+/** The user's selections on the fleet page, stored in the address; and the order of the rows, which follows the readings. */
 import { computed, effect, signal } from "@preact/signals";
 import type { Gpu } from "../../../../src/view/gpu.ts";
 import { fleet, hubNowMs } from "../../live/feed.ts";
@@ -11,7 +11,7 @@ import { heatKeys } from "./heat.ts";
 import { sortCodec, sortFleet } from "./sort.ts";
 import { statistics } from "./statistics.ts";
 
-/** Rows that change places every second cannot be read. */
+/** Minimum time between reorderings, because rows that move every second cannot be read. */
 const REORDER_MS = 4_000;
 
 export const sort = new Param("sort", sortCodec);
@@ -19,16 +19,16 @@ export const filter = new Param("q", text);
 export const heat = new Param("heat", oneOf(heatKeys));
 /** Id of the GPU whose details are open. */
 export const selected = new Param("gpu", optional);
-/** Id of the row the keyboard is on. */
+/** Id of the row under the keyboard cursor. */
 export const cursor = signal<string | undefined>(undefined);
-/** Id of the row that shall get the focus as soon as it is drawn. */
+/** Id of the row to focus as soon as it is drawn. */
 export const focusWanted = signal<string | undefined>(undefined);
 
-/** What the GPUs are grouped by; empty for one list. */
+/** The label that the GPUs are grouped by; empty for one list. */
 export const by = new Param("by", text);
-/** Readings of this second with bars and curves, or the figures over the range. */
+/** Current readings with bars and curves, or statistics over the range. */
 export const view = new Param("view", oneOf(["now", "range"]));
-/** Names of the groups whose GPUs are collapsed. */
+/** Names of the collapsed groups. */
 export const closed = signal<ReadonlySet<string>>(new Set());
 
 const order = signal<readonly string[]>([]);
@@ -39,7 +39,7 @@ const ordered = computed<readonly Gpu[]>(() => {
   return order.value.flatMap((id) => byId.get(id) ?? []);
 });
 
-/** One group of all where nothing is grouped. */
+/** A single group if there is no grouping. */
 export const groups = computed<readonly GpuGroup[]>(() =>
   by.value === ""
     ? [{ name: "", gpus: ordered.value }]
@@ -50,7 +50,7 @@ export type FleetItem =
   | { readonly kind: "group"; readonly group: GpuGroup; readonly open: boolean }
   | { readonly kind: "gpu"; readonly gpu: Gpu };
 
-/** The lines of the table: GPUs, with a head for each group. */
+/** The rows of the table: GPUs, with a header row per group. */
 export const items = computed<readonly FleetItem[]>(() =>
   groups.value.flatMap((group): FleetItem[] => {
     const open = !closed.value.has(group.name);
@@ -59,7 +59,7 @@ export const items = computed<readonly FleetItem[]>(() =>
   }),
 );
 
-/** The GPUs among them. */
+/** The GPUs among the rows. */
 export const rows = computed<readonly Gpu[]>(() =>
   items.value.flatMap((item) => (item.kind === "gpu" ? [item.gpu] : [])),
 );
@@ -70,7 +70,7 @@ export function toggleGroup(name: string): void {
   closed.value = next;
 }
 
-/** Keeps the rows in order while the page is shown; gives back what ends it. */
+/** Keeps the rows in order while the page is shown; returns a function that stops it. */
 export function startOrder(): () => void {
   let [orderedAtMs, orderedBy, orderedWith] = [Number.NEGATIVE_INFINITY, "", statistics.peek()];
   return effect(() => {

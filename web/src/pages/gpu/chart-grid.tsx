@@ -1,4 +1,4 @@
-/** The charts the device has readings for, and the names of those it has none for. */
+/** The charts with readings of the device, and the names of those without. */
 import type { WireDevice } from "../../../../src/view/live/protocol.ts";
 import { QueryChart } from "../../chart/query-chart.tsx";
 import { gpuId } from "../../../../src/view/gpu.ts";

@@ -7,7 +7,7 @@ interface LineSpec {
   readonly label: string | ((labels: Labels) => string);
   readonly matcher?: string;
   readonly dashed?: boolean;
-  /** What stands for many samples in one point: the mean, except where a short peak matters. */
+  /** Aggregation of many samples in one point: the mean, or the maximum if a short peak matters. */
   readonly over?: "avg" | "max";
   /** A counter drawn as its rate. */
   readonly rate?: boolean;
@@ -174,7 +174,7 @@ export const charts: readonly ChartSpec[] = [
   },
 ];
 
-/** From here on a point stands for so many samples that one of them would not do. */
+/** From this range on a point covers so many samples that they have to be aggregated. */
 const CONDENSED_FROM_MS = 3 * 3_600_000;
 
 export const isCondensed = (rangeMs: number): boolean => rangeMs > CONDENSED_FROM_MS;

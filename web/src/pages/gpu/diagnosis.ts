@@ -1,4 +1,4 @@
-/** The one sentence about a sick GPU: what, since when, what it costs, the likely cause, how its peers are, and the next step. Pure. */
+/** The summary of a GPU's problem: what, since when, its cost, the likely cause, the state of its peers, and the next step. Pure. */
 import { formatEvidence, formatSince } from "../../../../src/view/explain/quantity.ts";
 import type { CauseEvidence, ExplainedCause } from "../../../../src/view/explain/explanation.ts";
 import { clock, type Gpu, read, temperature } from "../../../../src/view/gpu.ts";
@@ -10,16 +10,16 @@ import type { WireValue } from "../../../../src/view/live/protocol.ts";
 export interface Diagnosis {
   readonly what: string;
   readonly sinceMs: number;
-  /** It began before the history that was read. */
+  /** True if it began before the history that was read. */
   readonly isOlder: boolean;
-  /** `−65 % clock`; undefined where no number says it. */
+  /** `−65 % clock`; undefined without a number for it. */
   readonly cost: string | undefined;
   /** The likely cause with its numbers, as sentences. */
   readonly why: string;
-  /** How the other GPUs of its model on its machine are; undefined where there are none. */
+  /** The state of the other GPUs of its model on its machine; undefined without any. */
   readonly peers: string | undefined;
   readonly next: string;
-  /** The runbook's page. */
+  /** Address of the runbook section. */
   readonly href: string | undefined;
 }
 
@@ -27,15 +27,15 @@ export interface DiagnosisInput {
   readonly gpu: Gpu;
   readonly all: readonly Gpu[];
   readonly verdict: Pick<GpuHealthReport, "reasons"> | undefined;
-  /** The most likely cause, once the hub has looked for it. */
+  /** The most likely cause; undefined until the hub has responded. */
   readonly cause: ExplainedCause | undefined;
 }
 
-/** Undefined where neither verdict nor causes say what is wrong. */
+/** Undefined if neither the verdict nor the causes show a problem. */
 export function diagnose({ gpu, all, verdict, cause }: DiagnosisInput): Diagnosis | undefined {
   const reason = verdict?.reasons.find(({ state }) => state !== "healthy");
   if (cause !== undefined) {
-    // Three minutes may reach back before it began: then the present says what it costs.
+    // The three-minute mean may include the time before the problem began: then the present value shows the cost.
     const evidence =
       cause.evidence.find((one) => costOf(one) !== undefined) ??
       cause.evidence
@@ -75,7 +75,7 @@ const costNames: Readonly<Record<string, string>> = {
   gpu_fan_speed_ratio: "fan speed",
   gpu_utilization_ratio: "utilisation",
 };
-/** Smaller differences are no cost. */
+/** Smaller differences are not shown. */
 const LEAST_COST = 0.03;
 
 function costOf({ metric, value, usual, unit }: CauseEvidence): string | undefined {
@@ -83,7 +83,7 @@ function costOf({ metric, value, usual, unit }: CauseEvidence): string | undefin
   if (name === undefined || usual === null || usual === 0) return undefined;
   const sign = value < usual ? "−" : "+";
   if (Math.abs(value - usual) / Math.abs(usual) < LEAST_COST) return undefined;
-  // A percentage of degrees means nothing.
+  // A percentage of degrees is meaningless.
   if (unit === "celsius") return `${sign}${Math.abs(value - usual).toFixed(0)} °C`;
   return `${sign}${Math.round((100 * Math.abs(value - usual)) / Math.abs(usual))} % ${name}`;
 }
@@ -126,7 +126,7 @@ function peersText(gpu: Gpu, all: readonly Gpu[], metric: string | undefined): s
   return `${who} ${peers.length === 1 ? "is" : "are"} ${median} ${formatEvidence(middle, reading.unit)}, with ${state}.`;
 }
 
-/** `GPU 2 of node-1: its clock …` on the GPU's own page. */
+/** Removes the GPU's name from `GPU 2 of node-1: its clock …` on the GPU's own page. */
 const withoutName = (summary: string): string =>
   summary
     .replace(/^GPU \S+ of \S+?(?: \(and \d+ more\))?(?:: | (?=is |has |reported ))/, "")

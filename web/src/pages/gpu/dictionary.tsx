@@ -1,4 +1,4 @@
-/** What the words of errors and slowdowns mean, beside the charts that show them. */
+/** The terms of errors and slowdowns explained, beside the charts that show them. */
 import { useState } from "preact/hooks";
 import { searchDictionary } from "../../../../src/view/dictionary.ts";
 

@@ -1,4 +1,4 @@
-/** What is wrong with a GPU, in sentences, worst first: from its live state, the alerts on it and the verdict. Pure. */
+/** Problems of a GPU in sentences, worst first: from its live state, its alerts and the verdict. Pure. */
 import { toColumnQuantity, formatWithUnit } from "../../format/quantity.ts";
 import { type Gpu, temperature, temperatureMargin } from "../../../../src/view/gpu.ts";
 import {
@@ -14,17 +14,17 @@ import { type ActiveAlert, formatActiveAlert, levelOfAlert } from "../../query/a
 
 export interface GpuFinding {
   readonly level: Level;
-  /** In a few words. */
+  /** A few words. */
   readonly title: string;
   readonly says: string;
-  /** Where it comes from. */
+  /** Origin of the finding. */
   readonly from: "now" | "alert" | "pending alert" | "verdict";
 }
 
 export interface GpuFindingInput {
   readonly gpu: Gpu;
   readonly alerts: readonly ActiveAlert[];
-  /** The hub's, with the anomalies; undefined until it is there. */
+  /** The hub's verdict, with the anomalies; undefined until it has arrived. */
   readonly verdict: Pick<GpuHealthReport, "reasons"> | undefined;
 }
 
@@ -74,7 +74,7 @@ function heat(gpu: Gpu): GpuFinding[] {
   ];
 }
 
-/** The rules name the GPU in their summaries; on its own page that is known. */
+/** Removes the GPU's name from a rule's summary on the GPU's own page. */
 const withoutName = (summary: string): string =>
   summary
     .replace(/^.*\bGPU \S+ on \S+ \([^)]*\) /, "")

@@ -1,4 +1,4 @@
-/** Which GPU this is, the way to its neighbours, and what can be done with it. */
+/** The name of the GPU, links to its neighbours, and its actions. */
 import { type Gpu, nameOf } from "../../../../src/view/gpu.ts";
 import { goTo, hrefOf } from "../../view-state/address.ts";
 
@@ -49,7 +49,7 @@ export function Head({ gpu, all }: GpuHeadProps) {
   );
 }
 
-/** With its neighbour, so that the page shows something to compare at once. */
+/** Includes the neighbour, so that the page has something to compare at once. */
 export function compareHref(gpu: Gpu, all: readonly Gpu[]): string {
   const other = neighbour(gpu, all, 1) ?? neighbour(gpu, all, -1);
   const ids = [gpu, ...(other === undefined ? [] : [other])].map(({ id }) => id);

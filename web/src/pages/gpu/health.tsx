@@ -1,4 +1,4 @@
-/** The first thing on a GPU's page: what is wrong with it, in words, or that nothing is. */
+/** The first section of a GPU's page: its problems in sentences, or that there are none. */
 import { formatAge } from "../../../../src/view/age.ts";
 import { feedDelayMs, hubTimeMs } from "../../live/feed.ts";
 import type { Gpu } from "../../../../src/view/gpu.ts";
@@ -18,7 +18,7 @@ import { diagnose, formatOnset } from "./diagnosis.ts";
 import { findingsOf, type GpuFinding } from "./findings.ts";
 
 const DAY_MS = 86_400_000;
-/** An explanation reads a day of the fleet. */
+/** Long, because an explanation reads a day of the fleet. */
 const EXPLAIN_EVERY_MS = 60_000;
 
 export function Health({ gpu }: { gpu: Gpu }) {
@@ -70,7 +70,7 @@ interface SickGpuProps {
   readonly findings: readonly GpuFinding[];
 }
 
-/** One sentence first; what it was concluded from can be opened. */
+/** One summary sentence; the findings behind it can be expanded. */
 function SickGpu({ gpu, verdict, findings }: SickGpuProps) {
   const id = `${gpu.device.uuid}@${gpu.device.host}`;
   const { value } = useJson<Explanation>(
@@ -113,7 +113,7 @@ function SickGpu({ gpu, verdict, findings }: SickGpuProps) {
   );
 }
 
-/** What the verdict does not cover: a check without input never counts as passed. */
+/** Checks that the verdict does not cover: a check without input never counts as passed. */
 function Unchecked({ verdict }: { verdict: GpuHealthReport | undefined }) {
   if (verdict === undefined || verdict.unchecked.length === 0) return null;
   return (

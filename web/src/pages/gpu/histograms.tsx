@@ -1,4 +1,4 @@
-/** Native histograms that carry this GPU's labels, such as request latencies of what it serves: how fast they grow, and quantiles. */
+/** Native histograms with this GPU's labels, such as request latencies of the model it serves: rate and quantiles. */
 import { HistogramCharts } from "../../chart/histogram-charts.tsx";
 import { unitOf } from "../../query/meaning.ts";
 import { useInstant } from "../../query/use-fetch.ts";

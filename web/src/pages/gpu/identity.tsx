@@ -1,4 +1,4 @@
-/** Who the GPU is and what it is held to: what hardly ever changes. */
+/** The GPU's identity and limits: facts that rarely change. */
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import { formatReadable } from "../../format/readable.ts";
 import type { Gpu } from "../../../../src/view/gpu.ts";
@@ -45,7 +45,7 @@ const limits: readonly Limit[] = [
 export function Identity({ gpu }: { gpu: Gpu }) {
   const { device } = gpu;
   const names = [...limits.map(({ metric }) => metric), ...linkNames, "gpu_p2p_accessible"];
-  // What hardly changes is written every five minutes: a query at an instant alone may just miss it.
+  // Facts are written every five minutes, so that an instant query could miss the last sample.
   const query = `last_over_time({__name__=~"${names.join("|")}",${matchersOf(device)}}[15m])`;
   const { value } = useNow(query, EVERY_MS);
   const samples = value?.samples ?? [];

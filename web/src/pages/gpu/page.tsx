@@ -1,4 +1,4 @@
-/** One GPU over time: what is wrong, its charts, states and readings, who uses it, and who it is. */
+/** One GPU over time: problems, charts, states and readings, jobs, and identity. */
 import { useShortcuts } from "../../app/shortcuts.ts";
 import { useTitle } from "../../app/title.ts";
 import { liveness } from "../../live/feed.ts";
@@ -96,7 +96,7 @@ function GpuDetails({ gpu }: { gpu: Gpu }) {
       {reported !== undefined && reported.size > 0 && (
         <>
           <ChartGrid device={gpu.device} {...{ reported, found }} />
-          {/* The first drawing has one row of charts: below it, everything would be moved by the others. */}
+          {/* The first drawing has one row of charts; anything below it would be moved by the other charts. */}
           {isPainted && (
             <>
               <Timelines who={who} />
@@ -107,7 +107,7 @@ function GpuDetails({ gpu }: { gpu: Gpu }) {
           )}
         </>
       )}
-      {/* Below what is still on its way, it would be moved by it. */}
+      {/* Drawn after the content above it, which would move it. */}
       {isPainted && (reported !== undefined || error !== undefined) && <Identity gpu={gpu} />}
       {isPainted && <Dictionary />}
     </>

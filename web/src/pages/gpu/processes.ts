@@ -1,4 +1,4 @@
-/** The processes on a GPU, from the series that name them. Pure. */
+/** The processes on a GPU, from the series with their names. Pure. */
 import type { InstantSample } from "../../query/client.ts";
 import type { Labels } from "../../query/columns.ts";
 

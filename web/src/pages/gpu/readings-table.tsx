@@ -1,4 +1,4 @@
-/** Now, least, mean and most over the range. What is absent says why, and every figure its age and source. */
+/** Now, min, mean and max over the range. An absent value shows its reason, and every figure its age and source. */
 import type { WireValue } from "../../../../src/view/live/protocol.ts";
 import { formatAge } from "../../../../src/view/age.ts";
 import { toColumnQuantity } from "../../format/quantity.ts";
@@ -84,13 +84,13 @@ export function ReadingsTable({ gpu, reported, found }: ReadingsTableProps) {
 const isFromStore = (gpu: Gpu, { live }: GpuReadingSpec): boolean =>
   live === undefined || gpu.row.ageMs.fast === undefined;
 
-/** The newest value, or the last of a range that is over. */
+/** The newest value, or the last of a past range. */
 function newestOf(gpu: Gpu, spec: GpuReadingSpec, found: SeriesStatistics): WireValue {
   const stored = found.combine("newest", spec);
   const reported = spec.live === undefined ? undefined : read(gpu, spec.live);
   if (found.isPast)
     return stored ?? (typeof reported === "number" ? "stale" : (reported ?? "stale"));
-  // Its slow readings stay available for seconds after it is lost; they are not current.
+  // Slow readings stay available for seconds after a GPU is lost, but they are not current.
   if (gpu.state === "lost" || gpu.state === "silent")
     return reported === undefined || typeof reported === "number" ? "stale" : reported;
   return reported ?? stored ?? "stale";
@@ -150,7 +150,7 @@ function ageAndSource(
   return `${formatAge(ageMs + feedDelayMs.value)} · ${fromStore ? "store" : shortSource(gpu.device.source)}`;
 }
 
-/** `waiting`: no answer has come, which is not the same as absent. */
+/** `waiting`: no result yet, which differs from an absent value. */
 function Figure({
   value,
   unit,
@@ -161,7 +161,7 @@ function Figure({
   waiting?: boolean;
 }) {
   if (typeof value !== "number") return waiting ? null : <Absent reason={value} />;
-  // Traffic spans six orders of magnitude; everything else keeps one unit, so that a row compares.
+  // Traffic spans six orders of magnitude; every other reading keeps one unit, so that a row is comparable.
   const shown =
     unit === "bytes_per_second" ? toReadableQuantity(value, unit) : toColumnQuantity(value, unit);
   return (

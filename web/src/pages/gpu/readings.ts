@@ -1,4 +1,4 @@
-/** The readings of the table "now, min, avg, max", and which series each is. */
+/** The readings of the "now, min, avg, max" table, and the series of each. */
 import type { ColumnKey } from "../../../../src/view/live/protocol.ts";
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import type { ColourFamily } from "../../chart/model.ts";
@@ -12,7 +12,7 @@ export interface GpuReadingSpec {
   readonly metric: string;
   /** Labels the series must have. */
   readonly labels?: Labels;
-  /** Where the live feed has it too: newer by seconds, and it knows why a reading is absent. */
+  /** The column of the live feed, if it has one: newer by seconds, and with the reason for an absent value. */
   readonly live?: ColumnKey;
 }
 

@@ -1,4 +1,4 @@
-/** The newest or last value, min, avg and max of a GPU's series: the readings table and the legends of its charts show the same. Pure. */
+/** The newest or last value, min, avg and max of a GPU's series, shared by the readings table and the legends of its charts. Pure. */
 import { type Gpu, read } from "../../../../src/view/gpu.ts";
 import { type StatisticName, statisticQuery } from "../../../../src/view/range-statistics.ts";
 import type { InstantSample } from "../../query/client.ts";
@@ -6,7 +6,7 @@ import { keyOf, type Labels } from "../../query/columns.ts";
 import { charts } from "./charts.ts";
 import { type GpuReadingSpec, readings } from "./readings.ts";
 
-/** An address has room for about this many. */
+/** The length of an address limits a query to about this many metrics. */
 const METRICS_PER_QUERY = 6;
 
 export type SeriesStatistic = StatisticName | "newest";
@@ -14,7 +14,7 @@ export type SeriesStatistic = StatisticName | "newest";
 export class SeriesStatistics {
   readonly #samples: ReadonlyMap<SeriesStatistic, readonly InstantSample[]>;
   readonly #byKey: ReadonlyMap<string, number>;
-  /** Where the range is past: the last value of it, not the present. */
+  /** True for a range in the past: the last value of the range counts, not the present one. */
   readonly isPast: boolean;
 
   constructor(
@@ -30,13 +30,13 @@ export class SeriesStatistics {
     );
   }
 
-  /** Of one series. */
+  /** Statistic of one series. */
   find(name: SeriesStatistic, metric: string, labels: Labels): number | undefined {
     const own = this.#byKey.get(keyFor(name, metric, labels));
     return this.#withNewest(name, own, () => this.#byKey.get(keyFor("newest", metric, labels)));
   }
 
-  /** Statistics are read less often than the present: a new highest value is the highest at once. */
+  /** Statistics are refreshed less often than the newest value, so that a new extreme is taken into account at once. */
   #withNewest(
     name: SeriesStatistic,
     own: number | undefined,
@@ -47,7 +47,7 @@ export class SeriesStatistics {
     return name === "min" ? Math.min(own, newest) : Math.max(own, newest);
   }
 
-  /** Of all series with these labels as one: the lowest of the minima, the highest of the maxima and of the newest. */
+  /** Combines all series with these labels: the lowest of the minima, the highest of the maxima and of the newest values. */
   combine(name: SeriesStatistic, spec: GpuReadingSpec): number | undefined {
     return this.#withNewest(name, this.#combined(name, spec), () => this.#combined("newest", spec));
   }
@@ -80,7 +80,7 @@ function keyFor(name: SeriesStatistic, metric: string, labels: Labels): string {
   return `${name} ${metric} ${keyOf(rest)}`;
 }
 
-/** Every metric that the table or a chart shows as it is; rates have statistics of their points. */
+/** Every metric that the table or a chart shows unmodified; for rates, statistics are computed from the points. */
 export const shownMetrics = new Set([
   ...readings.map(({ metric }) => metric),
   ...charts.flatMap(({ lines }) => lines.flatMap(({ metric, rate }) => (rate ? [] : [metric]))),
@@ -101,7 +101,7 @@ export function statisticQueries(
   );
 }
 
-/** The live feed is newer than the store by seconds: table and legend show the same value. */
+/** Replaces stored values by those of the live feed, which are newer by seconds, so that table and legend agree. */
 export function withLiveValues(
   samples: readonly InstantSample[],
   gpu: Gpu,
@@ -112,7 +112,7 @@ export function withLiveValues(
     const own = samples.filter(
       ({ labels }) => metricOf(labels) === spec.metric && hasLabels(labels, spec.labels ?? {}),
     );
-    // Of several series the feed has only the highest.
+    // For several series the feed has only the highest value.
     if (typeof value === "number" && own.length === 1 && own[0] !== undefined)
       live.set(own[0], value);
   }

@@ -1,11 +1,11 @@
-/** When it was lost, asleep or slowed down, and which alerts and anomalies were on: bars below each other in time. */
+/** Timelines of a GPU: when it was lost, asleep or throttled, and which alerts and anomalies were active. */
 import { boundMeanings, boundWords } from "../../../../src/model/bound.ts";
 import { CAPPED_FROM_RATIO, throttleBadge } from "../../../../src/view/gpu-status.ts";
 import type { Labels } from "../../query/columns.ts";
 import { QueryTimeline } from "../../chart/query-timeline.tsx";
 
 export function Timelines({ who }: { who: string }) {
-  // A point may be closer to the next than two samples are: then the last sample still holds.
+  // If points are closer together than samples, the last sample still counts.
   const most = (selector: string): string => `(max_over_time(${selector}[$step]) or ${selector})`;
   const named = (query: string, row: string): string =>
     `label_replace(${query},"row","${row}","","")`;
@@ -19,7 +19,7 @@ export function Timelines({ who }: { who: string }) {
       `max by (reason) (${most(`gpu_throttle_active{${who},reason!="power_cap"}`)})`,
       "throttle",
     ),
-    // A cap reported far below the limit holds nothing down.
+    // A power cap reported far below the limit does not limit the clocks.
     named(
       `max by (reason) (${most(`gpu_throttle_active{${who},reason="power_cap"}`)}) * on () group_left () (max(${most(`gpu_power_watts{${who}}`)}) >= bool ${CAPPED_FROM_RATIO} * max(gpu_power_limit_watts{${who}}) or vector(1))`,
       "throttle",

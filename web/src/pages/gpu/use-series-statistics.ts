@@ -1,4 +1,4 @@
-/** Asks for the statistics of a GPU's series once, for its readings table and the legends of its charts. */
+/** Queries the statistics of a GPU's series once, for its readings table and the legends of its charts. */
 import type { Gpu } from "../../../../src/view/gpu.ts";
 import { lastQuery, statisticNames } from "../../../../src/view/range-statistics.ts";
 import { hubTimeMs } from "../../live/feed.ts";
@@ -13,7 +13,7 @@ import {
   withLiveValues,
 } from "./series-statistics.ts";
 
-/** The statistics read every sample of the range: no more often than they could look different. */
+/** The statistics read every sample of the range, so that they are refreshed only as often as they can change visibly. */
 const everyMs = (lengthMs: number): number =>
   Math.max(5_000, Math.ceil(lengthMs / 240 / 1_000) * 1_000);
 const NEWEST_EVERY_MS = 5_000;

@@ -1,4 +1,4 @@
-/** The jobs that held the GPU in the range, and the processes on it now. */
+/** The jobs on the GPU in the range, and its current processes. */
 import type { ComponentChild } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { formatAge } from "../../../../src/view/age.ts";
@@ -37,7 +37,7 @@ export function Work({ device, who, reported }: WorkProps) {
   );
 }
 
-/** From the ledger, which saw every reading: a job that ended is over, however long the range is. */
+/** From the hub's job ledger, which processes every reading, so that the end of a job is known however long the range is. */
 function Jobs({ device: { uuid, host } }: Pick<WorkProps, "device">) {
   const { fromMs, toMs } = timeWindow.value;
   const at = (ms: number): string =>
@@ -114,7 +114,7 @@ const labelled = (key: string, label: string): TableColumn<Process> => ({
   by: ({ labels }) => labels[key],
 });
 
-/** Of this GPU; the job itself may be longer. */
+/** Time on this GPU; the job itself may be longer. */
 const heldMs = ({ held, startMs, endMs, seenMs }: JobSummary): number =>
   held === undefined ? (endMs ?? seenMs) - startMs : held.toMs - held.fromMs;
 const sinceMs = ({ held, startMs }: JobSummary): number => held?.fromMs ?? startMs;

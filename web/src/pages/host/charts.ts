@@ -5,7 +5,7 @@ import type { Labels } from "../../query/columns.ts";
 
 export interface HostChart extends ChartStyle {
   readonly key: string;
-  /** Drawn where one of these is reported. */
+  /** Drawn if one of these is reported. */
   readonly metrics: readonly string[];
   readonly colourBy: ColourBy;
   /** `who`: the matcher of the host. */
@@ -239,6 +239,6 @@ export const isHostChartReported = (
   reported: ReadonlySet<string>,
 ): boolean => metrics.some((metric) => reported.has(metric));
 
-/** Whether anything of the machine itself is reported, apart from its GPUs. */
+/** True if any metric of the machine itself is reported, apart from its GPUs. */
 export const reportsMachine = (reported: ReadonlySet<string>): boolean =>
   machineCharts.some((chart) => isHostChartReported(chart, reported));

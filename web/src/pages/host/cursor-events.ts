@@ -1,14 +1,14 @@
-/** Which events stand at the instant that the charts point at. Pure. */
+/** Finds the events at the instant under the charts' cursor. Pure. */
 import type { HubEvent } from "../../query/events.ts";
 
-/** A pointer is not exact: so much of the range around it counts as the same instant. */
+/** Tolerance of the cursor, as a share of the range. */
 const NEAR_SHARE = 0.01;
 const NEAR_LEAST_MS = 2_000;
 
 export interface EventsAtCursor {
   /** Indices of the events at the cursor. */
   readonly at: ReadonlySet<number>;
-  /** The index of the nearest event, whichever way; undefined where there is none. */
+  /** The index of the nearest event in either direction; undefined without events. */
   readonly nearest: number | undefined;
 }
 

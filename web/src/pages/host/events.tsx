@@ -1,4 +1,7 @@
-/** Kernel lines and events of the host; those at the instant that the charts point at are marked, and a line points the charts at its time. */
+/**
+ * Kernel lines and events of the host. Those at the charts' cursor are highlighted, and a line under the pointer moves the cursor
+ * to its time.
+ */
 import { useEffect, useRef } from "preact/hooks";
 import { cursor } from "../../chart/cursor.ts";
 import { eventsIn, type HubEvent } from "../../query/events.ts";
@@ -8,7 +11,7 @@ import { range, timeWindow } from "../../view-state/time.ts";
 import { findEventsAt } from "./cursor-events.ts";
 
 const EVERY_MS = 10_000;
-/** More are a log, and Events has them all. */
+/** Longer lists belong on the Events page, which has all of them. */
 const MOST_SHOWN = 200;
 const DAY_MS = 86_400_000;
 
@@ -29,7 +32,7 @@ export function HostEvents({ host }: { host: string }) {
   useEffect(() => {
     const box = list.current;
     const row = nearest === undefined ? undefined : box?.children[nearest];
-    // The list alone is scrolled: the page must stay under the pointer.
+    // Scrolls only the list: the page must stay under the pointer.
     if (box !== null && row instanceof HTMLElement && cursor.peek()?.from !== box)
       box.scrollTop = row.offsetTop - box.clientHeight / 2;
   }, [nearest]);

@@ -1,4 +1,4 @@
-/** All GPUs of the host as they are now. */
+/** All GPUs of the host in their current state. */
 import {
   type Gpu,
   memoryRatio,

@@ -1,4 +1,4 @@
-/** Which machine this is, its labels, and the way to the others. */
+/** The name of the machine, its labels, and links to the others. */
 import type { Gpu } from "../../../../src/view/gpu.ts";
 import { compareNames } from "../../../../src/view/sort.ts";
 import { knownGpus } from "../../query/known-gpus.ts";
@@ -7,7 +7,7 @@ import { goTo, hrefOf } from "../../view-state/address.ts";
 
 const EVERY_MS = 60_000;
 
-/** Hosts of GPUs, and machines without a GPU that an agent describes. */
+/** Hosts with GPUs, and machines without a GPU that have an agent. */
 export function useHosts(): readonly string[] {
   const { value } = useNow("group by (host) (host_info)", EVERY_MS);
   const described = (value?.samples ?? []).flatMap(({ labels }) => labels["host"] ?? []);
@@ -59,6 +59,6 @@ export function Head({ host, hosts, gpus }: HostHeadProps) {
   );
 }
 
-/** The next host, or the one before the last: something to compare with. */
+/** The next host, or the one before the last, for a comparison. */
 const neighbourOf = (host: string, hosts: readonly string[]): string | undefined =>
   hosts[hosts.indexOf(host) + 1] ?? hosts.at(-2);

@@ -1,4 +1,4 @@
-/** What the machine is: system, processors, memory, since when it runs. Absent where no agent describes it. */
+/** Facts of the machine: system, processors, memory, uptime. Hidden if it has no agent. */
 import { formatAge } from "../../../../src/view/age.ts";
 import type { Gpu } from "../../../../src/view/gpu.ts";
 import { customLabels } from "../../../../src/view/host/labels.ts";
@@ -26,7 +26,7 @@ export interface MachineFactsProps {
 }
 
 export function MachineFacts({ who, gpus, reported }: MachineFactsProps) {
-  // What hardly changes is written every five minutes: a query at an instant alone may just miss it.
+  // Facts are written every five minutes, so that an instant query could miss the last sample.
   const query = `last_over_time({__name__=~"${names.join("|")}",${who}}[15m])`;
   const { value } = useNow(query, EVERY_MS);
   const find = (name: string) => value?.samples.find(({ labels }) => labels["__name__"] === name);
@@ -85,6 +85,6 @@ export function MachineFacts({ who, gpus, reported }: MachineFactsProps) {
   );
 }
 
-/** The fleet in the groups of this label, its own group alone where the filter can name it. */
+/** Links to the fleet grouped by this label, filtered to its own group if the filter syntax can express it. */
 const fleetHref = (name: string, text: string): string =>
   hrefOf("fleet", { by: name, q: /\s/.test(text) ? undefined : `${name}=${text}` });

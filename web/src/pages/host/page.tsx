@@ -1,4 +1,4 @@
-/** One machine: what it is, its GPUs, the machine and its GPUs over time beside kernel lines and events, jobs, and its topology. */
+/** One machine: facts, GPUs, charts beside kernel lines and events, jobs, and topology. */
 import { useTitle } from "../../app/title.ts";
 import { QueryChart } from "../../chart/query-chart.tsx";
 import { liveness } from "../../live/feed.ts";

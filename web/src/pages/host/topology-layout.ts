@@ -1,4 +1,4 @@
-/** Where the parts of a topology stand in its picture, in CSS pixels. Pure. */
+/** The layout of a topology picture, in CSS pixels. Pure. */
 import type {
   NumaNode,
   PeerGroup,
@@ -39,7 +39,7 @@ export interface TopologyLayout {
 
 export interface LayoutOptions {
   readonly widthPx: number;
-  /** The size of the page's text against 16 px: a wall display has larger text. */
+  /** Text size of the page relative to 16 px: a wall display has larger text. */
   readonly scale: number;
 }
 
@@ -63,7 +63,7 @@ export function layoutTopology(
   const hasParts = nodes.some(({ gpus }) => gpus.some(({ parts }) => parts.length > 0));
   const gpuHeight = px(sizes.gpuHeight + (hasParts ? sizes.part + 6 : 0));
   const largest = Math.max(1, ...nodes.map((node) => longestRow(node, groupOf)));
-  // Nodes stand side by side where each can show its longest row in one line.
+  // Nodes are side by side if each can show its longest row in one line.
   const rowWidth = (count: number): number =>
     count * px(sizes.gpuWidth) + (count - 1) * px(sizes.gap) + 2 * px(sizes.pad);
   const across = Math.max(
@@ -119,7 +119,7 @@ interface GpuRow {
   readonly gpus: readonly TopologyGpu[];
 }
 
-/** A row holds GPUs of one group, so that one bus under it joins them all. */
+/** A row contains GPUs of one group, so that one bus below it joins them all. */
 function rowsOf(
   { gpus }: NumaNode,
   groupOf: ReadonlyMap<string, PeerGroup>,

@@ -110,7 +110,7 @@ function Node({ node, host, layout, scale, groupNames }: NodeProps) {
   );
 }
 
-/** From the foot of each GPU down to one line under all of them. */
+/** The path from the lower edge of each GPU to one line below all of them. */
 function busPath(
   boxes: readonly GpuBox[],
   busY: number,

@@ -1,4 +1,4 @@
-/** The topology of a host: a sentence, the picture, and what no source reports. */
+/** The topology of a host: a sentence, the picture, and a list of facts that no source reports. */
 import { useRef } from "preact/hooks";
 import {
   buildTopology,

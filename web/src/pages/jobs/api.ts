@@ -1,4 +1,4 @@
-/** The job ledger as the hub's API returns it. */
+/** Jobs as the hub's API returns them. */
 import type {
   GpuDayBook,
   JobHour,
@@ -11,7 +11,7 @@ export type { JobRecord, JobStretch, JobSummary };
 
 export interface JobsResponse {
   readonly nowMs: number;
-  /** Why a scheduler's data is not complete, a sentence each. */
+  /** Why a scheduler's data is incomplete, one sentence per problem. */
   readonly problems: readonly string[];
   readonly jobs: readonly JobSummary[];
   readonly total: number;

@@ -1,4 +1,4 @@
-/** The books: for every GPU and day, jobs, idleness and what is not attributed add up to the energy counter. */
+/** The accounting: for every GPU and day, jobs, idle time and unattributed energy add up to the energy counter. */
 import { useJson } from "../../query/use-fetch.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import { Table, type TableColumn } from "../../ui/table.tsx";

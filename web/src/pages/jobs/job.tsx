@@ -1,4 +1,4 @@
-/** One job: the verdict, its facts, when its GPUs worked, their charts cut to the job, and each GPU's part. */
+/** One job: the verdict, its facts, activity of its GPUs, their charts over the job's time, and each GPU's share. */
 import { useMemo } from "preact/hooks";
 import { useTitle } from "../../app/title.ts";
 import { QueryChart } from "../../chart/query-chart.tsx";
@@ -16,7 +16,7 @@ import type { JobResponse, JobStretch } from "./api.ts";
 import { SimulatedMark, UsefulShare } from "./list.tsx";
 import { formatEnergy, formatGpuTime, formatState } from "./words.ts";
 
-/** Charts of more GPUs than this are a scribble; the table has them all. */
+/** Charts of more GPUs are unreadable; the table lists all. */
 const MOST_GPUS = 64;
 
 export function JobDetails({ id }: { id: string }) {
@@ -182,7 +182,7 @@ const concerns = (gpus: readonly JobStretch[]) => {
   return ({ host, uuid }: Labels): boolean => own.has(`${host ?? ""} ${uuid ?? ""}`);
 };
 
-/** Matchers of the GPUs' series; values are quoted for a regular expression inside a PromQL string. */
+/** Matchers of the GPUs' series; values are escaped for a regular expression inside a PromQL string. */
 function matchersOf(gpus: readonly JobStretch[]): string {
   const any = (values: readonly string[]): string =>
     JSON.stringify(

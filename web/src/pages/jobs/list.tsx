@@ -1,4 +1,4 @@
-/** Jobs as a table: who, what it held, how much of it was useful, and the verdict. */
+/** Jobs as a table: user, resources, useful share, and the verdict. */
 import { hubTimeMs } from "../../live/feed.ts";
 import { partlySimulated } from "../../query/known-gpus.ts";
 import type { FetchState } from "../../query/use-fetch.ts";

@@ -1,4 +1,4 @@
-/** The jobs of one user: who is logged in, or the name that was entered here. */
+/** The jobs of one user: the logged-in one, or the name entered here. */
 import { useState } from "preact/hooks";
 import { me } from "../../query/me.ts";
 import { useJson } from "../../query/use-fetch.ts";

@@ -1,4 +1,4 @@
-/** Jobs: those that run, those that ended, one's own, the books of the GPUs, and one job in full. */
+/** Jobs: running, ended, the user's own, the accounting of the GPUs, and one job in full. */
 import { useJson } from "../../query/use-fetch.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { Tabs } from "../../ui/tabs.tsx";

@@ -1,4 +1,4 @@
-/** The answer of `/api/runbook`. */
+/** The response of `/api/runbook`. */
 
 export interface RunbookSection {
   readonly alert: string;

@@ -1,4 +1,7 @@
-/** The Markdown of a runbook section as blocks: paragraphs and lists of text, bold text, code and links. Pure; anything else stays text. */
+/**
+ * Parses the Markdown of a runbook section into blocks: paragraphs and lists of text, bold text, code and links. Pure; any other
+ * syntax stays text.
+ */
 
 export type MarkdownPart =
   | { readonly kind: "text" | "bold" | "code"; readonly text: string }
@@ -11,7 +14,7 @@ export interface MarkdownBlock {
 
 const inline = /\*\*([^*]+)\*\*|`([^`]+)`|\[([^\]]+)\]\(([^)\s]+)\)/g;
 
-/** Without its heading, which the page writes itself. */
+/** Without the heading, which the page renders itself. */
 export function parseMarkdown(markdown: string): readonly MarkdownBlock[] {
   return markdown
     .replace(/^#{1,6} .*$/m, "")
@@ -42,7 +45,7 @@ export function parseInline(text: string): readonly MarkdownPart[] {
   return parts;
 }
 
-/** Where a link of the runbook leads: another section, a page of the documentation, or nowhere that this hub serves. */
+/** The target of a runbook link: another section, a page of the documentation, or undefined for a page that this hub does not serve. */
 export type RunbookLink =
   | { readonly kind: "section"; readonly alert: string }
   | { readonly kind: "docs"; readonly path: string }

@@ -148,7 +148,7 @@ const Parts = ({ parts }: { parts: readonly MarkdownPart[] }) => (
   </>
 );
 
-/** A page of the documentation is a link only where this hub serves it. */
+/** Links to the documentation only if this hub serves it. */
 function Link({ text, href }: { text: string; href: string }) {
   const link = resolveRunbookLink(href);
   if (link?.kind === "section")

@@ -1,4 +1,4 @@
-/** The address of one server, at the SLO and window that are chosen. */
+/** The address of one server, with the selected SLO and window. */
 import { hrefOf, query } from "../../view-state/address.ts";
 
 export function hrefWith(id: string | undefined): string {

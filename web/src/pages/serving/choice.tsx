@@ -1,4 +1,4 @@
-/** One of a few values of the view, as a select. */
+/** A select for a parameter of the view. */
 import type { Param } from "../../view-state/param.ts";
 
 export function Choice<Word extends string>({

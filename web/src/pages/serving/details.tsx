@@ -1,4 +1,4 @@
-/** One server in full: every figure or why it is absent, its GPUs, and where the energy went. */
+/** One server in full: every figure or the reason for its absence, its GPUs, and the energy split. */
 import {
   type FigureName,
   figureSpecs,
@@ -115,7 +115,7 @@ const gpuSentences = {
   host: "All GPUs of its machine, since no process is known: other work on them counts as this server's.",
 } as const;
 
-/** What the value itself does not say. */
+/** The unit, unless the formatted value already contains it. */
 function FigureUnitText({ replica, name }: { replica: ServingReplica; name: FigureName }) {
   const { unit } = figureSpecs[name];
   const isSaid = unit === "ratio" || unit === "seconds" || unit === "watts" || unit === "requests";

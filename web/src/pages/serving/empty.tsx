@@ -1,4 +1,4 @@
-/** No server is scraped: how to add one, for each program. */
+/** Shown if no server is scraped: how to add one, for each program. */
 import { serversWithoutMetrics, serverTables } from "../../../../src/formats/servers/list.ts";
 
 const example = `scrape_configs:

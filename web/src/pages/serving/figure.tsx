@@ -1,4 +1,4 @@
-/** A figure of a server with its unit, or the reason why there is none. */
+/** A figure of a server with its unit, or the reason for its absence. */
 import {
   type FigureName,
   figureSpecs,
@@ -17,7 +17,7 @@ export function FigureValue({
 }) {
   const figure = replica.figures[name];
   if ("absent" in figure) return <NotKnown reason={figure.absent} />;
-  // The page separates thousands as everywhere, the terminal by commas.
+  // The page separates thousands by narrow spaces, the terminal by commas.
   const text = formatFigureOf(replica, name, currency).replaceAll(",", "\u202f");
   return <span class="value">{text}</span>;
 }

@@ -23,7 +23,7 @@ const EVERY_MS = 5_000;
 
 export function Page() {
   const { kind } = range.value;
-  // A range that is over is shown as it ended; every other up to the present.
+  // A past range is shown at its end, every other at the present.
   const ended = kind === "between" ? new Date(timeWindow.value.toMs).toISOString() : undefined;
   const time = ended === undefined ? "" : `&time=${ended}`;
   const { value, error } = useJson<Serving>(

@@ -1,4 +1,4 @@
-/** Who may do what: users, tokens with what each may do and when it was last used, who is logged in, and shared links. An administrator's. */
+/** Access control for administrators: users, tokens with their permissions and last use, sessions, and shared links. */
 import { useState } from "preact/hooks";
 import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";

@@ -1,4 +1,4 @@
-/** Adding a machine is one line to copy, with a token of its own already in it. */
+/** Adding a machine takes one command to copy, which contains a new token. */
 import { useState } from "preact/hooks";
 import { hubAddress } from "../../live/hub-address.ts";
 import { ApiError, send } from "../../query/http.ts";

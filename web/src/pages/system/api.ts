@@ -18,7 +18,7 @@ export interface ApiAgent {
     readonly lostRecords: number;
   };
   readonly contested: boolean;
-  /** It holds its frames because its clock and the hub's do not agree; hubs of earlier versions do not say. */
+  /** True if the agent holds its frames back because its clock and the hub's differ; absent from earlier hubs. */
   readonly held?: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface ApiTarget {
 export interface TargetsResponse {
   readonly data: {
     readonly activeTargets: readonly ApiTarget[];
-    /** Jobs that loaded and are not scraped. */
+    /** Jobs that were loaded but are not scraped. */
     readonly inactivePools?: readonly { readonly scrapePool: string; readonly reason: string }[];
   };
 }
@@ -58,7 +58,7 @@ export interface ApiToken {
 export interface CreatedToken extends ApiToken {
   /** Shown once. */
   readonly token: string;
-  /** Made beside the very first one, so that its maker stays in. */
+  /** Created together with the very first token, so that its creator stays logged in. */
 }
 
 export interface ApiPipe {
@@ -91,7 +91,7 @@ export interface TokensResponse {
   readonly tokens: readonly ApiToken[];
   /** Names in the web configuration file. */
   readonly users: readonly string[];
-  /** Whether changes need a token now. */
+  /** True if changes currently need a token. */
   readonly asked: boolean;
 }
 
@@ -120,7 +120,7 @@ export interface ApiSession {
   readonly opened: string;
   readonly seen: string;
   readonly ends: string;
-  /** The one that asks. */
+  /** True for the session of this request. */
   readonly own: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Who changed what on this hub, and who was refused: the newest first, for administrators. */
+/** The audit log: changes to this hub and rejected requests, newest first, for administrators. */
 import { hubTimeMs } from "../../live/feed.ts";
 import { formatAge } from "../../../../src/view/age.ts";
 import { useJson } from "../../query/use-fetch.ts";

@@ -1,6 +1,6 @@
 /**
- * Notification channels, as forms made from their schemas. Nothing is written to the hub's files: the page shows the lines for
- * alertmanager.yml, reads the file again on request, and sends a test.
+ * Notification channels, as forms generated from their schemas. The page never writes the hub's files: it shows the lines for
+ * alertmanager.yml, reloads the file on request, and sends a test.
  */
 import { useState } from "preact/hooks";
 import { send } from "../../query/http.ts";
@@ -129,7 +129,7 @@ function Channel({ form, onReloaded }: { form: ChannelForm; onReloaded: () => vo
   );
 }
 
-/** What its example sets, and what must be given: the rest has good defaults. */
+/** The settings of the example and the required ones; the rest has good defaults. */
 function essential({ schema, example }: ChannelForm): Schema {
   const named = new Set([...example.matchAll(/^(\w+):/gm)].map(([, name]) => name));
   const properties = Object.fromEntries(

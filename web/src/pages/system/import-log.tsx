@@ -1,4 +1,4 @@
-/** A GPU-Z log dropped on the page, or chosen, goes into the history. Read by the hub; here is only the way there. */
+/** Imports a dropped or selected GPU-Z log into the history. Only uploads it: the hub parses it. */
 import { useState } from "preact/hooks";
 import { hrefOf } from "../../view-state/address.ts";
 import { formatFixedPoint } from "../../format/quantity.ts";

@@ -1,4 +1,4 @@
-/** Who reports here: agents that push, targets that are scraped, and the line that adds another. */
+/** Machines that report to the hub: agents that push, targets that are scraped, and the command that adds another. */
 import { formatAge } from "../../../../src/view/age.ts";
 import { formatReadable } from "../../format/readable.ts";
 import { hubTimeMs } from "../../live/feed.ts";

@@ -1,4 +1,4 @@
-/** Pipes and replays that run with the hub: what they carry, how far behind they are; added, started, stopped and removed here. */
+/** Pipes and replays in the hub: throughput and lag; added, started, stopped and removed here. */
 import { useState } from "preact/hooks";
 import { formatAge } from "../../../../src/view/age.ts";
 import { formatFixedPoint } from "../../format/quantity.ts";

@@ -1,4 +1,4 @@
-/** The lines of alertmanager.yml for what a form holds. What is at its default is left out. Pure. */
+/** The lines of alertmanager.yml for a form. Default values are omitted. Pure. */
 import type { FormValue, Schema } from "../../ui/form-fields.ts";
 
 export function receiverYaml(
@@ -22,7 +22,7 @@ export function receiverYaml(
 const PLAIN = /^[A-Za-z_/.][\w/.@-]*(?: [\w/.@-]+)*$/;
 const WORDS = new Set(["true", "false", "null", "yes", "no", "on", "off", "y", "n", "~"]);
 
-/** JSON is YAML too: whatever is not plainly a word stands in quotes. */
+/** JSON is YAML too: every value that is not a plain word is quoted. */
 function scalar(value: unknown): string {
   if (typeof value !== "string") return JSON.stringify(value);
   return PLAIN.test(value) && !WORDS.has(value.toLowerCase()) ? value : JSON.stringify(value);

@@ -1,4 +1,4 @@
-/** Who is logged in to this page, by whatever they are known; an administrator ends it here, also of those a provider let in. */
+/** Sessions on this page for every kind of login; an administrator can end them, including those of an identity provider. */
 import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { send } from "../../query/http.ts";

@@ -1,4 +1,4 @@
-/** Shared links: what each shows, until when, and how often it was opened. They are made from the view itself. */
+/** Shared links: the view, expiry and use count of each. They are created on the shared page itself. */
 import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { send } from "../../query/http.ts";

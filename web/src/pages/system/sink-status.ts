@@ -1,8 +1,8 @@
-/** What sinks say of themselves, put together from their own metrics, one row a sink. Pure. */
+/** The status of sinks, from their own metrics, one row per sink. Pure. */
 
 export interface SinkStatus {
   readonly sink: string;
-  /** Whose sink it is: this hub's, or an agent's. */
+  /** Owner of the sink: this hub, or an agent. */
   readonly from: string;
   readonly up: number | undefined;
   readonly lagSeconds: number | undefined;
@@ -17,7 +17,7 @@ export interface SelfMetricSample {
   readonly value: number;
 }
 
-/** The hub's own samples in its `/metrics` page: not every hub keeps them in its history. */
+/** Parses the hub's self-metrics from its `/metrics` page, because not every hub stores them. */
 export function parseSelfMetrics(page: string): readonly SelfMetricSample[] {
   const lines = page.matchAll(/^(gpulse_(?:ship|spool|store)_\w+)(?:\{(.*)\})? (\S+)(?: \d+)?$/gm);
   return Array.from(lines, ([, name = "", labels = "", value = ""]) => ({

@@ -1,4 +1,4 @@
-/** Storage: its size, retention and largest metrics; the sinks and their lag; and the upload of a log. */
+/** Storage: size, retention and largest metrics; the sinks and their lag; and the upload of a log. */
 import type { ComponentChildren } from "preact";
 import { QueryChart } from "../../chart/query-chart.tsx";
 import { formatFixedPoint } from "../../format/quantity.ts";
@@ -36,7 +36,7 @@ interface Runtime {
   readonly data: {
     readonly CWD: string;
     readonly storageRetention: string;
-    /** Series that are retained for less long. */
+    /** Series with a shorter retention. */
     readonly retentionRules?: readonly {
       readonly match: string;
       readonly retention: string;

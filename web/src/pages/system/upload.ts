@@ -1,6 +1,6 @@
-/** Uploads a file with progress, which `fetch` does not report and XMLHttpRequest does. */
+/** Uploads a file with progress, which XMLHttpRequest reports and `fetch` does not. */
 
-/** @throws Error with the hub's words. */
+/** @throws Error with the hub's message. */
 export function upload(
   url: string,
   file: File,

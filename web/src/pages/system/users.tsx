@@ -1,4 +1,4 @@
-/** Users: who logs in with a password, as what, since when; made, changed and shut out here by an administrator. */
+/** Users with a password: role and creation date; added, changed and blocked here by an administrator. */
 import { useState } from "preact/hooks";
 import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";
@@ -19,7 +19,7 @@ const newPassword = {
   minLength: 10,
 } as const;
 
-/** The first user has to be an administrator, or nobody could add another. */
+/** The first user has to be an administrator, because no other can add users. */
 const userSchema = (first: boolean) =>
   ({
     type: "object",
@@ -143,7 +143,7 @@ export function Users({ answer }: { answer: FetchState<UsersResponse> }) {
   );
 }
 
-/** They are defined in a file of the administrator, and so changed there. */
+/** Users of the administrator's configuration file, which can only be changed there. */
 function FileUsers({ names }: { names: readonly string[] }) {
   if (names.length === 0) return null;
   return (
