@@ -42,7 +42,7 @@ async function streamed(url: string, most?: number): Promise<Frame[]> {
   return source.shape === "streaming" ? collect(source, most) : expect.fail("is polled");
 }
 
-/** Everything a frame says, as text: equal text is equal bytes. */
+/** A frame's complete content as text: equal frames give equal text. */
 function dump({ timeMs, layout, values, presence }: Frame): string {
   const lines = layout.series.map(
     (series, slot) =>
