@@ -1,6 +1,5 @@
 /**
- * The agent's HTTP server, on plain node:http to stay small. Header size, time and number of connections are limited for every
- * client.
+ * The agent's HTTP server, on plain node:http to stay small. Header size, time and number of connections are limited for every client.
  */
 import {
   createServer,

@@ -9,9 +9,7 @@ const secretName =
 const plainKey = /^key$/i;
 /** Arguments that identify the machine without affecting how it runs. */
 const identityName = /^(?:systemd\.machine_id|(?:systemd\.)?hostname)$/i;
-/**
- * Values recognisable as a credential under any name: tokens of GitHub, GitLab, AWS, Slack, Vault, Docker, a JWT, a private key.
- */
+/** Values recognisable as a credential under any name: tokens of GitHub, GitLab, AWS, Slack, Vault, Docker, a JWT, a private key. */
 const secretValue =
   /^(?:gh[pousr]_|github_pat_|glpat-|AKIA|ASIA|xox[abprs]-|hv[sb]\.|dckr_pat_|sk-|eyJ[\w-]+\.eyJ|-----BEGIN )/;
 

@@ -128,10 +128,7 @@ async function readModules(
   return modules;
 }
 
-/**
- * `/proc/driver/nvidia/params`, one `EnableMSI: 1` per line: the values in effect, readable even if the module's own files are
- * not.
- */
+/** `/proc/driver/nvidia/params`, one `EnableMSI: 1` per line: the values in effect, readable even if the module's own files are not. */
 async function nvidiaParams(machine: Machine): Promise<Record<string, string>> {
   const text = await readText(`${machine.procfs}/driver/nvidia/params`, 16_384, machine.fileAccess);
   const found = text.ok ? text.value.matchAll(/^(\w{1,80}): (.{0,400})$/gm) : [];

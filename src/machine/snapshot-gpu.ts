@@ -1,6 +1,5 @@
 /**
- * Splits one GPU's newest readings into facts and current values. Pure. A value that the vendor never reports is not listed as
- * missing.
+ * Splits one GPU's newest readings into facts and current values. Pure. A value that the vendor never reports is not listed as missing.
  */
 import { gpu, type MetricEntry } from "../model/catalogue/index.ts";
 import { type Device, isReportedBy } from "../model/device.ts";

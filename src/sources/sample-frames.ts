@@ -1,7 +1,6 @@
 /**
- * Turns samples from other senders into frames, one per timestamp in a request. A name in the catalogue becomes that metric,
- * whichever program collected it; any other becomes a plain number with its own labels. A staleness marker ends a series and is
- * not a value.
+ * Turns samples from other senders into frames, one per timestamp in a request. A name in the catalogue becomes that metric, whichever
+ * program collected it; any other becomes a plain number with its own labels. A staleness marker ends a series and is not a value.
  */
 import { resolveMetric } from "../formats/message/schema.ts";
 import { openMetricsFloat } from "../formats/exposition/open-metrics-float.ts";

@@ -65,9 +65,7 @@ export interface PolledSource {
   close(): void | Promise<void>;
 }
 
-/**
- * A source that runs by itself until its data ends or the signal aborts. `emit` resolves when there is room downstream: await it.
- */
+/** A source that runs by itself until its data ends or the signal aborts. `emit` resolves when there is room downstream: await it. */
 export interface StreamingSource {
   readonly shape: "streaming";
   /**

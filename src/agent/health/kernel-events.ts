@@ -1,6 +1,5 @@
 /**
- * Turns lines of the kernel log into events of the GPUs and NVSwitches they are about. Pure, except that events are added to the
- * watch.
+ * Turns lines of the kernel log into events of the GPUs and NVSwitches they are about. Pure, except that events are added to the watch.
  */
 import type { GpuLine } from "../../machine/kernel-log/classify.ts";
 import type { HealthWatch } from "../../view/health/watch.ts";

@@ -1,7 +1,4 @@
-/**
- * Parses the readings of `nvidia-smi -q -x` that NVML does not provide: CUDA version, firmware, requested clocks, processes.
- * Pure.
- */
+/** Parses the readings of `nvidia-smi -q -x` that NVML does not provide: CUDA version, firmware, requested clocks, processes. Pure. */
 import { type Element, find, parseXml, textAt } from "../../sources/nvidia/smi/xml.ts";
 import { optionalFact } from "../../machine/machine.ts";
 import type { GpuExtra } from "../../machine/snapshot-gpu.ts";

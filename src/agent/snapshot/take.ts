@@ -1,7 +1,4 @@
-/**
- * Takes snapshots of this machine from a running collector: its newest readings, the kernel's files, and the output of
- * nvidia-smi.
- */
+/** Takes snapshots of this machine from a running collector: its newest readings, the kernel's files, and the output of nvidia-smi. */
 import { machine as architecture } from "node:os";
 import type { Log } from "../../base/log.ts";
 import { formatError } from "../../base/error.ts";

@@ -1,7 +1,6 @@
 /**
- * The shape of `/stats`. docs/reference/stats.schema.json is generated from it; a change of meaning needs a new schema name.
- * Fields added since the first version are optional, and unknown fields are ignored, so that agents of other versions can be
- * read.
+ * The shape of `/stats`. docs/reference/stats.schema.json is generated from it; a change of meaning needs a new schema name. Fields added
+ * since the first version are optional, and unknown fields are ignored, so that agents of other versions can be read.
  */
 import * as v from "valibot";
 import { absenceReasons } from "../../model/presence.ts";
@@ -48,10 +47,7 @@ const gpuStats = v.object({
   average_power: averagePower,
   /** Power of the chip alone, on cards that report it; not comparable with `average_power`. */
   average_chip_power: v.optional(averagePower),
-  /**
-   * From the hardware's energy counter. On cards with several counters, `counter` is the driver's name and `scope` what it
-   * covers.
-   */
+  /** From the hardware's energy counter. On cards with several counters, `counter` is the driver's name and `scope` what it covers. */
   energy: v.optional(v.object({ ...numberField.entries, counter: v.nullable(v.string()), scope })),
   power_limit: numberField,
   pcie_link: v.object({

@@ -195,8 +195,7 @@ export class KernelLogReader {
       } catch (thrown) {
         const code = systemCode(thrown);
         if (code === "EAGAIN") return false;
-        // EPIPE: the next record was overwritten. The next read returns the oldest one; its sequence number shows how many were
-        // lost.
+        // EPIPE: the next record was overwritten. The next read returns the oldest one; its sequence number shows how many were lost.
         if (code === "EPIPE" || code === "EINTR") continue;
         throw thrown;
       }

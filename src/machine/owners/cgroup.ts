@@ -148,8 +148,7 @@ const runsOthers =
   /^(user@.*|slurmd.*|docker|containerd|crio|kubelet|podman.*|systemd-nspawn@.*|ssh.*|cron|atd)$/;
 
 /**
- * `/system.slice/ollama.service`, `/user.slice/user-1000.slice/user@1000.service/app.slice/jupyter.service`: the innermost
- * service wins.
+ * `/system.slice/ollama.service`, `/user.slice/user-1000.slice/user@1000.service/app.slice/jupyter.service`: the innermost service wins.
  */
 function takeUnit(owner: MutableOwner, segment: string): void {
   const unit = /^(.{1,128})\.service$/.exec(segment)?.[1];

@@ -22,10 +22,7 @@ export function mapReadResult<T, U>(reading: ReadResult<T>, map: (value: T) => U
   return reading.ok ? present(map(reading.value)) : reading;
 }
 
-/**
- * A driver returns EOPNOTSUPP or EINVAL for a sensor this chip lacks, and EBUSY, EIO or ENODEV if it cannot read it at the
- * moment.
- */
+/** A driver returns EOPNOTSUPP or EINVAL for a sensor this chip lacks, and EBUSY, EIO or ENODEV if it cannot read it at the moment. */
 const reasons: Readonly<Record<string, AbsentResult>> = {
   ENOENT: unsupported,
   ENOTDIR: unsupported,

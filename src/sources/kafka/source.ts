@@ -35,8 +35,7 @@ interface KafkaSourceParts {
 const closeWithinMs = 5_000;
 const mostTags = 256;
 /**
- * Number of hexadecimal digits of the 32 of a topic's id: enough to distinguish topics with the same name, short enough for file
- * names.
+ * Number of hexadecimal digits of the 32 of a topic's id: enough to distinguish topics with the same name, short enough for file names.
  */
 const topicIdDigits = 12;
 

@@ -17,8 +17,7 @@ import type {
 
 const closePatienceMs = 1_000;
 /**
- * The process holds a few kilobytes; without limits V8 lets the young generation alone grow to 16 MB. Worker threads would cost
- * it 1 MB.
+ * The process holds a few kilobytes; without limits V8 lets the young generation alone grow to 16 MB. Worker threads would cost it 1 MB.
  */
 const heapBounds = "--max-old-space-size=32 --max-semi-space-size=1 --v8-pool-size=0";
 

@@ -55,10 +55,7 @@ function describe({ devices, driver, cuda, library }: NvmlInfo): DoctorFinding {
   };
 }
 
-/**
- * Checks the device file, kernel module and container without loading the library or waking a GPU. Tests pass `devices` and
- * `root`.
- */
+/** Checks the device file, kernel module and container without loading the library or waking a GPU. Tests pass `devices` and `root`. */
 export async function probeDriverEnvironment(
   procfs: string,
   devices = "/dev",

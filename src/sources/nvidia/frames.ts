@@ -1,6 +1,5 @@
 /**
- * Turns the worker's snapshots into frames. A layout is built when the plan changes and is shared by all frames until the next
- * change.
+ * Turns the worker's snapshots into frames. A layout is built when the plan changes and is shared by all frames until the next change.
  */
 import { gpu, type Tier } from "../../model/catalogue/index.ts";
 import { type Device, deviceInfoLabels, deviceLabels } from "../../model/device.ts";

@@ -187,10 +187,7 @@ function step(): void {
   arm();
 }
 
-/**
- * Measures the cost of a fast pass, for the check on real hardware: many passes in a row, with nothing else running in the
- * process.
- */
+/** Measures the cost of a fast pass, for the check on real hardware: many passes in a row, with nothing else running in the process. */
 function bench(passes: number): WorkerResponse {
   const now = session;
   if (now === undefined) return { kind: "failure", problem: noLibrary };

@@ -223,7 +223,7 @@ export function isKernelName(name: string): name is KernelName {
   return Object.hasOwn(kernels, name);
 }
 
-/** The share of the work in which a pattern is busy at an instant. */
+/** The busy share of a pattern at an instant. */
 export function busyAt(pattern: ActivityPattern, sinceStartMs: number): number {
   if (pattern.kind === "steady") return pattern.busy;
   return sinceStartMs % (pattern.onMs + pattern.offMs) < pattern.onMs ? pattern.busy : 0;

@@ -20,8 +20,7 @@ export interface ListPodResourcesOptions {
 }
 
 /**
- * Returns the response's bytes; rejects with one sentence. Kubelets before 1.20 support only v1alpha1, whose first fields are the
- * same.
+ * Returns the response's bytes; rejects with one sentence. Kubelets before 1.20 support only v1alpha1, whose first fields are the same.
  */
 export async function listPodResources(options: ListPodResourcesOptions): Promise<Uint8Array> {
   const newer = await call(options, "/v1.PodResourcesLister/List");

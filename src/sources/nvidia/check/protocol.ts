@@ -1,7 +1,4 @@
-/**
- * The messages between the program and the process that loads a GPU. The process gets its settings as an argument and sends
- * events.
- */
+/** The messages between the program and the process that loads a GPU. The process gets its settings as an argument and sends events. */
 
 export type CopyPath = "device_copy" | "host_to_device" | "device_to_host";
 export type RateTest = "tensor" | "fp32";

@@ -125,8 +125,7 @@ export function readProcessSamples(buffer: Buffer, count: number): ProcessSample
 }
 
 /**
- * nvmlGpmMetricsGet_t: u32 version, u32 count, two sample handles, then 40 bytes per metric: u32 id, u32 code, f64 value, three
- * names.
+ * nvmlGpmMetricsGet_t: u32 version, u32 count, two sample handles, then 40 bytes per metric: u32 id, u32 code, f64 value, three names.
  */
 export const gpm = {
   headerBytes: 24,

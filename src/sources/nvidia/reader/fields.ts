@@ -1,6 +1,5 @@
 /**
- * Reads many values in one call: nvmlDeviceGetFieldValues over a prepared Buffer. Each field has its own return code and its own
- * retry.
+ * Reads many values in one call: nvmlDeviceGetFieldValues over a prepared Buffer. Each field has its own return code and its own retry.
  */
 import { code, isUnsupported, presenceOf } from "../nvml/codes.ts";
 import type { Nvml } from "../nvml/library.ts";

@@ -1,7 +1,4 @@
-/**
- * XID errors as events: counted since this program started, with the time of the last one. Never exposed as a gauge that stays
- * set.
- */
+/** XID errors as events: counted since this program started, with the time of the last one. Never exposed as a gauge that stays set. */
 import { code } from "../nvml/codes.ts";
 import type { Nvml } from "../nvml/library.ts";
 import { eventData, readCount, xidEvent } from "../nvml/structs.ts";

@@ -43,9 +43,8 @@ export class SmiRunner {
   }
 
   /**
-   * Returns the standard output. Throws an SmiError if the command failed, timed out, still runs or is backing off. Some
-   * problems, such as a corrupted infoROM, make it exit with an error after complete output: `isUsable` decides whether such
-   * output counts.
+   * Returns the standard output. Throws an SmiError if the command failed, timed out, still runs or is backing off. Some problems, such
+   * as a corrupted infoROM, make it exit with an error after complete output: `isUsable` decides whether such output counts.
    */
   async run(
     args: readonly string[],

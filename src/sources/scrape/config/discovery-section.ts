@@ -1,7 +1,4 @@
-/**
- * The discovery sections of targets: static, file, HTTP, DNS and Kubernetes. Other kinds load with a warning and discover
- * nothing.
- */
+/** The discovery sections of targets: static, file, HTTP, DNS and Kubernetes. Other kinds load with a warning and discover nothing. */
 import * as v from "valibot";
 import { labelSet } from "../../../model/labels.ts";
 import { isLabelName, isLegacyLabelName } from "../../../formats/relabel/rule.ts";

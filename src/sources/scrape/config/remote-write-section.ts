@@ -37,8 +37,7 @@ export const remoteWriteSchema = v.strictObject({
   ),
   queue_config: v.optional(
     v.strictObject({
-      // With 0 nothing would be sent, or it would be sent without a pause: Prometheus loads the value and fails at the first
-      // sample.
+      // With 0 nothing would be sent, or it would be sent without a pause: Prometheus loads the value and fails at the first sample.
       capacity: v.optional(count(1), "10000"),
       min_shards: v.optional(count(1), "1"),
       max_shards: v.optional(count(1), "50"),

@@ -85,8 +85,7 @@ const labelValueProblem = (value: string): string | undefined =>
   value.length <= 63 && namePart.test(value) ? undefined : `"${value}" is not a valid label value`;
 
 /**
- * Returns the problem of a field selector; undefined if it is valid. A backslash escapes a comma, an equals sign or itself in a
- * value.
+ * Returns the problem of a field selector; undefined if it is valid. A backslash escapes a comma, an equals sign or itself in a value.
  */
 export function fieldSelectorProblem(text: string): string | undefined {
   const terms = text.match(/(?:\\[\s\S]|[^,\\]|\\$)+/g) ?? [];

@@ -10,8 +10,7 @@ import { extraReports, usualReports } from "./report.ts";
 import { type PageOutcome, ScrapeCache } from "./scrape-cache.ts";
 
 /**
- * A scrape this close to its planned time gets the planned time as its timestamp: evenly spaced timestamps compress to almost
- * nothing.
+ * A scrape this close to its planned time gets the planned time as its timestamp: evenly spaced timestamps compress to almost nothing.
  */
 const toleranceMs = 2;
 

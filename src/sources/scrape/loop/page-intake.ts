@@ -153,8 +153,7 @@ export class PageIntake implements PageVisitor<CachedSeries> {
   }
 
   /**
-   * Merges buckets down to the job's resolution and bucket limit; a histogram that still exceeds it fails the scrape, as in
-   * Prometheus.
+   * Merges buckets down to the job's resolution and bucket limit; a histogram that still exceeds it fails the scrape, as in Prometheus.
    */
   #limited(histogram: Histogram): Histogram {
     const { maxSchema, bucketLimit } = this.#moment.config.histograms;

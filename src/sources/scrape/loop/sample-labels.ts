@@ -25,10 +25,7 @@ export function sampleLabels(
 const honoured = (exposed: LabelSet, target: LabelSet): LabelSet =>
   labelSet(Object.fromEntries([...target, ...exposed]));
 
-/**
- * The target's labels win; a conflicting label of the page is renamed to `exported_…`, with as many prefixes as needed to be
- * unique.
- */
+/** The target's labels win; a conflicting label of the page is renamed to `exported_…`, with as many prefixes as needed to be unique. */
 function exported(exposed: LabelSet, target: LabelSet): LabelSet {
   const labels = new Map(exposed);
   const conflicts: (readonly [string, string])[] = [];

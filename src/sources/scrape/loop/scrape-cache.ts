@@ -166,10 +166,7 @@ export class ScrapeCache {
     return batch;
   }
 
-  /**
-   * The label blocks of the batch's series and their hashes; cached, since most pages contain the same series as the previous
-   * one.
-   */
+  /** The label blocks of the batch's series and their hashes; cached, since most pages contain the same series as the previous one. */
   #seriesColumns(): SeriesColumns {
     const slots = this.#slots;
     const last = this.#lastColumns;

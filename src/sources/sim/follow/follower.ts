@@ -105,8 +105,7 @@ export class Follower {
 }
 
 /*
- * A workload reported by a service: the GPU runs its kernel for the reported share of time with the reported memory. The rest is
- * physics.
+ * A workload reported by a service: the GPU runs its kernel for the reported share of time with the reported memory. The rest is physics.
  */
 
 /** Returns the load of one GPU; undefined if nothing runs on it. */

@@ -78,8 +78,7 @@ export const governorMs = 50;
 export const stepMs = governorMs;
 
 /**
- * Prepares a card. A step other than the governor's must divide its interval: bursts of 30 ms heat a die whose junction follows
- * in 50 ms.
+ * Prepares a card. A step other than the governor's must divide its interval: bursts of 30 ms heat a die whose junction follows in 50 ms.
  */
 export function makeSimCard(model: GpuModel, ownStepMs = stepMs): SimCard {
   const ladder = clockLadder(model);

@@ -1,7 +1,4 @@
-/**
- * The clock governor: power cap, thermal limits, power brake, idle states. It decides from earlier steps, never from the coming
- * one.
- */
+/** The clock governor: power cap, thermal limits, power brake, idle states. It decides from earlier steps, never from the coming one. */
 import { type SimCard, dynamicScale, governorMs, highestRung } from "./card.ts";
 import {
   type CardEnvironment,

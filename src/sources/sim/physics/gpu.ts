@@ -1,7 +1,4 @@
-/**
- * Advances one GPU step by step: governor, power, heat, counters. No clock and no randomness: the same inputs give the same
- * state.
- */
+/** Advances one GPU step by step: governor, power, heat, counters. No clock and no randomness: the same inputs give the same state. */
 import { type SimCard, type Demand, governorMs } from "./card.ts";
 import { kernels } from "../kernels.ts";
 import { govern, idleWatts, leakageWatts, scaleAt } from "./governor.ts";
@@ -18,9 +15,7 @@ import { airflow, fanTarget, heat, updateSensors, sinkKelvinPerWatt } from "./th
 const counterShare = 0.25;
 const counterMs = 50;
 
-/**
- * The state of a GPU that has been idle for long: deep idle, unless a program holds a context on a card that then stays at boost.
- */
+/** The state of a GPU that has been idle for long: deep idle, unless a program holds a context on a card that then stays at boost. */
 export function idleState(card: SimCard, around: CardEnvironment, context: boolean): SimGpuState {
   const deep = !(context && card.model.clocks.contextHoldsBoost);
   const state: SimGpuState = {
@@ -89,10 +84,7 @@ function settleIdle(
   state.ringSum = state.powerWatts * card.windowSteps;
 }
 
-/**
- * The ambient temperature at which an idle card has this die temperature; derives a room's temperature from a trace's first
- * reading.
- */
+/** The ambient temperature at which an idle card has this die temperature; derives a room's temperature from a trace's first reading. */
 export function ambientForIdle(card: SimCard, dieCelsius: number, context: boolean): number {
   const { thermal, power } = card.model;
   const watts = idleWatts(card, !(context && card.model.clocks.contextHoldsBoost), dieCelsius);

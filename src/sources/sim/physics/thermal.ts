@@ -1,6 +1,5 @@
 /**
- * Heat transfer: RC stages from the junction through the heatsink to the air, the memory chips, and the fan controlled by
- * temperature.
+ * Heat transfer: RC stages from the junction through the heatsink to the air, the memory chips, and the fan controlled by temperature.
  */
 import type { SimCard } from "./card.ts";
 import type { FanConstants } from "./model.ts";

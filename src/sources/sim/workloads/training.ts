@@ -1,6 +1,5 @@
 /**
- * Training: steps of forward, backward and optimiser, with occasional waits for data, a checkpoint, and an evaluation after each
- * epoch.
+ * Training: steps of forward, backward and optimiser, with occasional waits for data, a checkpoint, and an evaluation after each epoch.
  */
 import { kernels } from "../kernels.ts";
 import type { Demand } from "../physics/card.ts";

@@ -1,6 +1,5 @@
 /**
- * The PTX module for Hopper: the bf16 rate by wgmma, the instruction its peak is quoted for. Runs on compute capability 9.0 only.
- * Pure.
+ * The PTX module for Hopper: the bf16 rate by wgmma, the instruction its peak is quoted for. Runs on compute capability 9.0 only. Pure.
  */
 import {
   addToDigest,

@@ -1,7 +1,4 @@
-/**
- * The known objects of a cluster and the groups built from them; a group is rebuilt only if an object it was built from has
- * changed.
- */
+/** The known objects of a cluster and the groups built from them; a group is rebuilt only if an object it was built from has changed. */
 import type { DiscoveredGroup } from "../group.ts";
 import { keyOf, type KubeObject, type Resource, type ResourceObjects } from "./objects.ts";
 import type { RelatedObjects, DiscoveryRole } from "./labels.ts";
@@ -59,8 +56,7 @@ export class TargetGroupIndex {
     if (known === undefined) this.#of(kind).delete(key);
     else this.#of(kind).set(key, known);
     if (kind === this.#role.resource) this.#dirty.add(key);
-    // A deleted object does not mark its dependants as dirty: they are usually deleted a moment later, and stay unchanged until
-    // then.
+    // A deleted object does not mark its dependants as dirty: they are usually deleted a moment later, and stay unchanged until then.
     if (known === undefined) return;
     for (const looker of this.#lookers.get(`${kind} ${key}`) ?? []) this.#dirty.add(looker);
   }
