@@ -247,7 +247,7 @@ export class Collector {
   readiness(): Readiness {
     const nowMs = this.#options.clock.nowMs();
     const sources = this.#pipeline.states.map((state) => sourceHealth(state, nowMs));
-    // The health source emits verdicts only after the other sources have delivered, so it does not count for readiness.
+    // Health verdicts are made from the other sources' frames, so the health source does not count for readiness.
     const own = sources.filter(({ source }) => source !== "health");
     return { ready: isReady(own), sources };
   }

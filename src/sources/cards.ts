@@ -31,7 +31,7 @@ export interface Card {
   readonly findChannels: (timeMs: number) => Promise<readonly CardChannel[]>;
   /** Discovers the card's processes, as slow readings whose series come and go. Called only while the card is awake. */
   readonly findUsers?: (timeMs: number) => Promise<readonly CardChannel[]>;
-  /** Returns the pods that hold the card, from the kubelet's list, while it sleeps. Reads nothing of the card. */
+  /** Returns channels for the pods that hold the card, from the kubelet's list, while it sleeps. Reads nothing of the card. */
   readonly findHolders?: () => Promise<readonly CardChannel[]>;
   /** Series reported as absent while the card has slept since startup, so that its channels are unknown. */
   readonly expected: readonly CardSeries[];
@@ -68,7 +68,7 @@ interface Entry {
   loss?: string | undefined;
 }
 
-/** Undefined if the card did not return in time. */
+/** Undefined if the card did not respond in time. */
 type Outcome =
   | undefined
   | { readonly state: "gone" }
@@ -307,7 +307,7 @@ function lossReason(outcome: Outcome): string {
   return outcome.state === "gone" ? "its folder in /sys is gone" : "each of its readings fails";
 }
 
-/** Returns false if every reading of the card failed: it has fallen off the bus, although its folder still exists. */
+/** Returns false if all of three or more readings failed: the card has fallen off the bus, although its folder still exists. */
 function answers(readings: readonly ReadResult<number>[]): boolean {
   return (
     readings.length < 3 || readings.some((reading) => reading.ok || reading.reason !== "failed")

@@ -31,7 +31,7 @@ export interface HealthSourceOptions {
   readonly kmsg?: string;
   /** Called for each kernel line about a GPU that was written after this source was created. */
   readonly onLine?: (line: KernelLine) => void;
-  /** For a single evaluation: conditions count after this time, and the log is read once. */
+  /** For a single evaluation: a condition counts after it has held this long, and the log is read once. */
   readonly settleMs?: number;
 }
 

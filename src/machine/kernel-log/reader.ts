@@ -223,7 +223,7 @@ export class KernelLogReader {
     }
   }
 
-  /** The log is read to its end: emits the pending record, which is complete, and counts all later ones as new. */
+  /** The log is read to its end: emits the pending record, which is complete, and treats all later records as new. */
   #settle(): void {
     const { log, path, now } = this.#options;
     const held = this.#joiner.flush();

@@ -1,4 +1,7 @@
-/** The functions of the CUDA driver library that `gpulse check` calls, and its error codes. No toolkit is needed: it is part of the driver. */
+/**
+ * The functions of the CUDA driver library that `gpulse check` calls, and its error codes. The library is part of the driver, so
+ * no toolkit is needed.
+ */
 import { loadLibrary, type NativeFunction, type Signatures } from "../native.ts";
 
 /** Every function called, with its argument kinds. Handles and device addresses are plain numbers. */

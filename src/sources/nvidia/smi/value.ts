@@ -83,7 +83,10 @@ export function readCell(given: string, kind: CellKind): SmiCell {
   return scale === undefined ? "failed" : Number(match[1]) * scale;
 }
 
-/** `N/A`, `[Not Supported]`, `Not available in WDDM driver model`, `Requested functionality has been deprecated`, `[Insufficient Permissions]`, `ERR!`, `GPU is lost` … */
+/**
+ * `N/A`, `[Not Supported]`, `Not available in WDDM driver model`, `Requested functionality has been deprecated`, `[Insufficient
+ * Permissions]`, `ERR!`, `GPU is lost` …
+ */
 function absence(text: string): AbsenceReason {
   if (/permission/.test(text)) return "denied";
   if (/^(n\/a|not supported|none|not available( in .*)?)$|deprecated/.test(text))

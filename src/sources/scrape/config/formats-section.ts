@@ -39,7 +39,7 @@ export function readFormats(
 export const readFallback = (raw: Protocol | undefined): ExpositionFormat =>
   raw === undefined ? "text" : protocols[raw];
 
-/* Lists of relabelling rules. */
+/* Lists of relabeling rules. */
 
 const ruleSchema = v.strictObject({
   source_labels: v.optional(v.array(scalar())),

@@ -9,9 +9,7 @@ import { BodyTooLargeError, type FetchedPage, fetchPage } from "./fetch.ts";
 import { extraReports, usualReports } from "./report.ts";
 import { type PageOutcome, ScrapeCache } from "./scrape-cache.ts";
 
-/**
- * A scrape this close to its planned time gets the planned time as its timestamp: evenly spaced timestamps compress to almost nothing.
- */
+/** A scrape this close to its planned time gets the planned time as its timestamp: evenly spaced timestamps need almost no storage. */
 const toleranceMs = 2;
 
 /** The first planned time after `fromMs`: a multiple of the interval since the epoch, plus the target's own offset. */

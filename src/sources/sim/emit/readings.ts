@@ -129,7 +129,7 @@ function throttling(model: GpuModel): SimReading[] {
   });
 }
 
-/** NVML's bit of each throttle reason, in the order of `throttleReasons`. */
+/** NVML's bit of each throttle reason, in the order of `simThrottleReasons`. */
 const maskBits: Readonly<Record<(typeof simThrottleReasons)[number], number>> = {
   power_cap: 2,
   power_brake: 7,

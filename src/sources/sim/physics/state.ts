@@ -53,7 +53,7 @@ export interface SimGpuState {
   capHoldSteps: number;
   /** By how many rungs the thermal governor lowers the clock. */
   thermalRungs: number;
-  /** One bit per throttle reason, in the order of `throttleReasons`. */
+  /** One bit per throttle reason, in the order of `simThrottleReasons`. */
   reasons: number;
   readonly reasonSeconds: Float64Array;
 

@@ -5,7 +5,7 @@ import type { RelatedObjects, DiscoveryRole } from "./labels.ts";
 
 interface IndexedObject {
   readonly object: KubeObject;
-  /** The list the object came from: only this list may remove it. */
+  /** The list the object came from; only a new version of this list removes it. */
   readonly origin: string;
 }
 
