@@ -1,4 +1,4 @@
-/** What the agent gives one address, and that its neighbours do not pay for it. */
+/** Tests the per-address limits of the agent's HTTP server: one address over its limit does not affect the others. */
 import { expect, test } from "vitest";
 import { ClientCaps } from "./caps.ts";
 

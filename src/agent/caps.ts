@@ -1,6 +1,6 @@
 /**
- * What one address may take of the agent: some of its connections, and so many answers a second. A Prometheus asks once in
- * seconds; this is for the loop that never ends. Who is on this machine is not held up.
+ * Limits each client address to a number of connections and requests per second. Prometheus scrapes every few seconds; the limits
+ * stop a client that requests in a loop. Loopback clients are not limited.
  */
 import type { Server } from "node:http";
 
@@ -18,7 +18,7 @@ interface ClientBudget {
 export class ClientCaps {
   readonly #askers = new Map<string, ClientBudget>();
 
-  /** Whole seconds to wait; 0 where it may ask. */
+  /** Returns the whole seconds until the next request is allowed; 0 if it is allowed now. */
   waitSeconds(address: string | undefined, nowMs: number): number {
     if (address === undefined || isHere(address)) return 0;
     const asker = this.#of(address, nowMs);
@@ -30,7 +30,7 @@ export class ClientCaps {
     return 0;
   }
 
-  /** False where it has as many as it may; otherwise `leave` gives the place back. */
+  /** Returns false if the address already has its maximum of connections; otherwise counts one, which `leave` releases. */
   enter(address: string, nowMs: number): boolean {
     if (isHere(address)) return true;
     const asker = this.#of(address, nowMs);
@@ -46,7 +46,7 @@ export class ClientCaps {
 
   #of(address: string, nowMs: number): ClientBudget {
     const found = this.#askers.get(address) ?? { left: burst, atMs: nowMs, connections: 0 };
-    // Deleted and set: the first is the one that was quiet longest.
+    // Delete and set again, so that the map is ordered from the longest idle address to the most recent.
     this.#askers.delete(address);
     this.#askers.set(address, found);
     if (this.#askers.size > maxAddresses)
@@ -59,7 +59,7 @@ export class ClientCaps {
   }
 }
 
-/** Ends connections beyond an address's share as they come. */
+/** Closes new connections of an address that already has its maximum. */
 export function capConnections(server: Server, caps: ClientCaps, nowMs: () => number): void {
   server.on("connection", (socket) => {
     const address = socket.remoteAddress;

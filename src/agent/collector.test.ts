@@ -16,7 +16,7 @@ const card: Device = {
   simulated: false,
 };
 
-/** A source whose one read takes this long. */
+/** A source with one read, which takes `readMs`. */
 function taking(readMs: number, clock: FakeClock): PolledSource {
   const builder = new LayoutBuilder();
   builder.add(gpu.power, deviceLabels(card, "h"));

@@ -1,4 +1,4 @@
-/** Local sources through the pipeline to what is served: the part that `agent` and `up` share. */
+/** Runs the local sources through the pipeline and renders what the HTTP server returns. Shared by `agent` and `up`. */
 import { CompatFrames } from "../formats/compat/compat.ts";
 import { type CompatName, compatTables } from "../formats/compat/tables.ts";
 import { contentTypes, type PageFormat, PageWriter } from "../formats/prometheus/page.ts";
@@ -35,30 +35,30 @@ import { createStats } from "./stats/stats.ts";
 
 export interface CollectorOptions {
   readonly sources: readonly OpenSource[];
-  /** Other exporters whose names the page carries as well. */
+  /** Other exporters whose metric names the page contains as well. */
   readonly compat?: readonly CompatName[];
   readonly activity?: ActivityOptions;
   readonly intervalMs: number;
   readonly hostName: string;
   readonly procfs: string;
-  /** `/sys` where not given. */
+  /** `/sys` by default. */
   readonly sysfs?: string;
-  /** Labels of this machine on `gpu_info` and `host_info`. */
+  /** Labels added to this machine's `gpu_info` and `host_info`. */
   readonly machineLabels?: Readonly<Record<string, string>>;
   readonly version: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** Memory this process may use, for its own metrics. */
+  /** Memory limit of this process, exposed as a self-metric. */
   readonly memoryLimitBytes?: number | undefined;
-  /** How often the delay of the event loop is measured; the agent's period where absent. */
+  /** Interval of the event loop delay measurement; the agent's default if absent. */
   readonly lagEveryMs?: number;
-  /** Self-metrics of further components, for the page. */
+  /** Self-metrics of further components, added to the page. */
   readonly selfMetrics?: readonly CollectMetrics[];
   /** Further frames of the page. */
   readonly pageFrames?: readonly (() => Frame)[];
-  /** Where frames go beside what is served. */
+  /** Sinks that receive every frame, in addition to the served page. */
   readonly sinks?: readonly Sink[];
-  /** Judges this machine's GPUs and emits the verdict; absent where nobody asks for it. */
+  /** Evaluates the health of this machine's GPUs; absent if health is not enabled. */
   readonly health?: HealthSource;
 }
 
@@ -67,7 +67,7 @@ export interface RenderedPage {
   readonly contentType: string;
 }
 
-/** The same, in parts that are made as they are asked for. */
+/** The page as parts that are rendered while they are read. */
 export interface RenderedPageParts {
   readonly body: Iterable<string | Buffer>;
   readonly contentType: string;
@@ -135,7 +135,7 @@ export class Collector {
     this.#pipeline.start();
   }
 
-  /** Reads every tier of every source now; returns when all have answered, or at the deadline. */
+  /** Reads every tier of every source now; resolves when all have returned or the deadline has passed. */
   async refresh(deadlineMs: number): Promise<void> {
     await this.#pipeline.refresh(deadlineMs);
   }
@@ -145,7 +145,7 @@ export class Collector {
     await this.#pipeline.stop();
   }
 
-  /** Reads for `leastMs`, and for longer where a slow source has not ended its first reads: for `mostMs` at most. */
+  /** Reads for `leastMs`, and for up to `mostMs` if the first reads of a slow source have not finished. */
   async readFor(leastMs: number, mostMs: number): Promise<void> {
     const { clock } = this.#options;
     const startMs = clock.monotonicMs();
@@ -154,13 +154,13 @@ export class Collector {
       await pause(lookEveryMs, undefined, clock);
   }
 
-  /** Shows a frame that another machine read beside our own. */
+  /** Adds a frame that another machine read to the served data. */
   show(delivery: Delivery): void {
     this.latest.write(delivery);
     this.#power.write(delivery);
   }
 
-  /** Touches no hardware: the newest fresh frames and the self-metrics. */
+  /** Renders the newest fresh frames and the self-metrics; reads no hardware. */
   page(accept: string | undefined): RenderedPage {
     const { body, contentType } = this.pageParts(accept);
     const parts = [...body];
@@ -168,7 +168,7 @@ export class Collector {
     return { body: bytes.length > 0 ? Buffer.concat(bytes) : parts.join(""), contentType };
   }
 
-  /** Of what is true now, however long it takes to read. */
+  /** Renders the page as parts; the values are those at the time of this call, however slowly the parts are read. */
   pageParts(accept: string | undefined): RenderedPageParts {
     const nowMs = this.#options.clock.nowMs();
     const served = this.latest.at(nowMs).filter(({ isExposed }) => isExposed !== false);
@@ -188,7 +188,7 @@ export class Collector {
     return { body: this.#writers[format].parts(frames), contentType: contentTypes[format] };
   }
 
-  /** As they are now, for a page that is read later. */
+  /** The native histograms at the time of this call; the page may be rendered later. */
   #nativeHistograms(): NativeOf {
     const { gc } = this.#runtime.read(this.#options.clock.monotonicMs());
     return (metric, labels) =>
@@ -197,7 +197,7 @@ export class Collector {
         : undefined;
   }
 
-  /** This process, its sources and sinks. */
+  /** The self-metrics of this process, its sources and its sinks. */
   selfFrame(served: readonly Delivery[] = []): Frame {
     const { clock, version, memoryLimitBytes } = this.#options;
     const { states, outlets } = this.#pipeline;
@@ -227,14 +227,14 @@ export class Collector {
     });
   }
 
-  /** Undefined where nothing is judged. */
+  /** Undefined if health is not evaluated. */
   health(): HealthReport | undefined {
     const nowMs = this.#options.clock.nowMs();
     const { health, version } = this.#options;
     return health && createHealthReport(health.report(nowMs), nowMs, version);
   }
 
-  /** This machine's own GPUs as they are now, for a snapshot: those that another machine pushed are left out. */
+  /** The current readings of this machine's GPUs for a snapshot; GPUs pushed by other machines are left out. */
   gpuViews(): GpuView[] {
     const nowMs = this.#options.clock.nowMs();
     const own = this.latest.at(nowMs).filter(({ host }) => host === undefined);
@@ -247,7 +247,7 @@ export class Collector {
   readiness(): Readiness {
     const nowMs = this.#options.clock.nowMs();
     const sources = this.#pipeline.states.map((state) => sourceHealth(state, nowMs));
-    // The verdicts are made from what the others deliver.
+    // Health verdicts are made from the other sources' frames, so the health source does not count for readiness.
     const own = sources.filter(({ source }) => source !== "health");
     return { ready: isReady(own), sources };
   }

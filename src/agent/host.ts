@@ -1,4 +1,4 @@
-/** What is asked about the machine and the process themselves. */
+/** Reads facts about the machine and about this process. */
 import { readdirSync } from "node:fs";
 import { availableParallelism, cpus, totalmem } from "node:os";
 import { residentBytes } from "../base/resident-bytes.ts";
@@ -17,7 +17,7 @@ import { parseMeminfo } from "../machine/proc.ts";
 import { type ProcessorCounts, readProcessorCounts } from "../machine/processor.ts";
 import type { HostFacts } from "./stats/stats.ts";
 
-/** The machine's own facts: its processors once, what may change while it runs at every call. */
+/** Reads the machine's facts: the processors once, everything that can change at every call. */
 export class HostReader {
   readonly #name: string;
   readonly #machine: Machine;
@@ -39,7 +39,7 @@ export class HostReader {
     const memoryBytes = meminfo.ok ? parseMeminfo(meminfo.value).get("MemTotal") : undefined;
     return {
       name: this.#name,
-      // Without a readable /proc Node's own answer stands in.
+      // If /proc is unreadable, use what Node reports.
       processor: processor.model ?? nodeProcessor(),
       sockets: processor.sockets,
       cores: processor.cores,
@@ -51,7 +51,7 @@ export class HostReader {
   }
 }
 
-/** `unsupported` where no limit is set; another reason where one may be set and cannot be read. */
+/** `unsupported` if no limit is set; another reason if a limit may be set but could not be read. */
 function memoryLimit({ memoryBytes }: CgroupLimits, missing: MissingFacts): ReadResult<number> {
   if (memoryBytes !== undefined) return present(memoryBytes);
   const unread = missing.list().find(({ fact }) => fact === "container.memoryLimitBytes");

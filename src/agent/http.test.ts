@@ -27,7 +27,7 @@ const card: Device = {
   linkType: "PCIe",
 };
 
-/** Reports power and memory; has no fan. */
+/** A source of one card that reports power and memory, and has no fan. */
 function oneCard(): PolledSource {
   const builder = new LayoutBuilder();
   const labels = deviceLabels(card, "box");

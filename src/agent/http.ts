@@ -1,4 +1,6 @@
-/** The agent's HTTP server, on bare node:http to stay small. Everything from outside is bounded: headers, time, connections. */
+/**
+ * The agent's HTTP server, on plain node:http to stay small. Header size, time and number of connections are limited for every client.
+ */
 import {
   createServer,
   type IncomingMessage,
@@ -27,13 +29,13 @@ interface AgentResponse {
   readonly contentType: string;
   readonly body: string | Buffer;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether the log has it already that this is a refusal. */
+  /** True if the rejection has already been logged. */
   readonly isLogged?: boolean;
 }
 
 type Route = (request: IncomingMessage) => AgentResponse | Promise<AgentResponse>;
 
-/** Liveness paths: no password needed. */
+/** Liveness paths, which need no password. */
 const open = new Set(["/healthz", "/readyz"]);
 
 export function createAgentServer(
@@ -59,7 +61,7 @@ export function createAgentServer(
         sources.length === 0
           ? { hint: "no GPU was found: name a source with --source, or run gpulse doctor" }
           : {};
-      // The name of this JSON field is older than the glossary; scripts read it.
+      // The JSON field keeps its older name `trouble`: scripts read it.
       const listed = sources.map(({ problem, ...source }) => ({ ...source, trouble: problem }));
       return json(ready ? 200 : 503, { ready, sources: listed, ...hint });
     },
@@ -120,7 +122,7 @@ export function createAgentServer(
   };
   const server = listener?.createServer(bounds, handle) ?? createServer(bounds, handle);
   server.maxConnections = maxConnections;
-  // A listener of ours takes Node's place: it has to answer as Node would.
+  // A `clientError` listener replaces Node's own, so it has to send the response that Node would send.
   server.on("clientError", (thrown: Error & { code?: string }, socket) => {
     const status = brokenStatus[thrown.code ?? ""] ?? 400;
     if (thrown.code !== undefined && !/^(?:ECONNRESET|EPIPE|ERR_SSL_.*)$/.test(thrown.code))
@@ -137,7 +139,7 @@ export function createAgentServer(
     else socket.destroy();
   });
   capConnections(server, caps, Date.now);
-  // A client that never reads its answer must not hold a connection for ever.
+  // Close the connection of a client that does not read its response.
   server.setTimeout(30_000);
   return server;
 }
@@ -148,7 +150,7 @@ const brokenStatus: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
-/** Logs refused requests, without their content and throttled. */
+/** Returns a function that logs rejected requests, throttled and without their content. */
 function createRefusalLog(
   log: Log,
 ): (address: string | undefined, what: string, status: number) => void {

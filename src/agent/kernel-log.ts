@@ -1,4 +1,4 @@
-/** The agent's forwarding of the kernel's lines about GPUs. Loaded only where it is asked for. */
+/** Forwards the kernel's lines about GPUs. Loaded only if a target is configured. */
 import type { CommandIo } from "../cli/command/io.ts";
 import type { Settings } from "../cli/command/settings.ts";
 import type { KernelLogTarget } from "../sinks/kernel-log/define.ts";
@@ -12,7 +12,7 @@ export interface KernelLog {
   readonly selfMetrics: CollectMetrics;
 }
 
-/** Within what systemd and Kubernetes allow the whole agent. */
+/** Shorter than the grace period that systemd and Kubernetes allow the whole agent. */
 const graceMs = 5_000;
 
 export async function openKernelLog(

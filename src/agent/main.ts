@@ -1,4 +1,4 @@
-/** The agent's own executable: bundled apart, so that a node runs nothing it does not need. */
+/** The agent's own executable, bundled separately so that a node loads no hub code. */
 import { compileWhenBusy } from "../base/compilers.ts";
 import { printCrashesBriefly } from "../cli/command/crash.ts";
 import { runToExit } from "../cli/command/exit.ts";

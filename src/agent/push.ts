@@ -1,4 +1,4 @@
-/** Pushes to hubs: a sink for each, and the agent's self-metrics. Loaded only where a hub is named. */
+/** Pushes frames and the agent's self-metrics to hubs, with one sink per hub. Loaded only if a hub is configured. */
 import type { CommandIo } from "../cli/command/io.ts";
 import { sinkContext } from "../cli/command/sink-context.ts";
 import type { Settings } from "../cli/command/settings.ts";
@@ -14,7 +14,7 @@ export interface Push {
   stop(): void;
 }
 
-/** As often as a scrape of the agent would get them, and never more often than its GPUs. */
+/** The self-metrics are pushed as often as a scrape would read them, but not more often than the GPUs are read. */
 const leastOwnMs = 15_000;
 const scrapedPort = 9400;
 

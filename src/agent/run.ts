@@ -1,4 +1,4 @@
-/** `gpulse agent`: local sources on a port that Prometheus scrapes. */
+/** `gpulse agent`: reads the local sources and serves them on a port for Prometheus to scrape. */
 import { type CommandIo, commandLog } from "../cli/command/io.ts";
 import { type FlagValues, resolveSettings, type Settings } from "../cli/command/settings.ts";
 import type { WebListener } from "../net/http/web-listener.ts";
@@ -72,7 +72,7 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
   return 0;
 }
 
-/** Loaded with the first snapshot that is asked for. */
+/** Loads the snapshot code with the first request for a snapshot. */
 export function lazySnapshot(
   collector: Collector,
   { hostName, procfs, sysfs }: Settings,
@@ -96,7 +96,7 @@ export function lazySnapshot(
   };
 }
 
-/** TLS is loaded only where it is asked for. */
+/** Loads TLS only if it is configured. */
 async function openAgentListener(
   { web }: Settings,
   io: CommandIo,
@@ -125,7 +125,7 @@ export function sourceContext(
   };
 }
 
-/** `auto` anywhere in the list stands for what this machine has. */
+/** Opens the configured sources; `auto` in the list is replaced by the sources found on this machine. */
 export async function openConfiguredSources(
   settings: Settings,
   log: Log,
@@ -135,7 +135,7 @@ export async function openConfiguredSources(
   return openSources(await resolveAuto(settings.sources, context), context);
 }
 
-/** Judges the GPUs of this machine, where it has any. */
+/** Returns a health source if this machine has GPUs. */
 export function openHealth(
   { hostName, sysfs }: Settings,
   sources: readonly OpenSource[],
@@ -147,7 +147,7 @@ export function openHealth(
   };
 }
 
-/** Logged once at the start; the page, `/stats` and `gpu_info` mark it too. */
+/** Logs once at startup that GPUs are simulated; the page, `/stats` and `gpu_info` mark them too. */
 export function warnSimulated(sources: readonly OpenSource[], log: Log): boolean {
   const gpus = sources
     .flatMap(({ source }) => source.devices())

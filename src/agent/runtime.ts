@@ -1,6 +1,6 @@
 /**
- * How the JavaScript runtime of this process is doing: delay of the event loop, heap and garbage collection. One
- * timer of ours measures the delay; the rest is counted by V8.
+ * Measures the JavaScript runtime of this process: event loop delay, heap and garbage collection. A timer measures the delay; V8
+ * counts the rest.
  */
 import {
   constants,
@@ -14,12 +14,12 @@ import { HistogramObserver } from "../model/histogram/observer.ts";
 import type { EventLoopLag, GcFacts, RuntimeFacts } from "../pipeline/self.ts";
 
 /**
- * A timer of this period measures the delay. It wakes a process that has nothing else to do: 0.02 % of a core at 1 s, 0.08 % at
- * 250 ms, 0.3 % at 50 ms. Shorter stalls are seen as far as they meet a tick.
+ * Period of the timer that measures the delay. Its wake-ups cost an idle process 0.02 % of a core at 1 s, 0.08 % at 250 ms and
+ * 0.3 % at 50 ms. A stall shorter than the period is measured only if it delays a tick.
  */
 export const lagResolutionMs = { agent: 1_000, hub: 50 } as const;
 
-/** Readers within this time get the same window, so that one does not hide a stall from another. */
+/** All reads within this time return the same window, so that one reader does not hide a stall from another. */
 const windowMs = 15_000;
 
 const gcKinds = new Map<number, string>([
@@ -37,17 +37,17 @@ interface GcCounts {
 }
 
 export class RuntimeMonitor {
-  /** In microseconds, from 1. */
+  /** Delays in microseconds; the lowest is 1. */
   readonly #delays = createHistogram({ lowest: 1, highest: 3_600_000_000, figures: 2 });
   readonly #timer: NodeJS.Timeout;
   readonly #observer: PerformanceObserver;
   readonly #gc = new Map<string, GcCounts>();
-  /** Of the last window that ended. */
+  /** The delay in the last finished window. */
   #lag: EventLoopLag | undefined;
   #windowStartMs: number;
 
   constructor(resolutionMs: number, nowMs: number) {
-    // Not monitorEventLoopDelay(): its reset() leaves out the tick that follows, and with it a stall that begins there.
+    // Not monitorEventLoopDelay(): its reset() ignores the next tick, and with it a stall that begins there.
     let tickMs = performance.now();
     this.#timer = setInterval(() => {
       const lateMs = performance.now() - tickMs - resolutionMs;
@@ -101,7 +101,7 @@ export class RuntimeMonitor {
     return lag;
   }
 
-  /** Node's types leave out `detail`, which every entry of this kind has. */
+  /** Node's types lack `detail`, which every entry of this kind has. */
   #countGc(entry: PerformanceEntry & { readonly detail?: { readonly kind?: number } }): void {
     const durationMs = entry.duration;
     const kind = gcKinds.get(entry.detail?.kind ?? 0);

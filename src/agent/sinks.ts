@@ -1,4 +1,4 @@
-/** The agent's sinks of `--to`. Loaded only where a sink is named. */
+/** Opens the agent's sinks of `--to`. Loaded only if a sink is configured. */
 import type { CommandIo } from "../cli/command/io.ts";
 import type { Settings } from "../cli/command/settings.ts";
 import { sinkContext } from "../cli/command/sink-context.ts";

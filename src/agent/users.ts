@@ -1,4 +1,7 @@
-/** Asks for a user and password where the web configuration file names users. A flood of wrong ones costs no password checks. */
+/**
+ * Requires a user name and password if the web configuration file contains users. After repeated failures, requests are rejected
+ * without a password check.
+ */
 import type { IncomingMessage } from "node:http";
 import { credentialsOf } from "../access/credentials.ts";
 import { FailedAttempts, freeAttempts } from "../access/failures.ts";
@@ -9,7 +12,7 @@ export interface AuthFailureResponse {
   readonly status: 401 | 429;
   readonly body: { readonly error: string };
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether the log has it already. */
+  /** True if the failure has already been logged. */
   readonly isLogged?: boolean;
 }
 
@@ -35,7 +38,7 @@ export function userGuard(
         headers: { "retry-after": String(Math.ceil(waitMs / 1_000)) },
       };
     if (await users.check(given.user, password)) return undefined;
-    // People type their password into the wrong field, so only an existing name is logged.
+    // People type their password into the user field, so only existing names are logged.
     const user = users.names.find((name) => name === given.user) ?? "an unknown name";
     if (failures.add(address, nowMs()) <= freeAttempts)
       log.warn("access refused", { address, user, why: "password" });

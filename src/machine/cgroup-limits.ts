@@ -1,6 +1,6 @@
 /**
- * The limits cgroups set on a process, version 1 or 2: the tightest on the way from its own group to the root. A limit that is
- * not set is left out: the huge numbers kernels write for "none" never get out of here.
+ * Reads the limits cgroups set on a process, version 1 or 2: the lowest from its own group up to the root. An unset limit is left
+ * out; the huge numbers kernels write for "none" are never returned.
  */
 import { listDir, readText } from "./sysfs/read.ts";
 import { type Machine, type MissingFacts, processOf } from "./machine.ts";
@@ -13,7 +13,7 @@ export interface CgroupLimits {
   readonly processes?: number;
 }
 
-/** Version 1 writes the largest multiple of a page a long holds. */
+/** For "no limit" version 1 writes the largest multiple of the page size that fits a long. */
 const noneBytes = 2 ** 62;
 
 export async function readCgroupLimits(
@@ -22,7 +22,7 @@ export async function readCgroupLimits(
 ): Promise<CgroupLimits> {
   const text = await readText(`${processOf(machine)}/cgroup`, 65_536, machine.fileAccess);
   if (!text.ok) {
-    // Without it every limit would look as if none were set.
+    // Without the cgroup file every limit would look unset, so report them as missing.
     if (text.reason !== "unsupported")
       for (const fact of Object.values(factNames)) missing.note(fact, text.reason);
     return {};
@@ -44,7 +44,7 @@ const factNames = {
   processes: "container.processLimit",
 } as const satisfies Record<Exclude<keyof CgroupLimits, "version">, string>;
 
-/** `0::/path` is version 2 (under ""); `4:cpu,cpuacct:/path` is each of version 1's. */
+/** Parses the hierarchies: `0::/path` is version 2 (under ""), `4:cpu,cpuacct:/path` is one of version 1. */
 export function parseHierarchies(text: string): ReadonlyMap<string, string> {
   const paths = new Map<string, string>();
   for (const line of text.split("\n").slice(0, 64)) {
@@ -94,7 +94,7 @@ async function readOne(
     await least("memory", (folder) => number(memoryBytes, `${folder}/memory.limit_in_bytes`)),
     undefined,
     await least("cpu", async (folder) => {
-      // -1 is no limit, and no whole number.
+      // -1 means no limit, and does not parse as a whole number.
       const quota = await number(cpuCores, `${folder}/cpu.cfs_quota_us`);
       const period = await number(cpuCores, `${folder}/cpu.cfs_period_us`);
       return quota === undefined || !period ? undefined : quota / period;
@@ -117,13 +117,13 @@ function limits(
   };
 }
 
-/** A group's limit holds for all below it. Folders a container does not see are passed over. */
+/** A group's limit applies to all groups below it. Folders that a container cannot see are skipped. */
 async function tightest(
   root: string,
   path: string,
   read: (folder: string) => Promise<number | undefined>,
 ): Promise<number | undefined> {
-  // A path that climbs out of the tree is another namespace's.
+  // A path with `..` leaves the tree: it belongs to another namespace.
   const steps = path.split("/").filter((step) => step !== "" && step !== ".." && step !== ".");
   let least: number | undefined;
   for (let depth = steps.length; depth >= 0; depth--) {
@@ -134,13 +134,13 @@ async function tightest(
   return least;
 }
 
-/** `max` and anything that cannot be held to is no limit. */
+/** `max` and anything unusable count as no limit. */
 function whole(text: string): number | undefined {
   if (!/^\d{1,20}$/.test(text)) return undefined;
   return Number(text) >= noneBytes ? undefined : Number(text);
 }
 
-/** `200000 100000` is two cores; `max 100000` has no limit. */
+/** `200000 100000` is two cores; `max 100000` is no limit. */
 function parseCpuMax(text: string): number | undefined {
   const match = /^(\d{1,15}) (\d{1,15})$/.exec(text);
   return match === null || Number(match[2]) === 0 ? undefined : Number(match[1]) / Number(match[2]);

@@ -1,19 +1,19 @@
-/** The kernel's command line as it may be shown: arguments as they are; secrets, addresses and machine names masked. Pure. */
+/** Masks secrets, addresses and machine names in the kernel's command line and returns the other arguments unchanged. Pure. */
 
 const masked = "***";
 
-/** Names whose value is a secret, as they occur in arguments and in the query of a URL. */
+/** Names of secrets, in arguments and in the query of a URL. */
 const secretName =
   /(?:pass(?:word|wd|phrase)?|pwd|secret|token|credentials?|auth(?:key|orization)?|(?:api|access|private|secret|encryption|join|enrol+ment)[-_.]?key|psk|signature|sig)$/i;
-/** `key` alone is a secret; `rd.luks.key` and `keymap` are not. */
+/** A name `key` is a secret; `rd.luks.key` and `keymap` are not. */
 const plainKey = /^key$/i;
-/** Arguments that identify the machine and do not affect how it runs. */
+/** Arguments that identify the machine without affecting how it runs. */
 const identityName = /^(?:systemd\.machine_id|(?:systemd\.)?hostname)$/i;
-/** Values that are a credential whatever their name: tokens of GitHub, GitLab, AWS, Slack, Vault, Docker, a JWT, a private key. */
+/** Values recognisable as a credential under any name: tokens of GitHub, GitLab, AWS, Slack, Vault, Docker, a JWT, a private key. */
 const secretValue =
   /^(?:gh[pousr]_|github_pat_|glpat-|AKIA|ASIA|xox[abprs]-|hv[sb]\.|dckr_pat_|sk-|eyJ[\w-]+\.eyJ|-----BEGIN )/;
 
-/** Spaces inside double quotes belong to an argument, as the kernel reads them. */
+/** Splits as the kernel does: spaces inside double quotes belong to the argument. */
 export function parseCommandLine(text: string): string[] {
   return text.trim().match(/(?:"[^"]*"|[^\s"]|")+/g) ?? [];
 }
@@ -31,11 +31,11 @@ function maskArgument(argument: string): string {
     : `${argument.slice(0, at + 1)}${maskValue(name, argument.slice(at + 1))}`;
 }
 
-/** IPv4 and MAC addresses; the latter also as PXE writes them, `01-52-54-00-12-34-56`. */
+/** IPv4 and MAC addresses; the latter also in PXE's form, `01-52-54-00-12-34-56`. */
 const address =
   /(?<![\w.-])\d{1,3}(?:\.\d{1,3}){3}(?![\w.])|(?<![\w-])(?:[0-9a-f]{2}[:-]){5,6}[0-9a-f]{2}(?![\w:-])/gi;
 
-/** A setting's value, masked where its name or the value itself is a secret's. */
+/** A setting's value; masked if its name or the value itself marks a secret. */
 export function maskValue(name: string, value: string): string {
   if (value !== "" && (secretName.test(name) || plainKey.test(name) || identityName.test(name)))
     return masked;
@@ -43,7 +43,7 @@ export function maskValue(name: string, value: string): string {
   return (
     value
       .replace(address, masked)
-      // A URL's user and password, and whatever stands in its query: links are signed there.
+      // A URL's user and password, and its whole query, which may contain a signature.
       .replace(/(\w:\/\/)[^/\s"@]+@/g, `$1${masked}@`)
       .replace(/(\w:\/\/[^?\s"]*\?)[^\s"]+/g, `$1${masked}`)
       // Settings inside a value: `ds=nocloud;password=x`, `opts=a=1,token=x`, `dyndbg="… key=x"`.

@@ -1,4 +1,4 @@
-/** Whether we are in a container, how it is limited, and what of the machine it hides or narrows, in a sentence each. */
+/** Detects a container, its limits, and what it hides or restricts of the machine, in one sentence each. */
 import { ownerOfCgroups, parseCgroupFile } from "./owners/cgroup.ts";
 import { findPciDisplays } from "./sysfs/pci-devices.ts";
 import { listDir, readText } from "./sysfs/read.ts";
@@ -29,7 +29,7 @@ export async function readContainer(machine: Machine, missing: MissingFacts): Pr
   };
 }
 
-/** By what runtimes leave behind: their files, a Kubernetes mount, or the path of the cgroup. */
+/** Detects the runtime from its files, a Kubernetes mount, or the cgroup path. */
 async function readRuntime(machine: Machine): Promise<string | undefined> {
   const { fileAccess } = machine;
   const root = rootOf(machine);
@@ -96,7 +96,7 @@ export async function readHidden(
   return hidden;
 }
 
-/** The bus shows every card, also those this container was not given. */
+/** The PCI bus lists every card, including those this container was not given. */
 async function unreadGpus(machine: Machine, gpus: readonly GpuFacts[]): Promise<string[]> {
   const hidden: string[] = [];
   for (const [vendor, id] of Object.entries(vendorIds)) {

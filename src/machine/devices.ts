@@ -1,10 +1,10 @@
-/** Disks, network cards and the board they are on: models and sizes. Serial numbers and addresses are never read. */
+/** Disks, network cards and the board: models and sizes. Serial numbers and addresses are never read. */
 import { listDir, readLink, readNumber } from "./sysfs/read.ts";
 import { mapReadResult } from "./sysfs/read-result.ts";
 import type { SnapshotFacts } from "./snapshot.ts";
 import { lineOf, type Machine, type MissingFacts, optionalFact } from "./machine.ts";
 
-/** Made by software on top of others: a loop, a RAM disk, a mapping, an array. */
+/** Virtual devices made by software: loop, RAM disk, mapping, array. */
 const madeUp = /^(?:loop|ram|zram|dm-|md|nbd|sr|fd|drbd|zd)\d*/;
 const mostDevices = 1_024;
 
@@ -30,7 +30,7 @@ export async function readStorage(
       return {
         name,
         ...optionalFact("model", missing.optional(`storage.${name}.model`, model)),
-        // A sector is 512 bytes here, whatever the disk's own.
+        // Sysfs counts in sectors of 512 bytes, whatever the disk's own sector size.
         ...optionalFact(
           "sizeBytes",
           missing.optional(
@@ -51,7 +51,7 @@ function kindOf(name: string, rotational: number | undefined): string {
   return rotational === 1 ? "disk" : "ssd";
 }
 
-/** Cards with a device behind them; bridges, tunnels and the ends of containers have none. */
+/** Network interfaces with a device; bridges, tunnels and containers' interfaces have none. */
 export async function readNetwork(
   machine: Machine,
   missing: MissingFacts,
@@ -84,7 +84,7 @@ export async function readNetwork(
                 mapReadResult(driver, (target) => target.split("/").at(-1) ?? target),
               ),
             ),
-            // -1 while the link is down or the card does not know.
+            // -1 if the link is down or the card does not report its speed.
             ...optionalFact(
               "bitsPerSecond",
               megabits.ok && megabits.value > 0 ? megabits.value * 1e6 : undefined,

@@ -1,4 +1,4 @@
-/** What a GPU's folder in sysfs says of its firmware and its clocks' policy. A card that sleeps is not asked what would wake it. */
+/** Reads a GPU's firmware and clock policy from its folder in sysfs. Files that would wake a sleeping card are not read. */
 import type { Device } from "../model/device.ts";
 import { readSleepState } from "./sysfs/pci.ts";
 import { listDir, readNumber } from "./sysfs/read.ts";
@@ -12,7 +12,7 @@ export async function driverFiles(
   missing: MissingFacts,
 ): Promise<GpuExtra> {
   const { pciBusId, vendor } = device;
-  // A simulated GPU has an address too, and somebody else may be there.
+  // A simulated GPU has a PCI address too, at which there may be another device.
   if (device.simulated || pciBusId === undefined || !/^[0-9a-f:.]{1,20}$/.test(pciBusId)) return {};
   const folder = `${machine.sysfs}/bus/pci/devices/${pciBusId}`;
   const node = await readNumber(`${folder}/numa_node`, machine.fileAccess);
@@ -22,7 +22,7 @@ export async function driverFiles(
       "firmware",
       await amdFirmware(machine, folder, `gpus.${device.uuid}.firmware`, missing),
     );
-    // Older kernels wake the card to report its level.
+    // Reading the level wakes the card on older kernels.
     const sleeps = (await readSleepState(folder, machine.fileAccess)) === "asleep";
     const level = sleeps
       ? asleep
@@ -50,13 +50,13 @@ async function amdFirmware(
       `${fact}.${part}`,
       await lineOf(machine, `${folder}/fw_version/${name}`),
     );
-    // A part this card does not have says 0.
+    // A part that this card lacks reports 0.
     if (version !== undefined && !/^0x0+$/.test(version)) firmware[part] = version;
   }
   return Object.keys(firmware).length === 0 ? undefined : firmware;
 }
 
-/** i915 has the frequencies beside the card, xe below its tile. */
+/** i915 has the frequency files in the card's folder, xe in its tile's. */
 async function intelFiles(
   machine: Machine,
   folder: string,

@@ -1,4 +1,4 @@
-/** Errors of the machine's own memory as the kernel's EDAC drivers count them, since boot. */
+/** Errors of the machine's system memory, as counted by the kernel's EDAC drivers since boot. */
 import type { FileAccess } from "./sysfs/file-access.ts";
 import { listDir, readNumber } from "./sysfs/read.ts";
 import { present, type ReadResult, unsupported } from "./sysfs/read-result.ts";
@@ -10,10 +10,10 @@ export interface MemoryController {
   readonly uncorrected: ReadResult<number>;
 }
 
-/** A machine of eight sockets has 64. */
+/** Limit; a machine with eight sockets has 64. */
 const mostControllers = 256;
 
-/** `devices/system/edac/mc/mc*` below sysfs; the folder is empty, or missing, where no EDAC driver is loaded. */
+/** `devices/system/edac/mc/mc*` in sysfs; the folder is empty or missing if no EDAC driver is loaded. */
 export async function readMemoryControllers(
   sysfs: string,
   fileAccess: FileAccess,

@@ -1,4 +1,4 @@
-/** Kernel settings that move a benchmark: command line, sysctl, SMT, clock source, and the parameters of GPU drivers. */
+/** Kernel settings that affect a benchmark: command line, sysctl, SMT, clock source, and the parameters of GPU drivers. */
 import { listDir, readText } from "./sysfs/read.ts";
 import { mapReadResult } from "./sysfs/read-result.ts";
 import type { KernelFacts } from "./snapshot.ts";
@@ -6,7 +6,7 @@ import { maskCommandLine, maskValue } from "./command-line.ts";
 import { type Machine, type MissingFacts, optionalFact } from "./machine.ts";
 import { parseBracketed } from "./proc.ts";
 
-/** Settings only: counters, and values the kernel tunes by itself, would differ on an unchanged machine. */
+/** Settings only: counters and values the kernel tunes by itself would differ on an unchanged machine. */
 const sysctlNames = [
   "kernel.numa_balancing",
   "kernel.nmi_watchdog",
@@ -99,7 +99,7 @@ async function readSysctl(
   return values;
 }
 
-/** A module that is not loaded has no folder; one without parameters is there with none. */
+/** A module that is not loaded has no folder; a loaded one without parameters is listed without any. */
 async function readModules(
   machine: Machine,
   missing: MissingFacts,
@@ -128,7 +128,7 @@ async function readModules(
   return modules;
 }
 
-/** `/proc/driver/nvidia/params`, `EnableMSI: 1` a line: in effect, also where the module's own files are not readable. */
+/** `/proc/driver/nvidia/params`, one `EnableMSI: 1` per line: the values in effect, readable even if the module's own files are not. */
 async function nvidiaParams(machine: Machine): Promise<Record<string, string>> {
   const text = await readText(`${machine.procfs}/driver/nvidia/params`, 16_384, machine.fileAccess);
   const found = text.ok ? text.value.matchAll(/^(\w{1,80}): (.{0,400})$/gm) : [];

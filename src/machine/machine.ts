@@ -1,4 +1,4 @@
-/** Where a machine's files are, and how facts are taken from them: a value, or a line in the list of what is missing. */
+/** Paths of a machine's files, and how facts are collected from them: as a value, or as an entry in the list of missing facts. */
 import type { AbsenceReason } from "../model/presence.ts";
 import type { FileAccess } from "./sysfs/file-access.ts";
 import { readText } from "./sysfs/read.ts";
@@ -9,21 +9,21 @@ export interface Machine {
   readonly procfs: string;
   readonly sysfs: string;
   readonly fileAccess: FileAccess;
-  /** The processor's instruction set as the system calls it. */
+  /** The processor's instruction set by the operating system's name. */
   readonly architecture: string;
-  /** Only the variables that narrow which GPUs are seen are looked at. */
+  /** Only the variables that limit the visible GPUs are read. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The root of the machine's own files: another /proc is another machine's (a container that mounts its host's). */
+/** The root of the machine's files. Another /proc means another machine (a container that mounts its host's). */
 export const rootOf = ({ procfs }: Machine): string =>
   procfs === "/proc" ? "" : `${procfs}/1/root`;
 
-/** Whose limits count: this process's own; where the machine is looked at from outside, those of its first process. */
+/** The process whose limits apply: this one, or the first process of a machine that is read from outside. */
 export const processOf = ({ procfs }: Machine): string =>
   `${procfs}/${procfs === "/proc" ? "self" : "1"}`;
 
-/** Why a fact is absent: a reading's reason, or `not-read` where no reading had arrived when the snapshot was taken. */
+/** Why a fact is absent: a reading's reason, or `not-read` if no reading had arrived when the snapshot was taken. */
 export type MissingReason = AbsenceReason | "not-read";
 
 export class MissingFacts {
@@ -35,36 +35,36 @@ export class MissingFacts {
       .toSorted((a, b) => (a.fact < b.fact ? -1 : 1));
   }
 
-  /** The value; where there is none, it is noted why. */
+  /** Returns the value; records the reason if there is none. */
   take<T>(fact: string, reading: ReadResult<T>): T | undefined {
     if (reading.ok) return reading.value;
     this.note(fact, reading.reason);
     return undefined;
   }
 
-  /** The same for a fact that many machines do not have: only a file that exists and cannot be read is noted. */
+  /** The same for a fact that many machines lack: only a file that exists but cannot be read is recorded. */
   optional<T>(fact: string, reading: ReadResult<T>): T | undefined {
     if (reading.ok) return reading.value;
     if (reading.reason !== "unsupported") this.note(fact, reading.reason);
     return undefined;
   }
 
-  /** The first reason for a fact wins: it comes from the reader that tried. */
+  /** The first reason for a fact wins: it comes from the code that read it. */
   note(fact: string, reason: MissingReason): void {
     if (!this.#reasons.has(fact)) this.#reasons.set(fact, reason);
   }
 }
 
-/** What is there, under its name; nothing where it is not. Spread into a fact. */
+/** An object with the value under its name, or an empty object if it is undefined; to be spread into a fact. */
 export function optionalFact<Name extends string, Value>(
   name: Name,
   value: Value | undefined,
 ): { readonly [Key in Name]?: Value } {
-  // One computed key: TypeScript widens it to any name.
+  // TypeScript widens a computed key to any string, so the type is asserted.
   return value === undefined ? {} : ({ [name]: value } as { readonly [Key in Name]?: Value });
 }
 
-/** The first line of a file that is text for people; `unsupported` where it is empty or a placeholder. */
+/** The first line of a text file; `unsupported` if it is empty or a placeholder. */
 export async function lineOf(machine: Machine, path: string): Promise<ReadResult<string>> {
   const text = await readText(path, 1_024, machine.fileAccess);
   if (!text.ok) return text;

@@ -1,4 +1,4 @@
-/** What /proc says of a machine that does not change while it runs, parsed. Pure. What is missing is undefined, never 0. */
+/** Parsers of /proc files about the machine that do not change while it runs. Pure. A missing value is undefined, never 0. */
 
 export interface CpuInfo {
   readonly model: string | undefined;
@@ -10,7 +10,7 @@ export interface CpuInfo {
   readonly sockets: number | undefined;
 }
 
-/** `/proc/cpuinfo`: a paragraph of `key : value` for each thread. */
+/** `/proc/cpuinfo`: one paragraph of `key : value` lines per thread. */
 export function parseCpuinfo(text: string): CpuInfo | undefined {
   const first = (key: string): string | undefined =>
     new RegExp(`^${key}\\s*: (.{1,200})$`, "m").exec(text)?.[1]?.trim().replace(/\s+/g, " ");
@@ -36,7 +36,7 @@ export function parseCpuinfo(text: string): CpuInfo | undefined {
   };
 }
 
-/** `MemTotal:       24684100 kB`, in bytes by name; counts without a unit (`HugePages_Total: 8`) as they are. */
+/** `MemTotal:       24684100 kB`, in bytes by name; counts without a unit (`HugePages_Total: 8`) stay unchanged. */
 export function parseMeminfo(text: string): ReadonlyMap<string, number> {
   const values = new Map<string, number>();
   for (const [, name, value, unit] of text.matchAll(/^([\w()]{1,40}): +(\d{1,15})( kB)?$/gm))
@@ -54,7 +54,7 @@ export function statusValue(text: string, name: string): string | undefined {
   return new RegExp(`^${name}:\\s+(.{1,900})$`, "m").exec(text)?.[1]?.trim();
 }
 
-/** `0-3,8,10-11`: every number in it; a range that is no range gives none. */
+/** All numbers of `0-3,8,10-11`; an invalid range is ignored. */
 export function parseCpuList(text: string): number[] {
   const numbers: number[] = [];
   for (const part of text.trim().split(",")) {
@@ -68,7 +68,7 @@ export function parseCpuList(text: string): number[] {
   return numbers;
 }
 
-/** `48K`, `2048K`, `32M`: bytes. */
+/** `48K`, `2048K`, `32M` in bytes. */
 export function parseSize(text: string): number | undefined {
   const match = /^(\d{1,12})([KMG]?)$/.exec(text);
   if (match === null) return undefined;

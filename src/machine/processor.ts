@@ -1,4 +1,4 @@
-/** The processor: what it is, its caches, and the policy its frequency follows. Its frequency of the moment is no fact. */
+/** The processor: its model, caches, and frequency policy. Its momentary frequency is not a fact. */
 import { listDir, readNumber, readText } from "./sysfs/read.ts";
 import type { AbsenceReason } from "../model/presence.ts";
 import { type ReadResult, mapReadResult, present, unsupported } from "./sysfs/read-result.ts";
@@ -13,9 +13,12 @@ export type ProcessorCounts = Partial<CpuInfo> & {
   readonly absent?: AbsenceReason;
 };
 
-/** Of the whole machine, whatever a process may use of it: by /proc/cpuinfo, and by /sys where that lists no cores, as on ARM. */
+/**
+ * Counts of the whole machine, including processors this process may not use: from /proc/cpuinfo, or from /sys if that lists no
+ * cores, as on ARM.
+ */
 export async function readProcessorCounts(machine: Machine): Promise<ProcessorCounts> {
-  // Some 1.5 KB a thread.
+  // About 1.5 KB per thread.
   const text = await readText(`${machine.procfs}/cpuinfo`, 2_097_152, machine.fileAccess);
   const cpu = text.ok ? parseCpuinfo(text.value) : undefined;
   const topology = cpu?.cores === undefined ? await readTopology(machine) : undefined;
@@ -71,7 +74,7 @@ export async function readProcessor(machine: Machine, missing: MissingFacts): Pr
   };
 }
 
-/** A machine with more processors than this has others of the same kind behind them. */
+/** Limit; further processors of such a machine are of the same kind. */
 const mostCpus = 4_096;
 
 async function readFrequency(
@@ -86,7 +89,7 @@ async function readFrequency(
     const each = await Promise.all(
       cpus.slice(0, mostCpus).map((cpu) => lineOf(machine, `${folder}/${cpu}/cpufreq/${file}`)),
     );
-    // One processor on another governor is what a diff must find.
+    // List all governors: a diff must find one processor with another governor.
     const all = [...new Set(each.flatMap((one) => (one.ok ? [one.value] : [])))].toSorted();
     if (all.length > 0) return present(all.join(", "));
     return each.find((one) => !one.ok && one.reason !== "unsupported") ?? unsupported;
@@ -123,7 +126,7 @@ async function readFrequency(
   };
 }
 
-/** Each cache is listed by every processor that shares it, so caches are identified by their sharers. */
+/** Each cache is listed by every processor that shares it, so a cache is identified by its sharers. */
 async function readCaches(machine: Machine): Promise<NonNullable<Processor["caches"]>> {
   const { sysfs, fileAccess } = machine;
   const folder = `${sysfs}/devices/system/cpu`;

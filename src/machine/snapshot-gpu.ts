@@ -1,4 +1,6 @@
-/** One GPU's newest readings, as facts and as current values. Pure. A value that its vendor never reports is not listed as missing. */
+/**
+ * Splits one GPU's newest readings into facts and current values. Pure. A value that the vendor never reports is not listed as missing.
+ */
 import { gpu, type MetricEntry } from "../model/catalogue/index.ts";
 import { type Device, isReportedBy } from "../model/device.ts";
 import { type LabelSet, labelValue } from "../model/labels.ts";
@@ -9,12 +11,12 @@ import type { GpuFacts, GpuProcessReading, GpuReadings } from "./snapshot.ts";
 export interface GpuReading {
   readonly metric: MetricEntry;
   readonly labels: LabelSet;
-  /** Exactly one of the two is there. */
+  /** Exactly one of `value` and `absent` is set. */
   readonly value?: number;
   readonly absent?: AbsenceReason;
 }
 
-/** A GPU as its source shows it now. */
+/** The current state of a GPU as its source reports it. */
 export interface GpuView {
   readonly device: Device;
   readonly readings: readonly GpuReading[];
@@ -25,7 +27,7 @@ export interface GpuView {
   };
 }
 
-/** Facts that readings do not carry: from the driver's files or its tool. */
+/** Facts that are not readings: from the driver's files or its tool. */
 export interface GpuExtra {
   readonly firmware?: Readonly<Record<string, string>>;
   readonly applicationHertz?: Readonly<Record<string, number>>;
@@ -38,7 +40,7 @@ export interface GpuExtra {
 const computeModes = ["default", "exclusive-thread", "prohibited", "exclusive-process"] as const;
 const gigatransfers: readonly number[] = [2.5, 5, 8, 16, 32, 64];
 
-/** One direction: 8b/10b up to generation 2, 128b/130b from 3 on; generation 6 loses about as little to its FLITs. */
+/** Bandwidth in one direction: 8b/10b up to generation 2, 128b/130b from 3 on; generation 6 loses about as little to its FLITs. */
 export function linkBytesPerSecond(generation: number, width: number): number | undefined {
   const rate = gigatransfers[generation - 1];
   if (rate === undefined) return undefined;
@@ -131,7 +133,7 @@ function pcieFacts(
   };
 }
 
-/** A metric without any reading: of a tier that has been read it is one this GPU does not have. */
+/** The reason for a metric without a reading: if its tier has been read, this GPU does not support it. */
 const reasonWithout = (view: GpuView, { tier }: MetricEntry): MissingReason =>
   view.readings.some(({ metric }) => metric.tier === tier) ? "unsupported" : "not-read";
 
@@ -140,7 +142,7 @@ interface LabelledReadings {
   readonly absent: ReadonlyMap<string, AbsenceReason>;
 }
 
-/** A metric's readings by one of its labels. */
+/** Groups a metric's readings by the value of one label. */
 export function splitByLabel(view: GpuView, metric: MetricEntry, label: string): LabelledReadings {
   const values: Record<string, number> = {};
   const absent = new Map<string, AbsenceReason>();
@@ -211,7 +213,7 @@ export function gpuReadings(view: GpuView): GpuReadings {
   };
 }
 
-/** Those the source names, where it was asked to. */
+/** The GPU's processes, if the source is configured to list them. */
 export function processesOf(view: GpuView): GpuProcessReading[] {
   return view.readings.flatMap(({ metric, labels, value }) => {
     if (metric !== gpu.processMemory) return [];

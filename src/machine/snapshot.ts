@@ -1,6 +1,6 @@
 /**
- * What a snapshot is: the facts of a machine that a benchmark stands on, and what its GPUs did at that moment. Plain JSON.
- * A fact that could not be read is left out and named in `missing` with its reason: it is never made up.
+ * The schema of a snapshot: the facts of a machine that affect a benchmark, and its GPUs' readings at that moment. Plain JSON. A
+ * fact that could not be read is left out and listed in `missing` with its reason: it is never made up.
  */
 import * as v from "valibot";
 
@@ -11,18 +11,18 @@ const maybe = <Schema extends v.GenericSchema>(schema: Schema) => v.exactOptiona
 const textByName = v.record(text, text, "a mapping of names");
 const numberByName = v.record(text, number, "a mapping of names");
 
-/** Identity is `uuid`. The index on the host is no fact: it may change between boots, and stands in the readings. */
+/** Identity is `uuid`. The index on the host may change between boots, so it is a reading and not a fact. */
 const gpuFacts = v.object({
   uuid: text,
   vendor: text,
   model: text,
   simulated: yesNo,
-  /** uuid of the GPU this is an instance of. */
+  /** UUID of the GPU this is an instance of. */
   parent: maybe(text),
   pciBusId: maybe(text),
   driver: maybe(text),
   vbios: maybe(text),
-  /** Version by the part's name. */
+  /** Versions by the part's name. */
   firmware: maybe(textByName),
   memoryTotalBytes: maybe(number),
   visibleMemoryTotalBytes: maybe(number),
@@ -33,15 +33,15 @@ const gpuFacts = v.object({
   clocks: v.object({
     /** By domain: graphics, sm, memory, video. */
     maxHertz: numberByName,
-    /** What clocks were asked for, where somebody did (nvidia-smi -ac). */
+    /** Configured application clocks, if set (nvidia-smi -ac). */
     applicationHertz: maybe(numberByName),
     /** AMD's power_dpm_force_performance_level: auto, high, manual. */
     performanceLevel: maybe(text),
-    /** Intel's lowest and highest frequency that are asked for. */
+    /** Intel's configured minimum and maximum frequency. */
     requestedMinHertz: maybe(number),
     requestedMaxHertz: maybe(number),
   }),
-  /** The best link of card and slot together; what it runs at now is a reading, since it trains down at idle. */
+  /** The best link that card and slot support together; the current link is a reading, since it slows down when idle. */
   pcie: v.object({
     type: maybe(text),
     generationMax: maybe(number),
@@ -53,9 +53,9 @@ const gpuFacts = v.object({
   eccEnabled: maybe(yesNo),
   persistenceEnabled: maybe(yesNo),
   migEnabled: maybe(yesNo),
-  /** NVIDIA's: default, exclusive-thread, prohibited, exclusive-process. */
+  /** NVIDIA's compute mode: default, exclusive-thread, prohibited, exclusive-process. */
   computeMode: maybe(text),
-  /** AMD's, such as SPX/NPS1. */
+  /** AMD's partition mode, such as SPX/NPS1. */
   partition: maybe(text),
 });
 
@@ -81,7 +81,7 @@ const processorFacts = v.object({
 });
 
 const memoryFacts = v.object({
-  /** What the kernel has; a container's limit is in `container`. */
+  /** The kernel's total; a container's limit is in `container`. */
   totalBytes: maybe(number),
   swapTotalBytes: maybe(number),
   hugePages: maybe(v.object({ count: number, sizeBytes: number })),
@@ -119,7 +119,7 @@ const kernelFacts = v.object({
   commandLine: maybe(longText),
   /** Values by name: `vm.swappiness`. */
   sysctl: maybe(textByName),
-  /** Parameters by name, by module, of the GPU drivers that are loaded. */
+  /** Parameters of the loaded GPU drivers: by module, then by name. */
   modules: maybe(v.record(text, textByName, "a mapping of modules")),
   /** on, off, forceoff, notsupported. */
   smt: maybe(text),
@@ -127,13 +127,13 @@ const kernelFacts = v.object({
   transparentHugePagesDefrag: maybe(text),
 });
 
-/** The way from one GPU to another. Read or worked out, never measured: no load is run. */
+/** The connection from one GPU to another. Read or calculated, never measured: no load is run. */
 const p2pLink = v.object({
   /** nvlink, xgmi or pcie. */
   via: text,
-  /** The most that can flow in one direction. */
+  /** The maximum in one direction. */
   bandwidthBytesPerSecond: maybe(number),
-  /** Where the bandwidth comes from: `reported`, `links` (links up × rate), `pcie` (slower PCIe link of the two). */
+  /** The source of the bandwidth: `reported`, `links` (links up × rate), `pcie` (slower PCIe link of the two). */
   basis: maybe(text),
 });
 
@@ -157,7 +157,7 @@ const softwareFacts = v.object({ versions: textByName });
 const gpuReadings = v.object({
   uuid: text,
   index: number,
-  /** False where a GPU seen before does not answer. */
+  /** False if a GPU seen before does not respond. */
   up: maybe(yesNo),
   asleep: maybe(yesNo),
   memoryUsedBytes: maybe(number),
@@ -174,7 +174,7 @@ const gpuReadings = v.object({
   pcieWidth: maybe(number),
   /** The number of processes, if the source reports only that. */
   processes: maybe(number),
-  /** Error counters by name: `ecc.uncorrected`, `xid`. Files made before they were recorded have none. */
+  /** Error counters by name: `ecc.uncorrected`, `xid`. Absent in files written before they were recorded. */
   errors: maybe(numberByName),
 });
 
@@ -196,9 +196,9 @@ const missingFact = v.object({ fact: text, reason: text });
 const visiblePart = v.object({
   /** driver, GPUs, topology, NUMA nodes, cgroup limits, clocks, persistence mode. */
   part: text,
-  /** `absent`: there is nothing to see, as a link between GPUs where there is one GPU. */
+  /** `absent`: the part does not exist, such as a link between GPUs on a machine with one GPU. */
   state: v.picklist(["seen", "partly", "unseen", "absent"], "seen, partly, unseen or absent"),
-  /** What is seen, or why nothing is. */
+  /** What can be seen, or why nothing can. */
   detail: text,
 });
 
@@ -216,9 +216,9 @@ export const snapshotSchema = v.object({
   simulated: yesNo,
   facts: v.object({
     gpus: v.array(gpuFacts, "a list"),
-    /** Whether the first can read and write the second's memory: by uuid, then by uuid. */
+    /** By UUID, then by UUID: true if the first can read and write the second's memory. */
     p2p: v.record(text, v.record(text, yesNo, "a mapping"), "a mapping"),
-    /** By uuid, then by uuid, where the first can reach the second. Files made before it was recorded have none. */
+    /** By UUID, then by UUID, if the first can reach the second. Absent in files written before it was recorded. */
     p2pLinks: maybe(v.record(text, v.record(text, p2pLink, "a mapping"), "a mapping")),
     board: boardFacts,
     processor: processorFacts,
@@ -226,7 +226,7 @@ export const snapshotSchema = v.object({
     storage: v.array(storageDevice, "a list"),
     network: v.array(networkCard, "a list"),
     os: osFacts,
-    /** Files made before it was recorded have none. */
+    /** Absent in files written before it was recorded. */
     kernel: maybe(kernelFacts),
     container: containerFacts,
     software: softwareFacts,
@@ -237,13 +237,13 @@ export const snapshotSchema = v.object({
     host: v.object({
       memoryAvailableBytes: maybe(number),
       load1: maybe(number),
-      /** Another one means the machine was started again. */
+      /** A different id means that the machine was restarted. */
       bootId: maybe(text),
     }),
   }),
-  /** What a container hides or narrows, a sentence each. */
+  /** What a container hides or restricts, one sentence each. */
   hidden: v.array(text, "a list"),
-  /** Which parts of the machine could be seen. Files made before it was recorded have none. */
+  /** Which parts of the machine could be seen. Absent in files written before it was recorded. */
   visibility: maybe(v.array(visiblePart, "a list")),
   missing: v.array(missingFact, "a list"),
 });
@@ -260,7 +260,7 @@ export type MissingFact = Snapshot["missing"][number];
 
 export type SnapshotVerdict = "same" | "changed" | "loaded";
 
-/** One difference. `path` is stable text for programs: `gpus.GPU-1f.driver`. */
+/** One difference between snapshots. `path` is stable and machine-readable: `gpus.GPU-1f.driver`. */
 export interface SnapshotChange {
   readonly path: string;
   readonly kind: "fact" | "reading" | "process";
@@ -270,20 +270,20 @@ export interface SnapshotChange {
 }
 
 export interface SnapshotDiff {
-  /** `changed`: a fact differs. `loaded`: the facts are the same, and something else was on a GPU. */
+  /** `changed`: a fact differs. `loaded`: the facts are equal, but another load was on a GPU. */
   readonly verdict: SnapshotVerdict;
   readonly sentence: string;
   readonly changes: readonly SnapshotChange[];
-  /** Facts known in one snapshot and not readable in the other at that moment: neither the same nor changed. */
+  /** Facts known in one snapshot and unreadable in the other: neither equal nor changed. */
   readonly unproven: readonly { readonly path: string; readonly sentence: string }[];
-  /** What differs and is no change, with why. */
+  /** Differences that do not count as changes, with the reason. */
   readonly notes: readonly string[];
 }
 
 export interface SnapshotThresholds {
-  /** More than this on one GPU is another load. */
+  /** A larger difference on one GPU means another load. */
   readonly memoryBytes: number;
-  /** Undefined: a tenth of the GPU's power limit, and at least 15 W. */
+  /** If undefined, a tenth of the GPU's power limit, and at least 15 W. */
   readonly powerWatts?: number;
 }
 

@@ -1,4 +1,4 @@
-/** Kernel, system and the versions a GPU program stands on. Files alone are read: no program is started. */
+/** Kernel, operating system and the versions a GPU program depends on. Reads files only and starts no program. */
 import { readText } from "./sysfs/read.ts";
 import type { SnapshotFacts } from "./snapshot.ts";
 import { lineOf, type Machine, type MissingFacts, optionalFact, rootOf } from "./machine.ts";
@@ -21,7 +21,7 @@ export async function readOs(
   };
 }
 
-/** By vendor the GPUs here are of, which version one would ask for; what is not there is then missing. */
+/** The versions expected for each vendor of the machine's GPUs; a version that is not found is missing. */
 const expected: Readonly<Record<string, readonly string[]>> = {
   nvidia: ["nvidia_driver", "cuda_driver", "cuda_toolkit"],
   amd: ["amdgpu_driver", "rocm"],

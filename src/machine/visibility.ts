@@ -1,6 +1,6 @@
 /**
- * Which parts of the machine can be seen from here, and why the others cannot: a container may hide the driver, GPUs, the way
- * between them, NUMA nodes, cgroup limits, clocks or the persistence mode. Reads files only.
+ * Which parts of the machine can be seen, and why the others cannot: a container may hide the driver, GPUs, the links between
+ * them, NUMA nodes, cgroup limits, clocks or the persistence mode. Reads files only.
  */
 import { findPciDisplays } from "./sysfs/pci-devices.ts";
 import { listDir, readText } from "./sysfs/read.ts";
@@ -170,7 +170,7 @@ const words: Readonly<Record<string, string>> = {
   "not-read": "no reading had arrived",
 };
 
-/** Of the fact itself, or of the first below it. */
+/** The reason of the fact itself, or of the first fact below it. */
 function reasonUnder(reasons: Reasons, fact: string): string | undefined {
   const key = [...reasons.keys()].find((one) => one === fact || one.startsWith(`${fact}.`));
   const reason = key === undefined ? undefined : reasons.get(key);
@@ -179,11 +179,11 @@ function reasonUnder(reasons: Reasons, fact: string): string | undefined {
 
 const kernelFileSystems = new Set(["sysfs", "proc", "cgroup", "cgroup2", "securityfs"]);
 
-/** Why a file or folder of the kernel shows nothing: what is mounted over it, or how reading it ended. */
+/** Why a file or folder of the kernel is not visible: what is mounted over it, or the error of reading it. */
 export async function whyUnseen(machine: Machine, path: string): Promise<string> {
   const { procfs, sysfs, fileAccess } = machine;
   const real = path.replace(/^\/sys(?=\/)/, sysfs);
-  // Another machine's files are mounted elsewhere than its own table of mounts says.
+  // For another machine's files, this machine's mount table does not apply.
   if (procfs === "/proc" && sysfs === "/sys") {
     const table = await readText(`${processOf(machine)}/mountinfo`, 2 ** 20, fileAccess);
     const cover = table.ok ? coverOf(parseMounts(table.value), real) : undefined;
@@ -215,13 +215,13 @@ export function parseMounts(text: string): readonly MountPoint[] {
   });
 }
 
-/** Blanks and backslashes stand as octal numbers. */
+/** Decodes blanks and backslashes, which are written as octal numbers. */
 const unescapeMount = (text: string): string =>
   text.replaceAll(/\\([0-7]{3})/g, (_, octal: string) =>
     String.fromCodePoint(Number.parseInt(octal, 8)),
   );
 
-/** The last mount at or above the path wins, as in the kernel; one of the kernel's own file systems hides nothing. */
+/** The last mount at or above the path wins, as in the kernel; the kernel's own file systems do not hide anything. */
 function coverOf(mounts: readonly MountPoint[], path: string): string | undefined {
   const above = mounts.filter(
     ({ point }) => point === "/" || path === point || path.startsWith(`${point}/`),

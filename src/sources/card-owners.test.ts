@@ -1,4 +1,4 @@
-// Pods that hold AMD and Intel cards, as the kubelet lists them: by PCI address, by card number, by the names of DRA drivers.
+// Tests pods that hold AMD and Intel cards, listed by the kubelet by PCI address, by card number, or by the names of DRA drivers.
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { radeonTree } from "../../test/captures/amd-card.ts";
@@ -67,7 +67,7 @@ test.each<readonly [string, string]>([
   expect(await owners(amd, radeon, resource, device)).toEqual(held);
 });
 
-/** In CPX mode: the second part, and one of another GPU. */
+/** In CPX mode: the second partition, and one of another GPU. */
 const partitioned = {
   ...radeon,
   "devices/platform/amdgpu_xcp_30/drm/card33/dev": "226:33",

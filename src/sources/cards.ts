@@ -1,7 +1,7 @@
 /**
- * A polled source over cards that are read as files, channel by channel; AMD and Intel share it. Here is what must hold for
- * both: a sleeping card is left alone, a lost one is remembered, a hung one does not hold up the others, and no reading is
- * given up for good.
+ * A polled source over cards that are read from files, channel by channel; shared by AMD and Intel. It guarantees for both that a
+ * sleeping card is not woken, a lost card is still reported (as down), a hung card does not delay the others, and every failed
+ * reading is retried.
  */
 import { gpu, type MetricEntry, type Tier } from "../model/catalogue/index.ts";
 import { type Device, deviceInfoLabels, deviceLabels } from "../model/device.ts";
@@ -16,59 +16,59 @@ export interface CardSeries {
   readonly labels?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-/** One reading of a card; the metric's tier decides when it is made. */
+/** One reading of a card; the metric's tier determines when it is read. */
 export interface CardChannel extends CardSeries {
   readonly read: (timeMs: number) => ReadResult<number> | Promise<ReadResult<number>>;
 }
 
 export interface Card {
   readonly device: Device;
-  /** Changes when the card comes back under another number: its channels are then looked for again. */
+  /** Changes if the card comes back under another number; its channels are then discovered again. */
   readonly key: string;
   /** Must not wake the card. */
   readonly sleepState: () => Promise<SleepState>;
-  /** Finds the readable channels; called only while the card is awake. */
+  /** Discovers the readable channels. Called only while the card is awake. */
   readonly findChannels: (timeMs: number) => Promise<readonly CardChannel[]>;
-  /** Its processes: slow readings whose series come and go. Called only while the card is awake. */
+  /** Discovers the card's processes, as slow readings whose series come and go. Called only while the card is awake. */
   readonly findUsers?: (timeMs: number) => Promise<readonly CardChannel[]>;
-  /** Who holds it by the kubelet's list, while it sleeps: nothing of the card is read. */
+  /** Returns channels for the pods that hold the card, from the kubelet's list, while it sleeps. Reads nothing of the card. */
   readonly findHolders?: () => Promise<readonly CardChannel[]>;
-  /** Series reported as absent while the card has slept since the start and its channels are unknown. */
+  /** Series reported as absent while the card has slept since startup, so that its channels are unknown. */
   readonly expected: readonly CardSeries[];
 }
 
 export interface CardSourceOptions {
   readonly host: string;
-  /** Every card there is now, also those known before. Must not wake any. */
+  /** Returns all cards that are present, including those discovered before. Must not wake any. */
   readonly discover: () => Promise<readonly Card[]>;
   readonly nowMs: () => number;
   /** Calls the listener when the owner of a card has changed. */
   readonly onOwnerChange?: (listener: () => void) => void;
-  /** How long one card is waited for. */
+  /** Deadline for one card's read. */
   readonly cardDeadlineMs?: number;
 }
 
-/** New cards and changed channels are looked for this often, and what was unsupported is tried again. */
+/** Intervals of discovering new cards and changed channels, and of retrying unsupported channels. */
 const discoverEveryMs = 10_000;
 const lookAgainMs = 60_000;
-/** Less than the pipeline's shortest deadline, so that one hung card does not fail the whole source. */
+/** Shorter than the pipeline's shortest deadline, so that one hung card does not fail the whole source. */
 const usualCardDeadlineMs = 800;
 
 interface Entry {
   card: Card;
   channels: readonly CardChannel[];
   users: readonly CardChannel[];
-  /** Undefined until the channels were looked for. */
+  /** Undefined until the channels have been discovered. */
   foundAtMs: number | undefined;
-  /** Left alone until the channels are looked for again. */
+  /** Not read until the channels are discovered again. */
   readonly unsupported: Set<CardChannel>;
-  /** A read that has passed its deadline; never doubled. */
+  /** True while a read that has passed its deadline is still running; no second one is started. */
   hung: boolean;
-  /** Why it is down, since the last read of the fast tier. */
+  /** Why the card is down, as of the last read of the fast tier. */
   loss?: string | undefined;
 }
 
-/** Undefined is a card that did not answer in time. */
+/** Undefined if the card did not respond in time. */
 type Outcome =
   | undefined
   | { readonly state: "gone" }
@@ -101,7 +101,7 @@ export class CardSource implements PolledSource {
     this.#cardDeadlineMs = options.cardDeadlineMs ?? usualCardDeadlineMs;
   }
 
-  /** Finds the cards before the first read, so that `devices` lists them. */
+  /** Discovers the cards before the first read, so that `devices` lists them. */
   static async open(options: CardSourceOptions): Promise<CardSource> {
     const source = new CardSource(options);
     await source.#discover(options.nowMs());
@@ -158,7 +158,7 @@ export class CardSource implements PolledSource {
     }
   }
 
-  /** Looks for the channels of a card that is awake, once and then every minute, and for its users with every slow read. */
+  /** Discovers the channels of a card that is awake, at first and then every minute, and its processes with every slow read. */
   async #prepare(entry: Entry, tier: Tier, timeMs: number): Promise<void> {
     const isDue = entry.foundAtMs === undefined || timeMs - entry.foundAtMs >= lookAgainMs;
     const findUsers = tier === "slow" ? entry.card.findUsers : undefined;
@@ -232,7 +232,7 @@ function channelKey({ metric, labels }: CardSeries): string {
   });
 }
 
-/** Runs at most one task on a card at a time, and gives up waiting, not the task, when it takes too long. */
+/** Runs at most one task on a card at a time. After the deadline it stops waiting; the task itself goes on. */
 async function guarded<T>(
   entry: Entry,
   deadlineMs: number,
@@ -250,19 +250,19 @@ async function guarded<T>(
     clearTimeout(timer);
     entry.hung = false;
   });
-  // After the deadline nobody awaits it: its failure is dropped, as the card already counts as hung.
+  // After the deadline nothing awaits the task, so its failure is dropped; the card already counts as hung.
   done.catch(() => {});
   return Promise.race([done, late]);
 }
 
 async function readCard(entry: Entry, tier: Tier, timeMs: number): Promise<Outcome> {
   const state = await entry.card.sleepState();
-  // When it is back its files may have other names: they are looked for again.
+  // The card's files may have other names when it is back, so its channels are discovered again.
   if (state === "gone") entry.foundAtMs = undefined;
   if (state === "gone") return { state };
   const readings = await Promise.all(
     channelsOf(entry, tier).map(async (channel) =>
-      // A pod may hold a card that sleeps, and reading its owner touches nothing of the card.
+      // A pod may hold a sleeping card, and reading its owner does not touch the card.
       state === "asleep" && channel.metric !== gpu.ownerInfo
         ? asleep
         : readChannel(entry, channel, timeMs),
@@ -307,14 +307,14 @@ function lossReason(outcome: Outcome): string {
   return outcome.state === "gone" ? "its folder in /sys is gone" : "each of its readings fails";
 }
 
-/** A card whose every reading fails has fallen off the bus, though its folder is still there. */
+/** Returns false if all of three or more readings failed: the card has fallen off the bus, although its folder still exists. */
 function answers(readings: readonly ReadResult<number>[]): boolean {
   return (
     readings.length < 3 || readings.some((reading) => reading.ok || reading.reason !== "failed")
   );
 }
 
-/** Shares one read among the channels of a tick: a file that gives several readings is opened once. */
+/** Shares one read among the channels of a tick, so that a file with several readings is opened once. */
 export function oncePerTick<T>(
   read: (timeMs: number) => Promise<T>,
 ): (timeMs: number) => Promise<T> {

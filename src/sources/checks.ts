@@ -1,10 +1,10 @@
-/** Checks that turn a reading no GPU can have into an absence; every source of cards shares them. */
+/** Checks that turn implausible readings into absent ones; shared by all sources of cards. */
 import { failed, type ReadResult, unsupported } from "../machine/sysfs/read-result.ts";
 import type { CardChannel } from "./cards.ts";
 
 type ChannelRead = CardChannel["read"];
 
-/** For what is never exactly 0 while it is there: a limit that is switched off, a temperature sensor the chip lacks. */
+/** For readings whose 0 means absent: a limit that is switched off, a temperature sensor that the chip lacks. */
 export function unlessZero(read: ChannelRead): ChannelRead {
   return async (timeMs): Promise<ReadResult<number>> => {
     const reading = await read(timeMs);
@@ -12,7 +12,7 @@ export function unlessZero(read: ChannelRead): ChannelRead {
   };
 }
 
-/** For a part of a whole, such as memory in use: more than the whole is a wrong number. An unknown whole bounds nothing. */
+/** For a part of a whole, such as memory in use: a part larger than the whole fails. No check if the whole is unknown. */
 export function atMost(read: ChannelRead, readWhole: ChannelRead): ChannelRead {
   return async (timeMs): Promise<ReadResult<number>> => {
     const [part, whole] = await Promise.all([read(timeMs), readWhole(timeMs)]);

@@ -1,4 +1,4 @@
-/** What cards under class/drm have in common, AMD's and Intel's: discovery that wakes none, PCIe channels, doctor findings. */
+/** Code shared by the AMD and Intel cards under class/drm: discovery that wakes no card, PCIe channels, doctor findings. */
 import type { Log } from "../base/log.ts";
 import type { DeviceFacts } from "../machine/owners/kubelet/device-names.ts";
 import { createOwnerResolver, type OwnerResolver } from "../machine/owners/resolver.ts";
@@ -26,7 +26,7 @@ export interface DrmMachine {
   readonly procfs: string;
   readonly fileAccess: FileAccess;
   readonly resolver: OwnerResolver;
-  /** Of `machineIdentity`, for cards without a UUID. */
+  /** Returned by `machineIdentity`; identifies cards without a UUID. */
   readonly machine: string;
   readonly log: Log;
 }
@@ -40,7 +40,7 @@ export async function openDrmMachine(
   return { sysfs, procfs, fileAccess, resolver, machine, log };
 }
 
-/** The numbers by which device plugins and DRA drivers name a card. */
+/** The numbers by which device plugins and DRA drivers identify a card. */
 export function drmNumbers({
   name,
   renderNode,
@@ -55,11 +55,11 @@ export function drmNumbers({
 
 export interface DrmVendor {
   readonly vendorId: number;
-  /** Kernel drivers whose cards are read. */
+  /** Kernel drivers whose cards are included. */
   readonly drivers: readonly string[];
 }
 
-/** The cards of one vendor. Each is opened once under its key, and again when it comes back under another number. */
+/** The cards of one vendor. Each is opened once per key, and again if it comes back under another number. */
 export class DrmCardRegistry {
   readonly cards = new Map<string, Card>();
   readonly #machine: DrmMachine;
@@ -101,7 +101,7 @@ export async function findVendorCards(
   return { ...found, own: found.cards.filter(({ driver }) => drivers.includes(driver)) };
 }
 
-/** The doctor's finding where cards could not be identified or /sys not read; undefined where there are none. */
+/** The doctor finding for cards that could not be identified or an unreadable /sys; undefined if there are none. */
 export function unreadableCards(
   sysfs: string,
   { unidentified: [damaged], absent }: DrmCards,
@@ -121,7 +121,7 @@ const linkMetrics = {
   max: [gpu.pcieLinkGenerationMax, gpu.pcieLinkWidthMax],
 } as const;
 
-/** `port` is the folder that reports the link to the slot, `files` the names in the card's own. */
+/** `port` is the folder that reports the link to the slot, `files` the file names in the card's own folder. */
 export function pcieLinkChannels(
   port: string,
   files: ReadonlySet<string>,

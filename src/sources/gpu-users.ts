@@ -1,4 +1,4 @@
-/** Processes of a GPU as channels: their number, their owners, and the processes themselves where configured. */
+/** Process readings of a GPU as channels: the number of processes, their owners, and one series per process if configured. */
 import { within } from "../base/retry.ts";
 import { gpu } from "../model/catalogue/index.ts";
 import type { Owner } from "../machine/owners/attribution.ts";
@@ -16,7 +16,7 @@ import type { CardChannel } from "./cards.ts";
 export interface GpuUsers {
   readonly device: DeviceFacts;
   readonly processes: readonly GpuProcess[];
-  /** Whether every process of the machine could be looked into. */
+  /** True if every process of the machine could be inspected. */
   readonly isWhole: boolean;
 }
 
@@ -53,7 +53,7 @@ export async function userChannels(
   return channels;
 }
 
-/** Containers that hold the device by the kubelet's list. */
+/** Channels for the containers that hold the device, from the kubelet's list. */
 export async function holderChannels(
   device: DeviceFacts,
   resolver: OwnerResolver,
@@ -77,8 +77,8 @@ function constant(
 }
 
 /**
- * What the task gives within the patience, else what it gave last. Looking into every process of a big machine can take
- * longer than a card may; it goes on in the background, one at a time.
+ * Returns the task's result if it finishes within the patience, otherwise its previous result. Scanning every process of a big
+ * machine can take longer than a card's deadline; the scan goes on in the background, one at a time.
  */
 export function latestOf<T>(
   task: (timeMs: number) => Promise<T>,

@@ -10,7 +10,7 @@ import type { SourceContext } from "./source.ts";
 
 const place = "devices/pci0000:00/0000:00:03.1/0000:2d:00.0";
 
-/** One card as /sys has it: class/drm links to the folder of the PCI device. */
+/** One card as in /sys: class/drm links to the folder of the PCI device. */
 function linkedTree(files: TreeFiles, folder = place): string {
   const root = writeTree(
     Object.fromEntries(
@@ -20,7 +20,7 @@ function linkedTree(files: TreeFiles, folder = place): string {
   return writeTree({ "class/drm/card0/device": `-> ${path.join(root, folder)}` }, root);
 }
 
-/** The Arc's tree without what lies outside its PCI device. */
+/** The Arc's tree without the files outside its PCI device. */
 const arcFiles: TreeFiles = Object.fromEntries(
   Object.entries(arcTree).flatMap(([name, text]) => {
     const own = /^class\/drm\/card\d+\/device\/(.*)$/.exec(name)?.[1];

@@ -1,4 +1,4 @@
-/** Every source there is, in the order `doctor` and `auto` look. Adding one is a folder and a line here. */
+/** The list of all sources, in the order in which `doctor` and `auto` probe them. To add a source, add a folder and a line here. */
 import { amd } from "./amd/define.ts";
 import { influxDbHttp, influxDbHttps, prometheusHttp, prometheusHttps } from "./backfill/define.ts";
 import { csv } from "./csv/define.ts";

@@ -22,7 +22,7 @@ export interface HttpReply {
   readonly body?: string | Buffer;
 }
 
-/** What a way of sending makes of a request. */
+/** A received request after parsing. */
 export interface ReceivedBatch {
   readonly batch: SampleBatch;
   /** The response once the data is stored. */
@@ -46,12 +46,12 @@ export interface ListeningOptions {
   readonly paths: readonly string[];
   readonly token: Secret | undefined;
   readonly maxBodyBytes: number;
-  /** Of requests that wait for their answer, as frames. */
+  /** Limit of the frames of unacknowledged requests, in bytes. */
   readonly maxHeldBytes: number;
   readonly log: Log;
   /** @throws RequestRejectedError */
   readonly understand: (body: Buffer, headers: http.IncomingHttpHeaders) => ReceivedBatch;
-  /** How a way of sending reports that something is wrong. */
+  /** Builds the protocol's own error response; a default one if absent. */
   readonly refusal?: (
     status: number,
     sentence: string,
@@ -67,9 +67,9 @@ interface HeldRequest {
 }
 
 const retryAfterSeconds = "2";
-/** A sender that gives its body slower than this is none. */
+/** A request whose body takes longer than this is aborted. */
 const bodyWithinMs = 30_000;
-/** Each may be giving a body of its own. */
+/** Each connection may be sending a body of its own. */
 const maxConnections = 256;
 
 export class ListeningSource implements StreamingSource {
@@ -99,7 +99,7 @@ export class ListeningSource implements StreamingSource {
     this.#server.maxConnections = maxConnections;
   }
 
-  /** Listens at once, so that a port in use is an error at startup. */
+  /** Listens before it returns, so that a port in use is an error at startup. */
   static async open(options: ListeningOptions): Promise<ListeningSource> {
     const source = new ListeningSource(options);
     const { host, port, log, name } = options;
@@ -137,7 +137,7 @@ export class ListeningSource implements StreamingSource {
         if (signal.aborted) return;
         await emit(frame, { devices: this.devices() });
       }
-      // Only whole requests: a part of one must not be acknowledged.
+      // Emit whole requests only: part of a request must not be acknowledged.
       this.#waiting.shift();
       this.#emitted.push(next);
     }
@@ -195,7 +195,7 @@ export class ListeningSource implements StreamingSource {
       );
     } catch (thrown) {
       if (!(thrown instanceof RequestRejectedError)) {
-        // The sender disconnected, or this is a bug: it may retry in both cases.
+        // Either the sender disconnected or this is a bug; the sender may retry in both cases.
         if (!request.destroyed) this.#options.log.error(`BUG: ${String(thrown)}`);
         return respond({ status: 500 });
       }

@@ -1,9 +1,9 @@
-/** From what a person wrote to running sources. */
+/** Parses configured sources and opens them. */
 import { type Component, parseComponent } from "../config/component.ts";
 import { sources } from "./list.ts";
 import type { Source, SourceContext, SourceDefinition } from "./source.ts";
 
-/** A source as written: a URL, or a mapping in gpulse.yaml. */
+/** A source as configured: a URL, or a mapping in gpulse.yaml. */
 export type SourceSpec = string | Readonly<Record<string, unknown>>;
 
 export function parseSource(spec: SourceSpec): Component<SourceDefinition> {
@@ -15,7 +15,7 @@ export interface OpenSource {
   readonly source: Source;
 }
 
-/** Opens each; a second source of one kind gets a number: sim, sim-2. */
+/** Opens each source; a second source of one kind gets a number: sim, sim-2. */
 export async function openSources(
   specs: readonly SourceSpec[],
   context: SourceContext,
@@ -32,8 +32,9 @@ export async function openSources(
 }
 
 /**
- * The sources to open, `auto` replaced by what this machine has: every source that may be picked and finds something. Of a
- * source that is named beside it no second is opened: `nvidia:?processes=true` and `auto` read NVIDIA's GPUs once.
+ * Returns the sources to open, with `auto` replaced by the sources of this machine: every source that `auto` may select and that
+ * finds something. A source that is also configured explicitly is not opened twice: `nvidia:?processes=true` and `auto` read
+ * NVIDIA's GPUs once.
  */
 export async function resolveAuto(
   specs: readonly SourceSpec[],

@@ -1,6 +1,6 @@
 /**
- * Turns samples from other senders into frames: one for each instant in a request. A name in the catalogue is that metric,
- * whichever program collected it; any other is a plain number with its own labels. A stale marker ends a series; it is no value.
+ * Turns samples from other senders into frames, one per timestamp in a request. A name in the catalogue becomes that metric, whichever
+ * program collected it; any other becomes a plain number with its own labels. A staleness marker ends a series and is not a value.
  */
 import { resolveMetric } from "../formats/message/schema.ts";
 import { openMetricsFloat } from "../formats/exposition/open-metrics-float.ts";
@@ -23,14 +23,14 @@ import { isStale } from "../model/stale.ts";
 
 export interface ReceivedFrames {
   readonly frames: readonly Frame[];
-  /** Native histograms that became classic ones, since a frame holds numbers alone; those of too many buckets are dropped. */
+  /** Native histograms converted to classic ones, since a frame contains only numbers; those with too many buckets are dropped. */
   readonly histograms: number;
   readonly droppedHistograms: number;
-  /** Series without a name, or with labels that are none. */
+  /** Series without a name, or with invalid labels. */
   readonly badSeries: number;
 }
 
-/** Remembered series, layouts and GPUs; a sender that changes them all the time makes it start again. */
+/** Limit of cached series, layouts and GPUs; the cache is emptied if a sender exceeds it by changing them all the time. */
 const maxCachedSeries = 100_000;
 
 interface SeriesOfName {
@@ -50,7 +50,7 @@ export class SampleFrames {
   readonly #layouts = new Map<string, Layout>();
   readonly #devices = new Map<string, Device>();
   readonly #plain = new Map<string, MetricEntry>();
-  /** Of series that have been native histograms. */
+  /** Bounds of the series that have been native histograms. */
   readonly #classic = new Map<string, ClassicBounds>();
 
   devices(): readonly Device[] {
@@ -137,7 +137,7 @@ export class SampleFrames {
     ];
   }
 
-  /** A series of the classic form. */
+  /** A series of the classic histogram. */
   #part({ series }: SeriesOfName, suffix: SampleSuffix, bound?: number): SeriesOfName {
     const named = resolveMetric(`${series.metric.name}${suffix}`, this.#plain);
     const labels =

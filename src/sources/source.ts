@@ -1,4 +1,4 @@
-/** What a source is: something that produces frames, polled or streaming, and how one is declared. */
+/** Defines a source, a polled or streaming producer of frames, and its declaration. */
 import type { GenericSchema, InferOutput } from "valibot";
 import type { ComponentDefinition } from "../config/component.ts";
 import type { Log } from "../base/log.ts";
@@ -10,82 +10,88 @@ import type { FileAccess } from "../machine/sysfs/file-access.ts";
 
 export interface SourceContext {
   readonly host: string;
-  /** Which of several sources of one kind it is, in the order of the configuration; 1 where absent. */
+  /** The position among several sources of the same kind, in configuration order; 1 if absent. */
   readonly ordinal?: number;
   readonly log: Log;
   readonly nowMs: () => number;
-  /** Where /sys and /proc are, so that a container can mount the host's elsewhere. */
+  /** Paths of /sys and /proc, which may differ in a container that mounts the host's. */
   readonly sysfs: string;
   readonly procfs: string;
-  /** The kubelet's PodResources socket; where a kubelet usually has it if absent. */
+  /** The kubelet's PodResources socket; the kubelet's default path if absent. */
   readonly kubeletSocket?: string | undefined;
-  /** How files under them are opened; the machine's own way where absent. A capture records what goes through it. */
+  /** Opens files under these paths; the host's file system if absent. A capture records what is read through it. */
   readonly fileAccess?: FileAccess;
   /** Stores a dead letter; resolves when it is stored. If absent, dead letters are only counted and logged. */
   readonly reject?: (letter: DeadLetter) => Promise<void>;
 }
 
-/** What a stream knows of a frame beyond the frame. */
+/** Metadata of a streamed frame. */
 export interface StreamFrameInfo {
   readonly origin?: Origin;
-  /** The machine it was read on, where that is not this one. */
+  /** The machine the frame was read on, if not this one. */
   readonly host?: string;
-  /** Where the stream carries many machines: the devices of this frame alone. */
+  /** The devices of this frame, if the stream contains many machines. */
   readonly devices?: readonly Device[];
-  /** Found before it came here, by GPU (uuid). */
+  /** Tags per GPU (by UUID) that an earlier stage has already found. */
   readonly tags?: ReadonlyMap<string, readonly string[]>;
 }
 
 export type Emit = (frame: Frame, about?: StreamFrameInfo) => Promise<void>;
 
-/** A process of its own that a source reads through, so that a crash in a driver's library is not ours. */
+/** A child process that a source reads through, so that a crash in a driver's library does not crash this process. */
 export interface SourceProcess {
-  /** How often it ended by itself and was started again. */
+  /** How often it ended by itself and was restarted. */
   readonly restarts: number;
-  /** Since its start; absent while none runs. */
+  /** Processor time since its start; absent if it is not running. */
   readonly cpuSeconds?: number;
   readonly residentBytes?: number | undefined;
 }
 
-/** Read on a schedule. The pipeline never calls `read` of a source again while a call of it has not ended. */
+/** A source that is read on a schedule. The pipeline never calls `read` while an earlier call on the same source is pending. */
 export interface PolledSource {
   readonly shape: "polled";
   readonly tiers: readonly Tier[];
-  /** How long a read may take, for a source that is slow by nature; the pipeline's own deadline where absent. */
+  /** Deadline of a read, for a slow source; the pipeline's own if absent. */
   readonly deadlineMs?: number | undefined;
   devices(): readonly Device[];
-  /** Why the GPU with this UUID is down, for the log; undefined where the source does not know. */
+  /** Why the GPU with this UUID is down, for the log; undefined if the source does not know it. */
   lossOf?(uuid: string): string | undefined;
-  /** Absent where it reads in this process. */
+  /** Absent if the source reads in this process. */
   process?(): SourceProcess;
-  /** Calls the listener when a tier has news before its schedule: the pipeline then reads that tier at once. */
+  /** Registers a listener for changes before a tier's schedule; the pipeline then reads that tier at once. */
   onChange?(listener: (tier: Tier) => void): void;
-  /** One frame for the instant. Throwing fails this read alone; a late answer is thrown away. */
+  /** Returns one frame for the instant. If it throws, only this read fails; a late result is dropped. */
   read(tier: Tier, timeMs: number, signal: AbortSignal): Frame | Promise<Frame>;
   close(): void | Promise<void>;
 }
 
-/** Runs by itself until its data ends or the signal aborts. `emit` resolves when there is room downstream: await it. */
+/** A source that runs by itself until its data ends or the signal aborts. `emit` resolves when there is room downstream: await it. */
 export interface StreamingSource {
   readonly shape: "streaming";
-  /** Another process goes on with what this one has not committed: what it commits must have arrived, not wait in a spool here. */
+  /**
+   * True if another process continues from what this one committed (a consumer group): committed data must have been delivered,
+   * not be waiting in a spool of this machine.
+   */
   readonly sharesWork?: boolean;
-  /** Clients wait until what they sent is committed: no sink's roll interval may delay a checkpoint. */
+  /** True if clients wait until their data is committed, so that no sink's roll interval may delay a checkpoint. */
   readonly answersOnCommit?: boolean;
   devices(): readonly Device[];
-  /** @param checkpoint stores and commits what was emitted, before another process goes on with it; absent where nothing is stored */
+  /** @param checkpoint stores and commits what was emitted, before another process takes over; absent if nothing is stored */
   run(emit: Emit, signal: AbortSignal, checkpoint?: () => Promise<void>): Promise<void>;
-  /** Every sink holds every frame whose `emit` has resolved: it need not be read again. One whose `emit` still waits is not among them. */
+  /**
+   * Called when every sink has stored every frame whose `emit` has resolved, so that it need not be read again. A frame whose
+   * `emit` is pending is not included.
+   */
   commit?(): Promise<void>;
-  /** Remembers which frames those are now, and gives what commits them and none that came later. */
+  /** Records the frames emitted until now and returns a function that commits exactly these. */
   mark?(): () => Promise<void>;
-  /** How many pieces of input it has put aside by itself, with their reasons: those that `reject` was not asked to keep. */
+  /** Number of pieces of input set aside by the source itself, with their reasons, without a call of `reject`. */
   lettersKept?(): number;
-  /** How many rows of its input it could not use since it was opened. */
+  /** Number of unusable input rows since the source was opened. */
   rejectedRows?(): number;
   /** The last known lag of each partition. */
   lag?(): readonly SourceLag[];
-  /** Records that are there and not yet emitted; undefined while that is unknown, such as without a broker. */
+  /** Available records that have not been emitted; undefined if unknown, such as without a broker. */
   unreadRecords?(): number | undefined;
   close(): void | Promise<void>;
 }
@@ -100,27 +106,27 @@ export type Source = PolledSource | StreamingSource;
 
 export interface DoctorFinding {
   readonly state: "found" | "not-found" | "denied" | "failed";
-  /** One sentence: what was seen. */
+  /** The finding in one sentence. */
   readonly says: string;
   /** The exact command or container flag that fixes it. */
   readonly fix?: string;
   readonly devices?: readonly Device[];
 }
 
-/** The one declaration of a source: config, command line, docs and doctor are all made from it. */
+/** The one declaration of a source, from which its configuration, command line, docs and doctor check are made. */
 export interface SourceDefinition<
   Schema extends GenericSchema = GenericSchema,
 > extends ComponentDefinition<Schema> {
-  /** Whether `auto` may pick it; the simulator never is. */
+  /** True if `auto` may select it; false for the simulator. */
   readonly auto: boolean;
-  /** Commands of the vendor whose output belongs into a capture of a machine: `["nvidia-smi", "-q", "-x"]`. */
+  /** The vendor's commands whose output belongs in a capture of a machine: `["nvidia-smi", "-q", "-x"]`. */
   readonly captureCommands?: readonly (readonly [command: string, ...args: string[]])[];
-  /** Looks without waking or changing anything. */
+  /** Probes for the source without waking or changing anything. */
   doctor(options: InferOutput<Schema>, context: SourceContext): Promise<DoctorFinding>;
   create(options: InferOutput<Schema>, context: SourceContext): Promise<Source>;
 }
 
-/** Keeps a definition's option type while it is written, and erases it for the list. */
+/** Preserves a definition's option type while it is written, and erases it for the list. */
 export function defineSource<Schema extends GenericSchema>(
   definition: SourceDefinition<Schema>,
 ): SourceDefinition<Schema> {

@@ -1,4 +1,5 @@
-// The built agent over a driver that hangs: everything else goes on, it is named, it is never asked twice, and the process ends.
+// Tests the built agent over a hanging driver: everything else continues, the driver is reported, it is never called twice, and
+// the process exits.
 
 import { findTool, toolOrSkip } from "../../engines/tools.ts";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -10,7 +11,7 @@ import { waitUntil } from "../../engines/wait.ts";
 import { buildStub, type Stub } from "./stub.ts";
 
 const SETUP_TIMEOUT_MS = 240_000;
-/** What an orchestrator gives by default before it kills is 10 s or more; ours is well inside. */
+/** Orchestrators wait 10 s or more by default before they kill; this is well below. */
 const GRACE_MS = 8_000;
 
 let stub: Stub | undefined;
@@ -37,13 +38,13 @@ afterAll(async () => {
   stub?.remove();
 });
 
-/** What the set-up made; a test without it would have nothing to say. */
+/** The result of the set-up; throws if it did not run. */
 function made(): { readonly stub: Stub; readonly agent: RunningProcess } {
   if (stub === undefined || agent === undefined) throw new Error("BUG: the set-up did not run");
   return { stub, agent };
 }
 
-/** The lines of the page that begin so; the scrape itself has to be answered promptly. */
+/** The page's lines with this prefix; also checks that the scrape responds promptly. */
 async function lines(start: string): Promise<string[]> {
   const page = await (await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(2_000) })).text();
   return page.split("\n").filter((line) => line.startsWith(start));

@@ -1,4 +1,4 @@
-// `gpulse check` as built, over the stand-ins: its exit codes, its JSON, its metrics, and GPUs it has no load for.
+// Tests the built `gpulse check` over the stand-ins: its exit codes, its JSON, its metrics, and GPUs without a supported load.
 
 import { findTool, toolOrSkip } from "../../engines/tools.ts";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";

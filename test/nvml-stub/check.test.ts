@@ -1,4 +1,4 @@
-// `gpulse check` over stand-ins for the driver's two libraries: a pass, every way it can go wrong, and one flipped bit found each time.
+// Tests `gpulse check` over stand-ins for the driver's two libraries: a pass, every kind of failure, and one flipped bit found each time.
 
 import { findTool, toolOrSkip } from "../../engines/tools.ts";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -71,7 +71,7 @@ async function check(
   return { end, events, measurements };
 }
 
-/** What the stand-in still held when the context was given back: events, modules and memory. */
+/** Resources the stand-in still held when the context was released: events, modules and memory. */
 const liveAtRelease = (): readonly string[] =>
   cuda.calls().flatMap(({ key }) => (key.startsWith("live=") ? [key] : []));
 
@@ -128,7 +128,7 @@ test.for([
   const { end, measurements } = await check({ ...only(name), seconds: 0.2 });
   expect([end.state, measurements]).toMatchObject(["done", [wanted]]);
   const [measured] = measurements;
-  // Once for each pattern of each pass; how many passes fit depends on the machine.
+  // Once per pattern and pass; the number of passes depends on the machine.
   if (measured?.test === "memory") expect(measured.wrongWords).toBe(6 * measured.passes);
 });
 
@@ -199,7 +199,7 @@ test.for(["Init", "ModuleLoadDataEx", "EventSynchronize", "MemFree_v2", "MemAllo
   { timeout: 60_000 },
   async (name) => {
     cuda.script("memory 67108864", `${name}.hang 1`);
-    // The stub computes what a GPU would: on a busy machine that alone takes seconds.
+    // The stub computes what a GPU would, which takes seconds on a busy machine.
     const { end } = await check({ seconds: 0.2, deadlineMs: 4_000 });
     expect(end.state).toBe("failed");
     expect(end.says).toMatch(
@@ -229,7 +229,7 @@ test("a program that only draws does not count as a user", async () => {
   expect((await check({ ...only("fp32"), seconds: 0.1 })).end.state).toBe("done");
 });
 
-/** Runs long, and changes something once the first measurement is in. */
+/** Runs a long check, and applies a change once the first measurement has started. */
 async function midway(change: () => void, given: Partial<CheckSettings> = {}): Promise<Checked> {
   let isChanged = false;
   return check({ seconds: 60, ...only("fp32", "memory"), ...given }, ({ kind }) => {

@@ -1,4 +1,4 @@
-// A crash inside NVML: `gpulse up` keeps serving, its GPUs are down meanwhile, and the reader is started again with growing pauses.
+// Tests a crash inside NVML: `gpulse up` keeps serving, its GPUs are down meanwhile, and the reader is restarted with growing pauses.
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -41,7 +41,7 @@ async function startUp(...lines: readonly string[]): Promise<RunningProcess> {
   return up;
 }
 
-/** The value of the page's first line that starts so; undefined where there is none. */
+/** The value of the page's first line with this prefix; undefined if there is none. */
 async function value(start: string): Promise<number | undefined> {
   const page = await (await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(2_000) })).text();
   const line = page.split("\n").find((one) => one.startsWith(start));
@@ -54,7 +54,7 @@ const eventually = (what: string, holds: () => Promise<boolean>, timeoutMs = 30_
 const isUp = async (): Promise<boolean> => (await value('gpu_up{gpu="1"')) === 1;
 const isDown = async (): Promise<boolean> => (await value('gpu_up{gpu="1"')) === 0;
 
-/** The processes it has started that still run. */
+/** The pids of its running child processes. */
 const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")
     .trim()
@@ -74,7 +74,7 @@ test(
     expect(await value('gpu_power_watts{gpu="1"')).toBeUndefined();
     expect(running.exited()).toBeUndefined();
     expect(running.output()).toMatch(/warn {2}NVML process ended, starting another .*SIGSEGV/);
-    // Without GPU 1: the crash may be how it died.
+    // Without GPU 1: the crash may have been its failure.
     stub.script("gpus 1");
     await eventually("the other to be up", async () => (await value('gpu_up{gpu="0"')) === 1);
     expect(await isDown()).toBe(true);
@@ -93,7 +93,7 @@ test(
     const running = await startUp("gpus 2", "init.crash 1");
     await new Promise((resolve) => setTimeout(resolve, 20_000));
     const starts = stub.calls().filter(({ key }) => key === "init").length;
-    // One at the start, and after 1, 2, 4 and 8 s.
+    // One at startup, and one each after 1, 2, 4 and 8 s.
     expect(starts).toBeGreaterThan(1);
     expect(starts).toBeLessThan(7);
     expect(running.exited()).toBeUndefined();

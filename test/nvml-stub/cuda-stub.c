@@ -1,15 +1,15 @@
 /*
- * A stand-in for NVIDIA's libcuda.so.1 that runs the kernels of `gpulse check` on the processor, written apart from their PTX. It is
- * built by the tests; it must never be installed. Its script is the file `script` beside the library (see script.h):
- *   NAME.rc CODE [FROM]   the call NAME (without cu, such as MemAlloc_v2) ends with this code, from its FROM-th call on
+ * A stand-in for NVIDIA's libcuda.so.1 that runs the kernels of `gpulse check` on the processor, implemented independently of their PTX.
+ * It is built by the tests and must never be installed. Its script is the file `script` in the library's folder (see script.h):
+ *   NAME.rc CODE [FROM]   the call NAME (without cu, such as MemAlloc_v2) returns this code, from its FROM-th call on
  *   NAME.hang [FROM]      the call does not return
  *   NAME.crash [FROM]     the call writes to address 0
- *   capability NN, sms N, memory BYTES, log TEXT (what the compiler prints)
- *   reject TEXT           a module whose text contains it does not compile
+ *   capability NN, sms N, memory BYTES, log TEXT (the compiler's output)
+ *   reject TEXT           a module whose text contains TEXT does not compile
  *   flip.memory WORD BIT  one bit of the tested memory flips between writing and reading
  *   flip.tensor BLOCK BIT, flip.fp32 BLOCK BIT, flip.products BLOCK BIT   one thread of this block computes one wrong bit
  *   slow RATIO            everything takes RATIO times as long
- * Time is modelled: each copy and kernel adds to the GPU's clock, which events record.
+ * Time is simulated: each copy and kernel advances the GPU's clock, which events record.
  */
 #include "script.h"
 
@@ -42,7 +42,7 @@ static int applies(const char *name, const char *end, int call, int *code) {
   return call >= from;
 }
 
-/* What every call begins with. */
+/* The start of every call: logs it and applies the script's hang, crash and return code. */
 static int enter(const char *name) {
   refresh();
   note(0, name);
@@ -101,7 +101,9 @@ int cuDevicePrimaryCtxRelease_v2(unsigned device) {
 }
 int cuCtxSetCurrent(uint64_t context) { (void)context; ENTER("CtxSetCurrent"); return 0; }
 
-/* A module's handle says which instruction its tensor kernel uses; a function's is the kernel's number and that. */
+/*
+ * A module's handle encodes the instruction of its tensor kernel; a function's handle encodes the kernel's number and that instruction.
+ */
 int cuModuleLoadDataEx(uint64_t *out, const char *image, unsigned count, int *options, uint64_t *values) {
   int rc = enter("ModuleLoadDataEx");
   int reject = find("reject");
@@ -164,7 +166,7 @@ int cuMemAllocHost_v2(uint64_t *out, uint64_t bytes) { ENTER("MemAllocHost_v2");
 int cuMemFreeHost(uint64_t address) { ENTER("MemFreeHost"); return give(address); }
 int cuMemcpyHtoD_v2(uint64_t to, const void *from, uint64_t bytes) { ENTER("MemcpyHtoD_v2"); memcpy((void *)(uintptr_t)to, from, bytes); return 0; }
 int cuMemcpyDtoH_v2(void *to, uint64_t from, uint64_t bytes) { ENTER("MemcpyDtoH_v2"); memcpy(to, (void *)(uintptr_t)from, bytes); return 0; }
-/* 4 TB/s within the device, bytes counted twice; 50 GB/s on the link. */
+/* 4 TB/s within the device, with bytes counted twice; 50 GB/s on the link. */
 int cuMemcpyHtoDAsync_v2(uint64_t to, uint64_t from, uint64_t bytes, uint64_t stream) { (void)to; (void)from; (void)stream; ENTER("MemcpyHtoDAsync_v2"); clock_ms += bytes / 50e6 * slow(); return 0; }
 int cuMemcpyDtoHAsync_v2(uint64_t to, uint64_t from, uint64_t bytes, uint64_t stream) { (void)to; (void)from; (void)stream; ENTER("MemcpyDtoHAsync_v2"); clock_ms += bytes / 50e6 * slow(); return 0; }
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, uint64_t bytes, uint64_t stream) { (void)to; (void)from; (void)stream; ENTER("MemcpyDtoDAsync_v2"); clock_ms += 2 * bytes / 4e9 * slow(); return 0; }
@@ -189,7 +191,7 @@ static void report(uint64_t *findings, uint64_t place, uint64_t bits) {
 static uint32_t digest_of(uint32_t digest, uint32_t word) { return (digest ^ word) * 16777619u; }
 static uint32_t next_of(uint32_t x) { return x * 1664525u + 1013904223u; }
 
-/* One thread of integer_products; the step at which `mask` is flipped in, or none. */
+/* One thread of integer_products; `mask` is flipped in at `step`, if any. */
 static uint32_t integer_digest(uint32_t seed, uint32_t thread, uint32_t iterations, uint32_t step, uint32_t mask) {
   uint32_t x = (thread + 1) * 2654435761u + seed, digest = 2166136261u;
   for (uint32_t at = 0; at < iterations; at++) {
@@ -200,7 +202,7 @@ static uint32_t integer_digest(uint32_t seed, uint32_t thread, uint32_t iteratio
   return digest;
 }
 
-/* One warp of tensor_products, in floating point as the GPU has it. */
+/* One warp of tensor_products, in floating point as on the GPU. */
 static void tensor_digests(uint32_t seed, uint32_t warp, uint32_t iterations, uint32_t lane_of, uint32_t step, uint32_t mask, uint32_t *out) {
   uint32_t state[32];
   float a[16][16], b[16][8], c[16][8];
@@ -249,7 +251,7 @@ static uint32_t product_digest(int kernel, uint32_t seed, uint32_t thread, uint3
   return lanes[thread % 32];
 }
 
-/* Every block computes the same, so one is computed; the thread with the flipped bit is computed once more. */
+/* All blocks compute the same, so one is computed, and the thread with the flipped bit once more. */
 static void products(int kernel, uint64_t *p, unsigned blocks, unsigned threads) {
   const uint32_t *expected = (uint32_t *)(uintptr_t)p[0];
   uint64_t *findings = (uint64_t *)(uintptr_t)p[1];
@@ -276,7 +278,7 @@ static void rate(uint64_t *p, unsigned blocks, unsigned threads, const char *wha
   unsigned sms = (unsigned)setting("sms", 4);
   double cycles = p[2] * cycles_per_loop * slow();
   for (unsigned at = 0; at < blocks * threads; at++) digests[at] = digest_of((uint32_t)p[2], at % threads);
-  /* The blocks of an SM end one after another, as they do on a GPU. */
+  /* The blocks of an SM end one after another, as on a GPU. */
   for (unsigned block = 0; block < blocks; block++) {
     records[2 * block] = (uint64_t)(cycles * (block / sms + 1) / (blocks / sms));
     records[2 * block + 1] = block % sms;

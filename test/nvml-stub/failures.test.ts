@@ -1,4 +1,4 @@
-// How the NVIDIA source takes everything NVML can do wrong: each code, a lost GPU, a driver that is gone or hangs, slow calls.
+// Tests how the NVIDIA source handles NVML's failures: each return code, a lost GPU, a missing or hanging driver, slow calls.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -124,7 +124,7 @@ test(
     const source = nvml.open();
     await source.read("fast", 0);
     await source.read("slow", 0);
-    // The passes a schedule of 10 Hz makes, until it is known as one; then those that count.
+    // Passes at 10 Hz: the first ones establish the schedule, the later ones are measured.
     const pass = async (times: number): Promise<void> => {
       for (let turn = 0; turn < times; turn++) {
         await new Promise((resolve) => setTimeout(resolve, 100));
@@ -142,11 +142,11 @@ test(
         all++;
       }
       if (key !== "utilization" || gpu !== 0) continue;
-      // A busy machine may hold a pass up; such a gap has room for more.
+      // A busy machine may delay a pass; the longer gap has room for more calls.
       if (timeMs - passMs < 150) most = Math.max(most, between);
       [passMs, between] = [timeMs, 0];
     }
-    // Eight or nine come due in these 2.5 s, by where in their own schedule the passes begin.
+    // Eight or nine calls are due in these 2.5 s, depending on the start of the passes within their schedule.
     expect(all).toBeGreaterThan(6);
     expect(most).toBe(1);
   },

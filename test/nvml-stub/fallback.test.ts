@@ -1,4 +1,4 @@
-// nvidia-smi where NVML cannot be loaded: tried again after a failure, slow, and silenced by neither's first answer.
+// Tests nvidia-smi as the fallback if NVML cannot be loaded: retries after failures, the slow tier, and that no first result is final.
 
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

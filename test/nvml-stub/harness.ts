@@ -1,4 +1,4 @@
-// The NVIDIA source over the stand-in for NVML, as tests use it: open it, read it, wait for a value.
+// A test harness for the NVIDIA source over the stand-in for NVML: opens it, reads it, waits for a value.
 
 import { findTool, toolOrSkip } from "../../engines/tools.ts";
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
@@ -17,13 +17,13 @@ export type Values = Map<string, number | string>;
 
 export interface Harness {
   readonly stub: Stub;
-  /** `sysfs` where a GPU may be asleep; elsewhere none is. */
+  /** `sysfs` is needed only if a GPU may be asleep. */
   open(processes?: boolean, sysfs?: string, kubeletSocket?: string): NvidiaSource;
-  /** A connection of its own; `libraries` where it is not to be the stand-in. */
+  /** Opens a separate connection; `libraries` replaces the stand-in. */
   connect(libraries?: readonly string[]): NvmlConnection;
 }
 
-/** Builds what is needed before the tests of a file, and ends every source after each of them. */
+/** Builds the stand-in before the tests of a file, and closes every source after each test. */
 export function useStub(): Harness {
   let stub: Stub | undefined;
   let worker: { readonly file: string; remove(): void } | undefined;
@@ -76,7 +76,7 @@ export function useStub(): Harness {
   };
 }
 
-/** By GPU, metric and own labels, such as `3 gpu_temperature_celsius{sensor=edge}`; what is absent is its reason. */
+/** Values by GPU, metric and own labels, such as `3 gpu_temperature_celsius{sensor=edge}`; an absent value is its reason. */
 function valuesOf(frame: Frame): Values {
   return new Map(
     frame.layout.series.map(({ metric, labels }, slot) => {
@@ -97,12 +97,12 @@ export async function read(source: NvidiaSource, tier: Tier): Promise<Values> {
   return valuesOf(await source.read(tier, 1_000));
 }
 
-/** The values of those names alone, to be held against a table. */
+/** Only the values of the given names, to compare with a table. */
 export function pick(values: Values, names: Readonly<Record<string, unknown>>): unknown {
   return Object.fromEntries(Object.keys(names).map((name) => [name, values.get(name)]));
 }
 
-/** Reads until the value is what is wanted; the last answer is in the failure. */
+/** Reads until the value is as expected; a failure shows the last one. */
 export async function eventually(
   source: NvidiaSource,
   tier: Tier,

@@ -1,6 +1,7 @@
-// One machine with a card of each generation, from T4 to GB300: what a card has is reported, and what it lacks is absent, never 0.
-// NVIDIA's own mock of NVML is not available to this repository (docs/decisions/0009-nvml-in-a-process.md); these are the shapes of its
-// profiles: memory, power, PCIe and thermal limits, ECC and row remapping, NVLink, fabric, MIG, GPM and C2C. XID events are in values.test.ts.
+// Tests one machine with a card of each generation, from T4 to GB300: what a card supports is reported, and everything else is
+// absent, never 0. NVIDIA's own mock of NVML is not available to this repository (docs/decisions/0009-nvml-in-a-process.md); the
+// cards here follow its profiles: memory, power, PCIe and thermal limits, ECC and row remapping, NVLink, fabric, MIG, GPM and
+// C2C. XID events are in values.test.ts.
 
 import { expect, test } from "vitest";
 
@@ -17,15 +18,15 @@ interface CardShape {
   readonly pcieGeneration: number;
   readonly slowdownCelsius: number;
   readonly links: number;
-  /** Hopper and newer. */
+  /** True on Hopper and newer. */
   readonly hasGpm: boolean;
-  /** Instances; 0 where the card can be divided and is not, undefined where it cannot. */
+  /** Number of MIG instances; 0 if the card supports MIG and has none, undefined if it does not support MIG. */
   readonly mig: number | undefined;
-  /** Rows are remapped from Ampere's datacentre cards on; older ones retire pages. */
+  /** Datacentre cards remap rows from Ampere on; older ones retire pages. */
   readonly remapsRows: boolean;
-  /** The state of the fabric of an NVSwitch machine; undefined where there is none. */
+  /** Fabric state on an NVSwitch machine; undefined on others. */
   readonly fabric: number | undefined;
-  /** MiB a second between processor and GPU, on the superchips. */
+  /** MiB per second between processor and GPU, on the superchips. */
   readonly c2cMebibytes: number | undefined;
 }
 

@@ -1,23 +1,23 @@
 /*
- * A stand-in for NVIDIA's libnvidia-ml.so.1 that says what a script file says. It is built by the tests; it must never be
- * installed. The file is `script` beside the library and is read again whenever it changes, so a test changes a running GPU.
+ * A stand-in for NVIDIA's libnvidia-ml.so.1 that returns what a script file specifies. It is built by the tests and must never be
+ * installed. The file is `script` in the library's folder and is re-read whenever it changes, so a test can change a running GPU.
  *
- * One setting a line, `name value`. `3.power 250000` is for GPU 3, `*.power 250000` for all, in NVML's own units.
- *   N.KEY.rc CODE     the call ends with this NVML return code
- *   N.KEY.hang 1      the call does not return until the line is gone
+ * One setting per line, `name value`. `3.power 250000` is for GPU 3, `*.power 250000` for all, in NVML's own units.
+ *   N.KEY.rc CODE     the call returns this NVML return code
+ *   N.KEY.hang 1      the call does not return until the line is removed
  *   N.KEY.sleep MS    the call takes this long
  *   N.KEY.crash 1     the call writes to address 0, as a broken driver does
  *   gpus, driver, cuda, init.rc, init.hang, init.crash, xid N NUMBER COUNT (events in all), link N COUNT, p2p A B STATUS,
- *   N.gpm_ID VALUE (N.giINSTANCE.gpm_ID of a MIG instance; an id outside the usual ones is known where it has a value), N.gpm_nameless 1,
+ *   N.gpm_ID VALUE (N.giINSTANCE.gpm_ID for a MIG instance; an id outside the usual ones is supported if it has a value), N.gpm_nameless 1,
  *   mig N COUNT (N.mig_parts COMPUTE-INSTANCES-EACH), process N PID BYTES KIND(C|G) [INSTANCE [COMPUTE-INSTANCE]],
  *   N.process_share PERCENT of every process, N.process_share_PID of one
- * Where there is a file `calls` beside it, every call is written there as `milliseconds GPU KEY`.
+ * If a file `calls` exists in the folder, every call is logged there as `milliseconds GPU KEY`.
  */
 #include "script.h"
 
 enum { OK = 0, INVALID = 2, UNSUPPORTED = 3, NOT_FOUND = 6, TOO_SMALL = 7, TIMEOUT = 10 };
 
-/* What every call begins with: the script's say on hanging, waiting and failing. */
+/* The start of every call: logs it and applies the script's hang, sleep, crash and return code. */
 static int gpu_count(void);
 static int enter(int gpu, const char *key) {
   refresh();
@@ -194,7 +194,7 @@ U32(nvmlDeviceGetPersistenceMode, "persistence", 1)
 U32(nvmlDeviceGetComputeMode, "compute_mode", 0)
 int nvmlDeviceGetGpuFabricInfo(uint64_t h, unsigned char *out) { memset(out, 0, 28); out[24] = (unsigned char)value(gpu_of(h), "fabric", 0); return enter(gpu_of(h), "fabric"); }
 
-/* Fields are scripted as N.field_ID (or N.field_ID_SCOPE); one without a line is not supported. */
+/* Fields are scripted as N.field_ID (or N.field_ID_SCOPE); a field without a line is not supported. */
 int nvmlDeviceGetFieldValues(uint64_t h, unsigned count, unsigned char *out) {
   int rc = enter(gpu_of(h), "fields");
   for (unsigned at = 0; at < count && !rc; at++, out += 40) {
@@ -248,7 +248,7 @@ int nvmlDeviceGetMigDeviceHandleByIndex(uint64_t h, unsigned index, uint64_t *ou
 }
 static unsigned mig_parts(uint64_t h) { return (unsigned)value(gpu_of(h), "mig_parts", 1); }
 int nvmlDeviceGetGpuInstanceId(uint64_t h, unsigned *out) { *out = 7 + (unsigned)mig_of(h) / mig_parts(h); return OK; }
-/* A GPU instance's handle: 0x4000 + 16 * GPU + its place. Instances of one slice each, profile 19, in the order of their ids. */
+/* A GPU instance's handle: 0x4000 + 16 * GPU + its index. Instances have one slice each, profile 19, ordered by id. */
 int nvmlDeviceGetGpuInstanceById(uint64_t h, unsigned id, uint64_t *out) { int rc = enter(gpu_of(h), "gpu_instance"); *out = 0x4000u + (unsigned)gpu_of(h) * 16 + (id - 7); return rc; }
 int nvmlGpuInstanceGetInfo(uint64_t h, unsigned *out) { out[2] = 7 + (unsigned)(h - 0x4000) % 16; out[3] = 19; out[4] = (unsigned)(h - 0x4000) % 16; out[5] = 1; return OK; }
 int nvmlDeviceIsMigDeviceHandle(uint64_t h, unsigned *out) { *out = (unsigned)is_mig(h); return OK; }
@@ -262,7 +262,7 @@ int nvmlDeviceGetAttributes_v2(uint64_t h, unsigned *out) {
   memcpy(out + 8, &mebibytes, 8);
   return enter(gpu_of(h), "mig_attributes");
 }
-/* The GPU instance's profile of one slice is the first that NVML counts, and so is its compute instance's. */
+/* The GPU instance's profile of one slice is the first in NVML's numbering, and so is its compute instance's. */
 int nvmlDeviceGetGpuInstanceProfileInfo(uint64_t h, unsigned profile, unsigned *out) {
   uint64_t mebibytes = 10240;
   int rc = enter(gpu_of(h), "gpu_instance_profile");
@@ -378,7 +378,7 @@ int nvmlGpmQueryDeviceSupport(uint64_t h, unsigned *out) { out[1] = (unsigned)va
 #define FIRST_SAMPLE 0x6000
 #define SAMPLES 1024
 static uint64_t samples = FIRST_SAMPLE;
-/* Which GPU and which instance (-1: the whole GPU) a sample was taken of. */
+/* The GPU and the instance (-1: the whole GPU) of each sample. */
 static struct { int gpu, instance; } sampled[SAMPLES];
 int nvmlGpmSampleAlloc(uint64_t *out) { *out = samples++; return OK; }
 int nvmlGpmSampleFree(uint64_t sample) { (void)sample; return OK; }
@@ -391,7 +391,7 @@ static int take_sample(uint64_t h, int instance, uint64_t sample) {
 int nvmlGpmSampleGet(uint64_t h, uint64_t sample) { return take_sample(h, -1, sample); }
 int nvmlGpmMigSampleGet(uint64_t h, unsigned instance, uint64_t sample) { return take_sample(h, (int)instance, sample); }
 static int answers_gpm(unsigned id) { return (id >= 1 && id <= 13 && id != 8) || id == 20 || id == 21; }
-/* Like the driver: an id it does not know comes back as 0 with "success" and without a name. Percent, or MiB/s from id 20 on. */
+/* Like the driver, returns 0 with "success" and without a name for an unknown id. Percent, or MiB/s from id 20 on. */
 int nvmlGpmMetricsGet(unsigned char *out) {
   unsigned count;
   uint64_t sample;

@@ -1,5 +1,5 @@
-// Who uses a GPU: processes with their memory and share, and pods that hold a GPU and run nothing on it, as NVIDIA's plugin and DRA
-// driver name their devices to the kubelet.
+// Tests the owners of a GPU: processes with their memory and share, and pods that hold a GPU without running a process on it,
+// under the names that NVIDIA's plugin and DRA driver use towards the kubelet.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -53,7 +53,7 @@ test.each([
 ])(
   "a claim by minor number names the GPU with that minor: %s %s",
   async (resource, device, owner) => {
-    // The driver numbers devices by bus, /dev/nvidia* by another order.
+    // The driver numbers devices by bus, /dev/nvidia* in another order.
     harness.stub.script("gpus 2", "0.minor 4", "1.minor 5");
     expect(await ownersOf(resource, device)).toEqual([owner]);
   },
@@ -78,7 +78,7 @@ test("the ports that a GPU's process or its parent listens on are reported with 
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  // Its parent, this process, is the one that listens, as the API server of a tensor-parallel group does.
+  // The parent, this process, listens, like the API server of a tensor-parallel group.
   harness.stub.script("gpus 3", `process 0 ${startJob("a")} 1 C`, `process 2 ${startJob("b")} 1 C`);
   const values = await read(harness.open(), "slow");
   server.close();
@@ -87,7 +87,7 @@ test("the ports that a GPU's process or its parent listens on are reported with 
   ).toEqual([`0 gpu_listener_info{port=${port}}`, `2 gpu_listener_info{port=${port}}`]);
 });
 
-/** A process that sleeps, as a job of this name. */
+/** Starts a sleeping process as a job with this name. */
 function startJob(name: string): number {
   const child = spawn("sleep", ["60"], { env: { GPULSE_JOB: name }, stdio: "ignore" });
   children.push(child);

@@ -1,5 +1,5 @@
-// A driver that is loaded again lists its GPUs in another order, or without one of them. Handles from before then belong to
-// other GPUs: no reading may appear under another GPU's UUID, and a GPU that is gone stays down.
+// Tests a driver reload, after which the driver lists its GPUs in another order, or without one of them. Old handles then belong
+// to other GPUs: no reading may appear under another GPU's UUID, and a missing GPU stays down.
 
 import { expect, test } from "vitest";
 
@@ -8,7 +8,7 @@ import { type Values, eventually, read, useStub } from "./harness.ts";
 
 const nvml = useStub();
 
-/** GPU n draws (n + 1) × 100 W, wherever the driver lists it. */
+/** GPU n draws (n + 1) × 100 W at any position in the driver's list. */
 const gpu = (place: number, n: number): string[] => [
   `${place}.uuid GPU-0000000${n}-0000-4000-8000-000000000000`,
   `${place}.pci 00000000:1${n}:00.0`,
@@ -53,7 +53,7 @@ test.for([
     nvml.stub.script(...listing(...order));
     await eventually(source, "fast", `${order[0]} gpu_up{}`, 1);
     const missing = [0, 1, 2].filter((n) => !order.some((one) => one === n));
-    // Longer than the pause between two looks at a lost GPU.
+    // Longer than the interval between two checks of a lost GPU.
     const endMs = performance.now() + 3_000;
     while (performance.now() < endMs) {
       for (const tier of ["fast", "slow"] as const)

@@ -1,6 +1,6 @@
 /*
- * The script of a stand-in library: settings from the file `script` beside the library, read again whenever it changes, and the
- * log of calls in the file `calls` beside it, where there is one. A setting is a line `name value`.
+ * The script of a stand-in library: settings from the file `script` in the library's folder, re-read whenever it changes, and the log of
+ * calls in the file `calls` there, if it exists. A setting is a line `name value`.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -19,7 +19,7 @@ static int lines;
 static struct timespec stamp;
 static off_t length = -1;
 
-/* A file beside this library. */
+/* The path of a file in this library's folder. */
 static const char *beside(const char *name) {
   static char path[4096];
   Dl_info here;

@@ -21,12 +21,12 @@ const repository = fileURLToPath(new URL("../..", import.meta.url));
 
 export interface Stub {
   readonly library: string;
-  /** The calls made since the log was switched on: time, GPU and what was asked. */
+  /** The logged calls since logging was enabled: time, GPU and key. */
   calls(): readonly { readonly timeMs: number; readonly gpu: number; readonly key: string }[];
   logCalls(): void;
-  /** A second library file that reads a script of its own beside it. */
+  /** Copies the library to another file, which reads its own script in its folder. */
   copyTo(file: string): void;
-  /** Replaces the script; the next call sees the new one. */
+  /** Replaces the script; the next call uses the new one. */
   script(...lines: readonly string[]): void;
   remove(): void;
 }
@@ -36,7 +36,7 @@ const stubFiles = {
   cuda: { source: "./cuda-stub.c", library: "libcuda.so.1" },
 } as const;
 
-/** Needs the C compiler: ask `findTool("gcc")` first. */
+/** Needs the C compiler: check `findTool("gcc")` first. */
 export async function buildStub(kind: keyof typeof stubFiles = "nvml"): Promise<Stub> {
   const folder = mkdtempSync(path.join(tmpdir(), `gpulse-${kind}-`));
   const library = path.join(folder, stubFiles[kind].library);
@@ -46,7 +46,7 @@ export async function buildStub(kind: keyof typeof stubFiles = "nvml"): Promise<
   const scriptFile = path.join(folder, "script");
   const logFile = path.join(folder, "calls");
   const script = (...lines: readonly string[]): void => {
-    // Put in place whole: the stand-in may be reading it.
+    // Replace the file atomically: the stand-in may be reading it.
     writeFileSync(`${scriptFile}.next`, `${lines.join("\n")}\n`);
     renameSync(`${scriptFile}.next`, scriptFile);
   };
@@ -73,7 +73,7 @@ const workerEntries = {
   "check-worker": "src/sources/nvidia/check/worker.ts",
 } as const;
 
-/** The worker as the build makes it, in a folder from which koffi is found. */
+/** Builds the worker like the release build, in a folder from which koffi can be resolved. */
 export async function buildWorker(
   name: keyof typeof workerEntries = "nvidia-worker",
 ): Promise<{ readonly file: string; remove(): void }> {

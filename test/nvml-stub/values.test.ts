@@ -1,4 +1,4 @@
-// What the NVIDIA source reports, against a stand-in for NVML that says what a script says.
+// Tests the values of the NVIDIA source over a scripted stand-in for NVML.
 
 import { expect, test } from "vitest";
 

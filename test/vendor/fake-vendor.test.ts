@@ -1,5 +1,5 @@
-// A new vendor is one folder and one line in the list of sources. The agent here has both; the hub is the built program, which
-// does not know the vendor, like a hub of an older version.
+// Tests that a new vendor takes one folder and one line in the list of sources. The agent here has both; the hub is the built
+// program, which does not include the vendor, like an older hub.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";

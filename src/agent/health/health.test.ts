@@ -83,7 +83,7 @@ test("a fatal error of an NVSwitch is the machine's", () => {
   expect([host?.worst, gpu?.state]).toEqual(["failing", "healthy"]);
 });
 
-/** As /dev/kmsg holds it: the kernel's own lines, some seconds ago by its clock. */
+/** Writes a file in the format of /dev/kmsg: kernel lines stamped a few seconds ago by the clock since boot. */
 function kmsg(...texts: readonly string[]): string {
   const file = path.join(temporaryFolder(), "kmsg");
   const sinceBootUs = Math.round(systemNow().sinceBootUs) - 2_000_000;

@@ -1,8 +1,10 @@
-/** Lines of the kernel's log as events of the GPUs and NVSwitches they are about. Pure, but for what it adds to the watch. */
+/**
+ * Turns lines of the kernel log into events of the GPUs and NVSwitches they are about. Pure, except that events are added to the watch.
+ */
 import type { GpuLine } from "../../machine/kernel-log/classify.ts";
 import type { HealthWatch } from "../../view/health/watch.ts";
 
-/** @returns false where the GPU of the line is not known yet */
+/** @returns false if the GPU of the line is not known yet */
 export function applyKernelLine(
   watch: HealthWatch,
   host: string,
@@ -51,7 +53,7 @@ const recoveryLabels: Readonly<Record<string, number>> = {
   "drain and reset": 4,
 };
 
-/** `pid=4242, name=python3`; the name alone, since a program that is started again is the same application. */
+/** `pid=4242, name=python3`: returns the name only, since a restarted program is the same application. */
 export function applicationIn(text: string): string | undefined {
   const name = /\bname=([^,<]{1,64})/.exec(text)?.[1]?.trim();
   return name === undefined || name === "" ? undefined : name;

@@ -1,6 +1,6 @@
 /**
- * Verdicts of this machine's GPUs as a source: follows the frames of the others, the kernel's log and EDAC, and emits the
- * verdict with the slow readings. Where the log cannot be read, the verdict says so.
+ * Health verdicts of this machine's GPUs as a source: follows the frames of the other sources, the kernel log and EDAC, and emits
+ * the verdict with the slow tier. A verdict reports if the log could not be read.
  */
 import { silentLog } from "../../base/log.ts";
 import { readMemoryControllers } from "../../machine/edac.ts";
@@ -27,15 +27,15 @@ import { applyKernelLine } from "./kernel-events.ts";
 export interface HealthSourceOptions {
   readonly hostName: string;
   readonly sysfs: string;
-  /** `/dev/kmsg` where absent. */
+  /** `/dev/kmsg` by default. */
   readonly kmsg?: string;
   /** Called for each kernel line about a GPU that was written after this source was created. */
   readonly onLine?: (line: KernelLine) => void;
-  /** A single look: conditions count once they have held this long, and the log is read once. */
+  /** For a single evaluation: a condition counts after it has held this long, and the log is read once. */
   readonly settleMs?: number;
 }
 
-/** Lines about GPUs that no frame has named yet. */
+/** Limit of lines about GPUs that no frame has identified yet. */
 const mostPending = 1_000;
 const pollMs = 2_000;
 
@@ -64,7 +64,7 @@ export class HealthSource implements PolledSource {
     return [];
   }
 
-  /** Frames of this machine; another's are judged by the hub. */
+  /** Watches the frames of this machine; frames of other machines are evaluated by the hub. */
   take(delivery: Delivery): void {
     if (delivery.host === undefined) this.#watch.take(delivery);
   }
@@ -82,7 +82,7 @@ export class HealthSource implements PolledSource {
     ]);
   }
 
-  /** Reads what the kernel's log holds now, for a single look. */
+  /** Reads the current content of the kernel log, for a single evaluation. */
   async readLog(): Promise<void> {
     const once = new AbortController();
     const reading = this.#openLog(once.signal);
@@ -125,7 +125,7 @@ export class HealthSource implements PolledSource {
     return reader.run(signal);
   }
 
-  /** Lines about a GPU wait until a frame has named it. */
+  /** Retries the lines about GPUs that had not been identified by a frame. */
   #applyPending(): void {
     const { hostName } = this.#options;
     this.#pending = this.#pending.filter(

@@ -1,4 +1,4 @@
-/** Readings of `nvidia-smi -q -x` that NVML's leave out: CUDA version, firmware, requested clocks, processes. Pure. */
+/** Parses the readings of `nvidia-smi -q -x` that NVML does not provide: CUDA version, firmware, requested clocks, processes. Pure. */
 import { type Element, find, parseXml, textAt } from "../../sources/nvidia/smi/xml.ts";
 import { optionalFact } from "../../machine/machine.ts";
 import type { GpuExtra } from "../../machine/snapshot-gpu.ts";
@@ -46,7 +46,7 @@ function processOf(uuid: string, element: Element): GpuProcessReading[] {
   if (!Number.isInteger(pid) || pid <= 0) return [];
   const kind = kinds[textAt(element, "type") ?? ""];
   const mebibytes = /^(\d{1,9}) MiB$/.exec(textAt(element, "used_memory") ?? "")?.[1];
-  // A path, or a whole command line: the program's own name is enough, and an argument may be a secret.
+  // The value is a path or a whole command line: keep only the program's name, since an argument may be a secret.
   const name = knownText(textAt(element, "process_name"))?.split(" ", 1)[0]?.split("/").at(-1);
   return [
     {

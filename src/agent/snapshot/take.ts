@@ -1,4 +1,4 @@
-/** Snapshots of this machine from a running collector: its newest readings, the kernel's files, and the driver's own tool. */
+/** Takes snapshots of this machine from a running collector: its newest readings, the kernel's files, and the output of nvidia-smi. */
 import { machine as architecture } from "node:os";
 import type { Log } from "../../base/log.ts";
 import { formatError } from "../../base/error.ts";
@@ -18,16 +18,16 @@ export interface SnapshotSettings {
   readonly log: Log;
   readonly nowMs: () => number;
   readonly fileAccess?: FileAccess;
-  /** What is run for NVIDIA GPUs; ended after `smiDeadlineMs`. */
+  /** The command to run for NVIDIA GPUs; killed after `smiDeadlineMs`. */
   readonly smi?: string;
 }
 
 export type TakeSnapshot = () => Promise<Snapshot>;
 
-/** A tool that a driver holds must not hold a snapshot as well. */
+/** Deadline of nvidia-smi, so that a hanging driver does not block the snapshot. */
 const smiDeadlineMs = 10_000;
 
-/** `views` is read when a snapshot is taken. Concurrent callers share one snapshot. */
+/** `views` is called when a snapshot is taken. Concurrent callers share one snapshot. */
 export function createSnapshotTaker(
   views: () => readonly GpuView[],
   settings: SnapshotSettings,

@@ -1,18 +1,18 @@
 /**
- * The shape of `/stats`. docs/reference/stats.schema.json is made from it; a change of meaning is a new schema name. What was
- * added since the first version is optional, and what a reader does not know is passed over: agents of another version are read.
+ * The shape of `/stats`. docs/reference/stats.schema.json is generated from it; a change of meaning needs a new schema name. Fields added
+ * since the first version are optional, and unknown fields are ignored, so that agents of other versions can be read.
  */
 import * as v from "valibot";
 import { absenceReasons } from "../../model/presence.ts";
 
-/** Names the MLPerf system-description field it answers; null where MLPerf does not ask. */
+/** The MLPerf system-description field this value answers; null if MLPerf has no such field. */
 const mlperf = v.nullable(v.string());
 
 const textField = v.object({ value: v.nullable(v.string()), mlperf });
 
 const countField = v.object({ value: v.nullable(v.number()), mlperf });
 
-/** Where a number is not there, its value is null and `absent` says why: it is never 0. */
+/** If a number is missing, `value` is null, never 0, and `absent` contains the reason. */
 const numberField = v.object({
   value: v.nullable(v.number()),
   unit: v.string(),
@@ -26,7 +26,7 @@ const averagePower = v.object({
   samples: v.number(),
 });
 
-/** What a power or energy covers: the whole board, or the chip alone. */
+/** Whether a power or energy covers the whole board or only the chip. */
 const scope = v.nullable(v.picklist(["board", "chip"]));
 
 const gpuStats = v.object({
@@ -34,7 +34,7 @@ const gpuStats = v.object({
   index: v.object({ value: v.number(), mlperf }),
   pci_bus_id: textField,
   model: textField,
-  /** uuid of the GPU this is an instance of; null on a whole GPU. */
+  /** UUID of the GPU this is an instance of; null for a whole GPU. */
   parent: textField,
   vendor: textField,
   driver: textField,
@@ -45,9 +45,9 @@ const gpuStats = v.object({
   memory_total: numberField,
   memory_used: numberField,
   average_power: averagePower,
-  /** Of the chip alone, on cards that report it; not to be compared with `average_power`. */
+  /** Power of the chip alone, on cards that report it; not comparable with `average_power`. */
   average_chip_power: v.optional(averagePower),
-  /** By the hardware's own counter: which one, as the driver names it, and what it covers, where a card has several. */
+  /** From the hardware's energy counter. On cards with several counters, `counter` is the driver's name and `scope` what it covers. */
   energy: v.optional(v.object({ ...numberField.entries, counter: v.nullable(v.string()), scope })),
   power_limit: numberField,
   pcie_link: v.object({
@@ -56,7 +56,7 @@ const gpuStats = v.object({
     generation_max: numberField,
     width: numberField,
     width_max: numberField,
-    /** Of `generation_max` and `width_max`, one direction, less the line code. */
+    /** Bandwidth of `generation_max` and `width_max` in one direction, after line coding. */
     bandwidth_max: v.optional(numberField),
   }),
   p2p: v.object({
@@ -75,16 +75,16 @@ export const statsSchema = v.object({
   host: v.object({
     name: v.string(),
     processor: textField,
-    /** Sockets. */
+    /** Number of sockets. */
     processors: v.optional(countField),
     cores_per_processor: v.optional(countField),
-    /** Physical cores of the machine, whatever this process may use of them. */
+    /** Physical cores of the machine, including those this process may not use. */
     processor_cores: countField,
     processor_threads: v.optional(countField),
-    /** Threads this process may run on, by its affinity and its container's limit. */
+    /** Threads this process may run on, by CPU affinity and container limit. */
     available_threads: v.optional(countField),
     memory_total: numberField,
-    /** The tightest limit of this process's cgroups; null where none is set. */
+    /** The lowest memory limit of this process's cgroups; null if none is set. */
     memory_limit: v.optional(numberField),
   }),
   gpu_count: v.object({ value: v.number(), mlperf }),

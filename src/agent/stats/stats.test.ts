@@ -16,7 +16,7 @@ import { createStats, type HostFacts } from "./stats.ts";
 const thread = (processor: number, socket: number, core: number): string =>
   `processor\t: ${processor}\nmodel name\t: AMD EPYC 9654 96-Core Processor\nphysical id\t: ${socket}\ncore id\t\t: ${core}\n`;
 
-/** Two sockets of 96 cores of two threads. */
+/** Two sockets with 96 cores of two threads each. */
 const twoSockets = Array.from({ length: 384 }, (_, number) =>
   thread(number, Math.floor(number / 96) % 2, number % 96),
 ).join("\n");

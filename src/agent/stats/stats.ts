@@ -1,4 +1,4 @@
-/** The inventory of a machine as `/stats` and `gpulse stats` give it, made from the newest frames. Reads no hardware. */
+/** Builds the machine inventory of `/stats` and `gpulse stats` from the newest frames. Reads no hardware. */
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import { labelValue } from "../../model/labels.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
@@ -8,7 +8,7 @@ import type { ReadResult } from "../../machine/sysfs/read-result.ts";
 import { linkBytesPerSecond } from "../../machine/snapshot-gpu.ts";
 import type { GpuStats, NumberField, Stats } from "./schema.ts";
 
-/** What is undefined could not be read. */
+/** Facts about the machine; undefined if a fact could not be read. */
 export interface HostFacts {
   readonly name: string;
   readonly processor: string | undefined;
@@ -17,7 +17,7 @@ export interface HostFacts {
   readonly threads: number | undefined;
   readonly availableThreads: number;
   readonly memoryBytes: number;
-  /** `unsupported` where no limit is set. */
+  /** `unsupported` if no limit is set. */
   readonly memoryLimitBytes: ReadResult<number>;
 }
 
@@ -61,7 +61,7 @@ function hostStats(host: HostFacts): Stats["host"] {
     name: host.name,
     processor: { value: host.processor ?? null, mlperf: "host_processor_model_name" },
     processors: count(sockets, "host_processors_per_node"),
-    // MLPerf counts the cores of one processor. Processors that differ have no such number.
+    // MLPerf counts the cores of one processor; machines with different processors have no such number.
     cores_per_processor: count(
       Number.isInteger(each) ? each : undefined,
       "host_processor_core_count",
@@ -132,7 +132,7 @@ function numberField(view: DeviceView, metric: MetricEntry, mlperf: string | nul
   return { value: null, unit: metric.unit, mlperf, absent: reading?.absent ?? "unsupported" };
 }
 
-/** On-die power is no MLPerf power, which is measured at the wall: the field says so by naming none. */
+/** On-die power is not MLPerf power, which is measured at the wall, so its `mlperf` field is null. */
 function averagePower(
   view: DeviceView,
   metric: MetricEntry,
@@ -143,7 +143,7 @@ function averagePower(
     return {
       ...numberField(view, metric, null),
       value: null,
-      // A card that has the reading and gave none of it in the window failed to; one without it does not support it.
+      // A card with this reading but no value in the window failed to report it; a card without it does not support it.
       absent: reading === undefined ? "unsupported" : (reading.absent ?? "failed"),
       window_seconds: null,
       samples: 0,
@@ -157,7 +157,7 @@ function averagePower(
   };
 }
 
-/** Which counter the energy is read from, on cards that have several. */
+/** Returns the counter the energy is read from, on cards with several. */
 function energyCounter(
   view: DeviceView,
 ): Pick<NonNullable<GpuStats["energy"]>, "counter" | "scope"> {

@@ -1,4 +1,7 @@
-/** Classifies kernel log lines: whether they are about a GPU, which driver, and which event. Pure; never guesses beyond the line. */
+/**
+ * Classifies kernel log lines: whether they are about a GPU, which driver wrote them, and which event they report. Pure; nothing
+ * is inferred beyond the line.
+ */
 import type { Vendor } from "../../model/vendor.ts";
 import type { KmsgRecord } from "./record.ts";
 
@@ -6,10 +9,10 @@ export type LineLevel = "critical" | "error" | "warn" | "info" | "debug";
 
 export interface GpuLine {
   readonly vendor: Vendor;
-  /** The driver's name as the kernel has it, `nvidia` for all of NVIDIA's own. */
+  /** The driver's name in the kernel, `nvidia` for all of NVIDIA's modules. */
   readonly driver: string;
   readonly level: LineLevel;
-  /** domain:bus:device.function, lower case, as `gpu_info` has it. */
+  /** domain:bus:device.function in lower case, as in `gpu_info`. */
   readonly pciBusId?: string;
   /** Number of an NVIDIA Xid error. */
   readonly xid?: number;
@@ -28,7 +31,7 @@ interface Driver {
   readonly lines: RegExp;
 }
 
-/** `DRIVER 0000:03:00.0: …`, `DRIVER: …`, `[drm:function [DRIVER]] …` and `[drm] … DRIVER …` right at the start. */
+/** `DRIVER 0000:03:00.0: …`, `DRIVER: …`, `[drm:function [DRIVER]] …` and `[drm] … DRIVER …` at the start of the line. */
 const kernelDriver = (name: string): RegExp =>
   new RegExp(
     `^(?:${name}(?: [0-9a-f]|:)|\\[drm:[^\\]]*\\[${name}\\]\\]|\\[drm\\] (?:\\[)?${name}\\b)`,
@@ -52,7 +55,7 @@ const drivers: readonly Driver[] = [
   { vendor: "intel", name: "xe", lines: kernelDriver("xe") },
 ];
 
-/** Undefined where the line is not of a GPU's driver, or was written by a program in the kernel's name. */
+/** Undefined if the line is not from a GPU's driver, or was written to the log by a program. */
 export function classify({ facility, level, text }: KmsgRecord): GpuLine | undefined {
   if (facility !== 0) return undefined;
   const driver = drivers.find(({ lines }) => lines.test(text));
@@ -73,7 +76,7 @@ export function classify({ facility, level, text }: KmsgRecord): GpuLine | undef
   };
 }
 
-/** The words that Grafana colours; emergency and alert are not kept apart from critical. */
+/** The level names that Grafana colours; emergency and alert count as critical. */
 const levels: readonly LineLevel[] = [
   "critical",
   "critical",
@@ -85,7 +88,7 @@ const levels: readonly LineLevel[] = [
   "debug",
 ];
 
-/** `NVRM: Xid (PCI:0000:18:00): 79, pid=…`; drivers before 2012 leave `PCI:` out. */
+/** `NVRM: Xid (PCI:0000:18:00): 79, pid=…`; drivers before 2012 omit `PCI:`. */
 const xidLine = /^NVRM: Xid \([^)]{1,40}\): (\d{1,6})\b/;
 /** `nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Non-fatal, …` */
 const sxidLine = /\bSXid \([^)]{1,40}\): (\d{1,6})\b/;
@@ -95,7 +98,7 @@ function errorNumber(pattern: RegExp, text: string): number | undefined {
   return number === undefined ? undefined : Number(number);
 }
 
-/** The first one in the line. NVIDIA leaves the function out, and writes the domain with eight digits in places. */
+/** The first PCI address of the line. NVIDIA omits the function, and sometimes writes the domain with eight digits. */
 function pciAddress(text: string): string | undefined {
   const match =
     /(?<![0-9a-f]|[0-9a-f]:)([0-9a-f]{4}|[0-9a-f]{8}):([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-7]))?(?![0-9a-f])/i.exec(

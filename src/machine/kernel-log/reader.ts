@@ -1,6 +1,6 @@
 /**
- * Follows /dev/kmsg, or a file or pipe that holds the same. Never writes to it, never waits in a read, and counts what the
- * kernel wrote over before it was read.
+ * Follows /dev/kmsg, or a file or pipe in the same format. Never writes to it, never blocks in a read, and counts the records
+ * that the kernel overwrote before they were read.
  */
 import { closeSync, constants, openSync, readSync } from "node:fs";
 import { formatError, systemCode } from "../../base/error.ts";
@@ -9,11 +9,11 @@ import { pause } from "../../base/retry.ts";
 import type { Log } from "../../base/log.ts";
 import { FragmentJoiner, type KmsgRecord, parseRecord } from "./record.ts";
 
-/* From the kernel's clock to wall time. Times of one run only go up, unless the wall clock is set back. */
+/* Converts the kernel's clock to wall time. The times of a run only increase, unless the wall clock is set back. */
 
 interface ClockReading {
   readonly wallMs: number;
-  /** The clock the kernel's log runs by: CLOCK_MONOTONIC, not the process's own age. */
+  /** The clock of the kernel's log: CLOCK_MONOTONIC, not the process's uptime. */
   readonly sinceBootUs: number;
 }
 
@@ -23,8 +23,8 @@ export class WallTime {
   #lastNs = 0n;
 
   /**
-   * @param notBeforeMs when the log was last seen to hold nothing new. The kernel's clock is not kept in step with the wall's
-   * and is minutes off after months, so a record that was just written is held to the time between that look and now.
+   * @param notBeforeMs when the log was last read to its end. The kernel's clock is not synchronised with the wall clock and is
+   * minutes off after months, so the time of a new record is clamped to the range from that read until now.
    */
   of(sinceBootUs: number, now: ClockReading, notBeforeMs: number): bigint {
     const nowUs = Math.round(now.wallMs * 1_000);
@@ -42,7 +42,7 @@ export const systemNow = (): ClockReading => ({
   sinceBootUs: Number(process.hrtime.bigint() / 1_000n),
 });
 
-/* Whether this user may read the kernel's log, and what to do where not. Opens it for reading only. */
+/* Checks whether this user may read the kernel's log, and how to fix it if not. Opens it for reading only. */
 
 export const defaultKmsg = "/dev/kmsg";
 
@@ -52,7 +52,7 @@ export interface KernelLogAccess {
   readonly fix?: string;
 }
 
-/** Never waits: without O_NONBLOCK a read of /dev/kmsg sleeps until the kernel says something. */
+/** Does not block: without O_NONBLOCK a read of /dev/kmsg waits for the next record. */
 function openKmsg(path: string): number {
   return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
 }
@@ -85,21 +85,21 @@ export function explain(path: string, thrown: unknown): KernelLogAccess {
 
 interface KernelLogReaderOptions {
   readonly path: string;
-  /** Also what the kernel said before this reader started. */
+  /** Also read the records written before this reader started. */
   readonly sinceBoot: boolean;
   readonly log: Log;
   readonly now: () => ClockReading;
   readonly onRecord: (record: KmsgRecord, timeNs: bigint) => void;
   readonly pollMs?: number;
-  /** How long until a log that cannot be opened is tried again. */
+  /** Interval of retrying a log that cannot be opened. */
   readonly retryMs?: number;
 }
 
-/** A read with less room than the record is long fails; the kernel's are 8 KiB at most. */
+/** A read into a buffer smaller than the record fails; the kernel's records have at most 8 KiB. */
 const readBytes = 16_384;
-/** Other work gets its turn while a long log is read. */
+/** Records per batch, so that reading a long log does not block the event loop. */
 const mostAtOnce = 256;
-/** A line longer than this is none of the kernel's. */
+/** The kernel writes no line longer than this. */
 const longestLine = 65_536;
 
 export class KernelLogReader {
@@ -121,17 +121,17 @@ export class KernelLogReader {
     this.#isFollowing = options.sinceBoot;
   }
 
-  /** Whether the log is open now. */
+  /** True if the log is open now. */
   get isReadable(): boolean {
     return this.#isReadable;
   }
 
-  /** Records that the kernel wrote over before they were read. */
+  /** Number of records that the kernel overwrote before they were read. */
   get lost(): number {
     return this.#lost;
   }
 
-  /** Until the signal aborts; what is there then is read to its end. */
+  /** Runs until the signal aborts; then reads the rest of the log. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const fd = this.#open();
@@ -186,7 +186,7 @@ export class KernelLogReader {
     }
   }
 
-  /** True where there may be more. */
+  /** Returns true if there may be more records. */
   #drain(fd: number): boolean {
     for (let count = 0; count < mostAtOnce; count++) {
       let bytes: number;
@@ -195,7 +195,7 @@ export class KernelLogReader {
       } catch (thrown) {
         const code = systemCode(thrown);
         if (code === "EAGAIN") return false;
-        // EPIPE: the next record was overwritten. The next read returns the oldest one; its sequence number gives the loss.
+        // EPIPE: the next record was overwritten. The next read returns the oldest one; its sequence number shows how many were lost.
         if (code === "EPIPE" || code === "EINTR") continue;
         throw thrown;
       }
@@ -213,7 +213,7 @@ export class KernelLogReader {
       const record = parseRecord(line);
       if (record === undefined) continue;
       const before = this.#lastSequence;
-      // A reopened log starts with records that were read before.
+      // A reopened log starts with records that have already been read.
       if (before !== undefined && record.sequence <= before) continue;
       this.#lastSequence = record.sequence;
       if (!this.#isFollowing) continue;
@@ -223,7 +223,7 @@ export class KernelLogReader {
     }
   }
 
-  /** Nothing more has come: what is held is whole, and what comes next is new. */
+  /** The log is read to its end: emits the pending record, which is complete, and treats all later records as new. */
   #settle(): void {
     const { log, path, now } = this.#options;
     const held = this.#joiner.flush();

@@ -1,24 +1,24 @@
 /**
- * Records of /dev/kmsg, taken apart. Pure; a line that is no record gives nothing.
+ * Parses records of /dev/kmsg. Pure; returns undefined for a line that is no record.
  *
  *     6,339,5140900,-;NET: Registered protocol family 10
  *     priority,sequence,microseconds since boot,flag[,more…];text
- *      SUBSYSTEM=net          a line that starts with a space adds what programs may know of the record above
+ *      SUBSYSTEM=net          a line that starts with a space adds machine-readable properties to the record above
  *
- * The priority is facility × 8 + level. What is not printable in the text, and the backslash, stand as `\xNN`. The flag is
- * `c` where the text goes on with the record before (https://www.kernel.org/doc/Documentation/ABI/testing/dev-kmsg).
+ * The priority is facility × 8 + level. Unprintable characters and backslashes in the text are written as `\xNN`. The flag is `c` if the
+ * text continues the previous record (https://www.kernel.org/doc/Documentation/ABI/testing/dev-kmsg).
  */
 
 export interface KmsgRecord {
-  /** 0 is the kernel itself: a program that writes to /dev/kmsg never gets that one. */
+  /** 0 is the kernel itself: a program that writes to /dev/kmsg cannot use it. */
   readonly facility: number;
   /** 0 emergency to 7 debug. */
   readonly level: number;
   readonly sequence: number;
-  /** By the kernel's own clock, which stands still while the machine sleeps. */
+  /** Time of the kernel's own clock, which stops while the machine sleeps. */
   readonly sinceBootUs: number;
   readonly isFragment: boolean;
-  /** The thread or processor it comes from, if the kernel is built with CONFIG_PRINTK_CALLER. */
+  /** The thread or processor that wrote it, if the kernel is built with CONFIG_PRINTK_CALLER. */
   readonly caller?: string;
   readonly text: string;
 }
@@ -49,14 +49,14 @@ function unescape(text: string): string {
   return Buffer.from(bytes, "latin1").toString("utf8");
 }
 
-/** What fragments may grow to, so that a log that only continues stays bounded. */
+/** Maximum length of joined fragments, so that endless continuations stay bounded. */
 const longestText = 16_384;
 
-/** Puts fragments back together. Holds the newest record until it is known that nothing continues it. */
+/** Joins fragments. Holds the newest record back until it is known that no record continues it. */
 export class FragmentJoiner {
   #held: KmsgRecord | undefined;
 
-  /** The record that is whole now that this one has come. */
+  /** Adds a record and returns the previous one if it is now complete. */
   push(next: KmsgRecord): KmsgRecord | undefined {
     const held = this.#held;
     if (held !== undefined && continues(held, next)) {
@@ -67,7 +67,7 @@ export class FragmentJoiner {
     return held;
   }
 
-  /** What is held, where nothing more has come. */
+  /** Returns the held record, if no further record has come. */
   flush(): KmsgRecord | undefined {
     const held = this.#held;
     this.#held = undefined;
@@ -75,7 +75,7 @@ export class FragmentJoiner {
   }
 }
 
-/** Others may write between two fragments: those are left as they came. */
+/** Fragments are not joined if another record was written in between. */
 function continues(held: KmsgRecord, next: KmsgRecord): boolean {
   return (
     next.isFragment &&

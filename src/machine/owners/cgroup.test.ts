@@ -24,7 +24,7 @@ const paths: readonly (readonly [string, CgroupOwner])[] = [
   ["/init.scope", {}],
   ["/user.slice/user-1000.slice/session-3.scope", {}],
   ["/system.slice/docker.service", {}],
-  // Services of systemd, of the system and of a user.
+  // Services of systemd: system and user.
   ["/system.slice/ollama.service", { unit: "ollama" }],
   ["/system.slice/system-vllm.slice/vllm@llama\\x2d70b.service", { unit: "vllm@llama-70b" }],
   [
@@ -85,7 +85,7 @@ const paths: readonly (readonly [string, CgroupOwner])[] = [
   ],
   // A container of a pod that runs containers of its own: the pod's is the owner.
   [`/kubepods/burstable/pod${uid}/${id}/docker/${inner}`, pod("unknown")],
-  // A static pod's UID is a hash.
+  // The UID of a static pod is a hash.
   [
     `/kubepods/burstable/pod${"0a".repeat(16)}/${id}`,
     { runtime: "unknown", container: id, podUid: "0a".repeat(16) },
@@ -95,7 +95,7 @@ const paths: readonly (readonly [string, CgroupOwner])[] = [
   ["/machine.slice/systemd-nspawn@db.service/payload", { runtime: "nspawn", container: "db" }],
   ["/lxc/web/init.scope", { runtime: "lxc", container: "web" }],
   ["/lxc.payload.web/system.slice", { runtime: "lxc", container: "web" }],
-  // Slurm: version 1, version 2, several slurmd a host, batch step.
+  // Slurm: version 1, version 2, several slurmd per host, batch step.
   [
     "/slurm/uid_1000/job_4711/step_0/task_0",
     { runtime: "slurm", slurmJob: "4711", slurmStep: "0" },
@@ -117,7 +117,7 @@ const paths: readonly (readonly [string, CgroupOwner])[] = [
     { runtime: "docker", container: id, slurmJob: "9", slurmStep: "0" },
   ],
   ["/batch/job_9/step_1", {}],
-  // What only looks like one.
+  // Paths that only resemble a container's.
   [`/docker/${id.slice(1)}`, {}],
   ["/kubepods/burstable/podnothing", {}],
 ];

@@ -1,6 +1,6 @@
 /**
- * Which processes hold which GPU open, by their fdinfo. Looking at every file of every process is what costs, so a process
- * without a graphics file is left alone for a while. Sees only the processes this user may look into, and says so.
+ * Finds the processes that have a GPU open, by their fdinfo. Reading every file of every process is expensive, so a process
+ * without a graphics file is skipped for a while. Only processes this user may inspect are included; the others are counted.
  */
 import type { FileAccess } from "../sysfs/file-access.ts";
 import { listDir, readLink, readText } from "../sysfs/read.ts";
@@ -14,15 +14,15 @@ export interface DrmProcess {
 
 export interface DrmScanResult {
   readonly processes: readonly DrmProcess[];
-  /** Processes that could not be looked into: the list may not be whole. */
+  /** Number of processes that could not be inspected; if not 0, the list may be incomplete. */
   readonly denied: number;
 }
 
-/** A process that had no graphics file is looked at again after this long; one that is new, at once. */
+/** A process without a graphics file is inspected again after this time; a new process at once. */
 const leaveAloneMs = 30_000;
 const mostFilesOfProcess = 4_096;
 const atOnce = 32;
-/** More programs than this on one machine's GPUs are looked at by the scan alone. */
+/** Limit of processes re-read by `revisit`; further ones are updated only by the scan. */
 const mostRevisited = 64;
 
 export class DrmScan {
@@ -61,7 +61,7 @@ export class DrmScan {
     return { processes: processes.filter(({ clients }) => clients.length > 0), denied };
   }
 
-  /** The files the last scan found, read again: cheap enough for a fast schedule. Undefined before the first scan. */
+  /** Re-reads the files that the last scan found, which is cheap enough for a fast tier. Undefined before the first scan. */
   async revisit(): Promise<DrmScanResult | undefined> {
     const denied = this.#denied;
     if (denied === undefined) return undefined;
@@ -96,7 +96,7 @@ export class DrmScan {
     return found.toSorted((a, b) => Number(a) - Number(b));
   }
 
-  /** A file may be open many times and in several processes; the first to show it has it. */
+  /** A file may be open several times and in several processes; it counts for the first one. */
   async #process(pid: number, files: readonly string[], seen: Set<string>): Promise<DrmProcess> {
     const clients: DrmClient[] = [];
     for (const file of files) {

@@ -1,12 +1,12 @@
-/** How much of a GPU's time each process had since the last look, from the counters in its open files. Pure. */
+/** Computes each process's share of a GPU's time since the last read, from the counters in its open files. Pure. */
 import type { DrmClient } from "./fdinfo.ts";
 import type { DrmProcess } from "./fdinfo-scan.ts";
 
 export interface DrmProcessShare {
   readonly pid: number;
-  /** Held in the regions that count as this GPU's. */
+  /** Memory in the regions that belong to this GPU. */
   readonly memoryBytes: number;
-  /** By engine; undefined where there is no earlier look to compare with. */
+  /** Share by engine; undefined without an earlier read to compare with. */
   readonly engines: ReadonlyMap<string, number> | undefined;
 }
 
@@ -17,15 +17,15 @@ interface CounterSnapshot {
 
 interface Counter {
   readonly busy: number;
-  /** Cycles passed, where the driver counts cycles. */
+  /** Elapsed cycles, if the driver counts cycles. */
   readonly total: number | undefined;
 }
 
-/** The earlier look of one GPU. */
+/** Holds the previous counters of one GPU. */
 export class EngineShares {
   #last: CounterSnapshot | undefined;
 
-  /** Shares of every process that has the GPU open. A counter seen for the first time counts from the next look on. */
+  /** Returns the shares of every process that has the GPU open. A new counter has a share from the next read on. */
   read(
     timeMs: number,
     pciBusId: string,
@@ -52,7 +52,7 @@ export class EngineShares {
   }
 }
 
-/** Every engine of the GPU, over all processes that were seen. */
+/** Sums each engine's shares over all processes. */
 export function sumEngines(
   shares: readonly DrmProcessShare[],
 ): ReadonlyMap<string, number> | undefined {
@@ -64,7 +64,7 @@ export function sumEngines(
   return sums;
 }
 
-/** A process's share of the GPU is that of its busiest engine: engines work side by side. */
+/** A process's share of the GPU is that of its busiest engine, because engines run in parallel. */
 export function busiest(engines: ReadonlyMap<string, number> | undefined): number | undefined {
   return engines === undefined ? undefined : Math.min(1, Math.max(0, ...engines.values()));
 }

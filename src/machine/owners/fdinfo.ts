@@ -1,6 +1,6 @@
 /**
- * What the kernel reports on one open graphics file: `/proc/PID/fdinfo/N` with its `drm-` lines (kernel 5.14 for amdgpu, 5.19
- * for i915). Pure. A line it does not know is left out, a file without a client id is no graphics file.
+ * Parses `/proc/PID/fdinfo/N` of an open graphics file with its `drm-` lines (kernel 5.14 for amdgpu, 5.19 for i915). Pure. Unknown lines
+ * are ignored; a file without a client id is not a graphics file.
  *
  *   drm-driver: amdgpu            drm-engine-gfx: 123 ns         drm-memory-vram: 512 KiB
  *   drm-client-id: 42             drm-cycles-rcs: 28257900       drm-total-vram0: 23992 KiB
@@ -8,21 +8,21 @@
  */
 export interface DrmClient {
   readonly driver: string;
-  /** Lower case; empty for a device that is on no PCI bus. */
+  /** In lower case; empty for a device without a PCI address. */
   readonly pciBusId: string;
-  /** The same for every copy of the file, in whichever process: count it once. */
+  /** Equal for all duplicates of the file, in any process: count it once. */
   readonly clientId: string;
-  /** Nanoseconds of work since the file was opened, by engine. */
+  /** Busy time since the file was opened, in nanoseconds, by engine. */
   readonly busyNs: ReadonlyMap<string, number>;
-  /** Cycles of work and cycles passed, for drivers that count those instead (xe). */
+  /** Busy and elapsed cycles, for drivers that report those instead (xe). */
   readonly cycles: ReadonlyMap<string, { readonly busy: number; readonly total: number }>;
-  /** How many engines a name stands for, where more than one. */
+  /** Number of engines with the same name, if more than one. */
   readonly capacity: ReadonlyMap<string, number>;
   /** By region: vram, gtt, cpu (amdgpu); local0, system0 (i915); vram0, gtt, system (xe). */
   readonly memoryBytes: ReadonlyMap<string, number>;
 }
 
-/** Which of several lines on one region counts: what is really there, before what could be. */
+/** Precedence of several lines about one region: resident memory before allocated memory. */
 const memoryRank = ["total", "memory", "resident"] as const;
 
 export function parseFdinfo(text: string): DrmClient | undefined {

@@ -1,6 +1,6 @@
 /**
- * From the processes on a GPU to who uses it. Pure. A GPU shared by time slicing or MIG is parted by process: each owner is
- * given what its own processes hold, never the whole device's value.
+ * Groups the processes on a GPU by owner. Pure. A GPU shared by time slicing or MIG is split by process: each owner gets the
+ * values of its own processes, never the whole device's.
  */
 import { type Attribution, type Owner, type UnknownReason, valueOf } from "./attribution.ts";
 import type { AllocatedDevice } from "./kubelet/pod-resources.ts";
@@ -14,11 +14,11 @@ export interface GpuProcess {
 
 export interface GpuUse {
   readonly processes: readonly GpuProcess[];
-  /** Who holds the device by the kubelet's list. */
+  /** The containers that hold the device, from the kubelet's list. */
   readonly holders: Attribution<readonly AllocatedDevice[]>;
 }
 
-/** Labels of gpu_owner_info, gpu_owner_memory_bytes and gpu_owner_utilization_ratio beside the device's. */
+/** Labels of gpu_owner_info, gpu_owner_memory_bytes and gpu_owner_utilization_ratio besides the device's. */
 export type OwnerLabels = Readonly<
   Partial<Record<"namespace" | "pod" | "container" | "workload" | "user", string>>
 >;
@@ -26,17 +26,17 @@ export type OwnerLabels = Readonly<
 export interface OwnerShare {
   readonly labels: OwnerLabels;
   readonly processes: number;
-  /** Undefined if one of its processes reports none: a partial sum would look complete. */
+  /** Undefined if one of its processes reports none, since a partial sum would look complete. */
   readonly memoryBytes: number | undefined;
   readonly utilizationRatio: number | undefined;
 }
 
 export interface GpuOwners {
-  /** Largest holders first. */
+  /** Owners with the most memory first. */
   readonly owners: readonly OwnerShare[];
-  /** Processes nobody could be named for, by reason. */
+  /** Number of processes without an owner, by reason. */
   readonly unattributed: Readonly<Partial<Record<UnknownReason, number>>>;
-  /** Owners beyond the limit. */
+  /** Number of owners beyond the limit. */
   readonly leftOut: number;
 }
 
@@ -62,7 +62,7 @@ export function ownersOfGpu(
       unattributed[reason] = (unattributed[reason] ?? 0) + 1;
     }
   }
-  // A pod that holds the device and runs nothing on it yet is its owner all the same.
+  // A pod that holds the device without running a process on it is an owner too.
   for (const { namespace, pod, container } of valueOf(use.holders) ?? [])
     group({ namespace, pod, container });
   const shares = [...groups.values()].map(({ labels, processes }) => shareOf(labels, processes));
@@ -74,18 +74,18 @@ export function ownersOfGpu(
   };
 }
 
-/** Ports of several servers on one GPU are bounded as those of one are. */
+/** One limit for the ports of all servers on a GPU. */
 const mostPorts = 16;
 
 export const portsOfGpu = (byProcess: ReadonlyMap<number, readonly number[]>): readonly number[] =>
   [...new Set([...byProcess.values()].flat())].toSorted((a, b) => a - b).slice(0, mostPorts);
 
-/** Labels in one order, so that equal owners are equal text. */
+/** Labels in a fixed order, so that equal owners have equal keys. */
 function ownerLabels(owner: Owner, holders: GpuUse["holders"]): OwnerLabels {
   const names = podNamesOf(owner, holders);
   const container = names?.container ?? valueOf(owner.containerId)?.slice(0, 12);
   const workload = valueOf(owner.workload);
-  // A pod's processes run as whatever its image says; the user is worth a label only outside.
+  // The user of a process in a pod comes from its image, so the label is added only outside pods.
   const user = names === undefined ? valueOf(owner.user) : undefined;
   return {
     ...(names === undefined ? {} : { namespace: names.namespace, pod: names.pod }),
@@ -95,7 +95,10 @@ function ownerLabels(owner: Owner, holders: GpuUse["holders"]): OwnerLabels {
   };
 }
 
-/** Names by the process itself; else, where one container alone holds the device and the process is in a pod, that one's. */
+/**
+ * Names from the process itself; otherwise those of the container that holds the device, if there is only one and the process is
+ * in a pod.
+ */
 function podNamesOf(
   owner: Owner,
   holders: GpuUse["holders"],
@@ -116,7 +119,7 @@ function shareOf(labels: OwnerLabels, processes: readonly GpuProcess[]): OwnerSh
     labels,
     processes: processes.length,
     memoryBytes: sum(processes.map(({ memoryBytes }) => memoryBytes)),
-    // Shares of single processes are rounded up by some drivers.
+    // Some drivers round the shares of single processes up, so the sum may exceed 1.
     utilizationRatio: utilization === undefined ? undefined : Math.min(1, utilization),
   };
 }
@@ -130,7 +133,7 @@ function sum(values: readonly (number | undefined)[]): number | undefined {
   return values.length === 0 ? undefined : total;
 }
 
-/** Labels of gpu_process_memory_bytes and gpu_process_utilization_ratio beside the device's. */
+/** Labels of gpu_process_memory_bytes and gpu_process_utilization_ratio besides the device's. */
 export type ProcessLabels = Readonly<
   Partial<
     Record<"pid" | "process" | "kind" | "container" | "pod" | "namespace" | "workload", string>
@@ -148,7 +151,7 @@ export interface TopProcesses {
   readonly leftOut: number;
 }
 
-/** The processes that hold most, for per-process series: off by default, and never more than the limit. */
+/** The processes with the most memory, for per-process series: off by default, and never more than the limit. */
 export function topProcesses(
   use: GpuUse,
   owners: ReadonlyMap<number, Owner>,

@@ -18,7 +18,7 @@ async function listen(host: string): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A child of this process that listens on nothing itself. */
+/** Starts a child of this process that does not listen itself. */
 function worker(): number {
   const child = spawn("sleep", ["60"], { stdio: "ignore" });
   children.push(child);

@@ -1,7 +1,7 @@
 /**
- * TCP ports on which a process or one of its ancestors listens, so that a server can be matched with the GPUs of its workers: vLLM
- * and SGLang listen in the parent of the processes that hold the GPUs. Only sockets of the machine's own network: a port inside a
- * container's network says nothing about the machine's address.
+ * TCP ports on which a process or one of its ancestors listens, to match a server with the GPUs of its workers: vLLM and SGLang listen
+ * in the parent of the processes that hold the GPUs. Only sockets in the machine's own network namespace count, because a port in a
+ * container's network is not reachable at the machine's address.
  *
  * `/proc/1/net/tcp`, a line for each socket; state 0A is LISTEN, the second and the tenth field are the local address and the inode:
  *
@@ -14,10 +14,10 @@ import type { FileAccess } from "../sysfs/file-access.ts";
 import { listDir, readLink, readText } from "../sysfs/read.ts";
 import { parseStat } from "./proc.ts";
 
-/** About 25,000 sockets; the table of a busier machine is read as far as that. */
+/** About 25,000 sockets; a longer table is read up to this size. */
 const mostTableBytes = 4_194_304;
 const mostFiles = 4_096;
-/** Launcher, shell, session: a server is at most some generations above its workers. */
+/** Limit of ancestors: launcher, shell and session are at most a few generations above a server's workers. */
 const mostGenerations = 6;
 const mostPorts = 16;
 
@@ -30,7 +30,7 @@ export class ListeningPorts {
     this.#fileAccess = fileAccess;
   }
 
-  /** Ascending, at most 16 of each. A process that may not be looked into adds none. Never rejects. */
+  /** The ports of each process in ascending order, at most 16. A process that may not be inspected adds none. Never rejects. */
   async of(pids: readonly number[]): Promise<ReadonlyMap<number, readonly number[]>> {
     const byInode = pids.length === 0 ? new Map<string, number>() : await this.#table();
     const ofProcess = new Map<number, Promise<readonly number[]>>();
@@ -65,7 +65,7 @@ export class ListeningPorts {
     return byInode;
   }
 
-  /** The process and its ancestors below the machine's first process. */
+  /** The process and its ancestors, without the machine's first process. */
   async #lineage(pid: number): Promise<readonly number[]> {
     const lineage: number[] = [];
     for (let one = pid; one > 1 && lineage.length < mostGenerations;) {
@@ -93,7 +93,7 @@ export class ListeningPorts {
   }
 }
 
-/** Inode and port of each listening socket. */
+/** The inode and port of each listening socket. */
 export function parseListeners(text: string): (readonly [inode: string, port: number])[] {
   return text.split("\n").flatMap((line) => {
     const [, local, , state, , , , , , inode] = line.trim().split(/\s+/, 10);

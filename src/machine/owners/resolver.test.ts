@@ -15,7 +15,7 @@ let nowMs = 0;
 let reads: string[] = [];
 let refused = "";
 
-/** Counts what is opened, and refuses one kind of file as the kernel does for another user's process. */
+/** Records opened paths, and fails for one kind of file as the kernel does for another user's process. */
 const fileAccess: FileAccess = {
   ...hostFileAccess,
   bytes: (path, maxBytes) => {

@@ -1,6 +1,6 @@
 /**
- * Who a process works for: container, pod, Slurm job, user. Each fact is a value or a reason. Answers are kept for a while
- * and dropped when the pid belongs to another process; a lookup reads a handful of small files and never waits on a socket.
+ * Resolves the owner of a process: container, pod, Slurm job, user. Each fact is a value or a reason. Results are cached for a
+ * while and dropped if the pid belongs to another process; a lookup reads a few small files and never waits for a socket.
  */
 import type { Log } from "../../base/log.ts";
 import { within } from "../../base/retry.ts";
@@ -31,32 +31,32 @@ interface OwnerResolverOptions {
   readonly containerLogs?: string;
   readonly passwd?: string;
   readonly fileAccess?: FileAccess;
-  /** How long an owner is believed without looking again. */
+  /** How long a cached owner is valid. */
   readonly expiryMs?: number;
 }
 
 export interface OwnerResolver {
   /** Never rejects. */
   resolve(pid: number): Promise<Owner>;
-  /** TCP ports on which each process or one of its ancestors listens, kept for the same time. Never rejects. */
+  /** TCP ports on which each process or one of its ancestors listens, cached for the same time. Never rejects. */
   portsOf(pids: readonly number[]): Promise<ReadonlyMap<number, readonly number[]>>;
   /**
-   * Asks the kubelet again where its last list is old; call it on a slow schedule. Resolves when the list is there or
-   * after a moment, whichever is first: a slow kubelet must not delay a reading. Never rejects.
+   * Renews the kubelet's list if it is old; call it on a slow schedule. Resolves when the list has arrived or after a short wait,
+   * whichever is first: a slow kubelet must not delay a reading. Never rejects.
    */
   refresh(): Promise<void>;
-  /** Calls the listener whenever the kubelet's list differs from the one before, between two refreshes as well. */
+  /** Registers a listener for changes of the kubelet's list, which may also change between two refreshes. */
   onChange(listener: () => void): void;
-  /** Containers that hold the device by the kubelet's list: none, one, or several where it is shared. */
+  /** Containers that hold the device, from the kubelet's list: none, one, or several if it is shared. */
   podOfDevice(device: DeviceFacts): Attribution<readonly AllocatedDevice[]>;
 }
 
 /**
- * A kubelet lists a hundred pods in some milliseconds; on a busy node it takes longer, and what comes later is a change of
- * its own. Together with the patience for a scan of processes it stays below a card's deadline.
+ * A kubelet lists a hundred pods in some milliseconds. On a busy node it takes longer; a later result is handled as a change.
+ * Together with the patience for a scan of processes this stays below a card's deadline.
  */
 const kubeletPatienceMs = 300;
-/** More processes than this do not hold GPUs; the oldest answers go first. */
+/** Limit of cached owners, more than the processes that hold GPUs; the oldest are dropped first. */
 const maxCachedOwners = 4_096;
 
 interface CachedOwner {
@@ -126,7 +126,7 @@ export function createOwnerResolver(options: OwnerResolverOptions): OwnerResolve
         factOf(cgroup, "slurmJob"),
         job !== undefined ? known(job) : unknown(environ.ok ? "none" : reasonOf(environ.reason)),
         prefixed("unit:", factOf(cgroup, "unit")),
-        // A container names the job by itself; what an unreadable environment would say is not known.
+        // A command names the workload only outside containers and if the environment was readable.
         environ.ok && !containerId.known
           ? known(`command:${process}`)
           : unknown(environ.ok ? "none" : reasonOf(environ.reason)),
@@ -165,7 +165,7 @@ export function createOwnerResolver(options: OwnerResolverOptions): OwnerResolve
   };
 }
 
-/** What a process is called by its user or by an experiment tracker; the prefix distinguishes it from a Slurm job. */
+/** A job name set by the user or by an experiment tracker; the prefix distinguishes it from a Slurm job. */
 function nameJob(variables: ReturnType<typeof parseEnviron>): string | undefined {
   const { GPULSE_JOB: job, WANDB_RUN_ID: wandb, MLFLOW_RUN_ID: mlflow } = variables;
   if (job !== undefined) return `job:${job}`;
@@ -173,7 +173,7 @@ function nameJob(variables: ReturnType<typeof parseEnviron>): string | undefined
   return mlflow === undefined ? undefined : `mlflow:${mlflow}`;
 }
 
-/** A process's files vanish with it: "not there" means it is gone. */
+/** A process's files disappear with it, so a missing file means that it is gone. */
 function reasonOf(reason: string): UnknownReason {
   if (reason === "denied") return "denied";
   return reason === "unsupported" ? "gone" : "failed";

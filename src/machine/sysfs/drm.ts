@@ -1,4 +1,4 @@
-/** The graphics cards under class/drm, as the kernel numbers them. Finds them without waking any. */
+/** The graphics cards under class/drm by kernel number. Finds them without waking any. */
 import path from "node:path";
 import type { FileAccess } from "./file-access.ts";
 import { parsePciAddress } from "./pci.ts";
@@ -7,29 +7,29 @@ import type { AbsenceReason } from "../../model/presence.ts";
 import type { Log } from "../../base/log.ts";
 
 export interface DrmCard {
-  /** `card0`. The number has gaps, and may change when a driver is loaded again. */
+  /** `card0`. The numbers have gaps and may change when a driver is reloaded. */
   readonly name: string;
-  /** Its PCI device's folder. */
+  /** The folder of its PCI device. */
   readonly device: string;
   readonly driver: string;
-  /** domain:bus:device.function, lower case. */
+  /** domain:bus:device.function in lower case. */
   readonly pciBusId: string;
   readonly vendorId: number;
   readonly deviceId: number;
   readonly revision: number | undefined;
-  /** 129 of `renderD129`; absent where the driver has no render node. */
+  /** 129 of `renderD129`; absent if the driver has no render node. */
   readonly renderNode: number | undefined;
 }
 
 export interface DrmCards {
   readonly cards: readonly DrmCard[];
-  /** Cards of the vendor whose PCI address neither `uevent` nor the device's path gives: without it they have no identity. */
+  /** Cards of the vendor without a PCI address in `uevent` or the device's path, so without an identity. */
   readonly unidentified: readonly string[];
   /** Why class/drm itself could not be listed. */
   readonly absent?: AbsenceReason;
 }
 
-/** Cards of one vendor, in the order of their numbers. Connectors (`card0-DP-1`) and render nodes are none. */
+/** Cards of one vendor, by number. Connectors (`card0-DP-1`) and render nodes are left out. */
 export async function findDrmCards(
   sysfs: string,
   vendorId: number,
@@ -56,7 +56,7 @@ export async function findDrmCards(
   };
 }
 
-/** Reports each card without an identity once. */
+/** Logs each card without an identity once. */
 export function warnUnidentified(cards: readonly string[], warned: Set<string>, log: Log): void {
   for (const card of cards.filter((one) => !warned.has(one))) {
     warned.add(card);
@@ -71,7 +71,7 @@ type FoundCard = Omit<DrmCard, "pciBusId"> & { readonly pciBusId: string | undef
 
 const isIdentified = (card: FoundCard): card is DrmCard => card.pciBusId !== undefined;
 
-/** `uevent` holds driver, id and address in one read; each has a file or link of its own for where it is damaged. */
+/** `uevent` contains driver, id and address in one read; if it is damaged, each has its own file or link. */
 async function describeCard(
   name: string,
   device: string,
@@ -124,7 +124,7 @@ async function readDeviceId(
   return own.ok ? Number.parseInt(own.value, 16) : Number.NaN;
 }
 
-/** Lines of KEY=value. */
+/** Parses KEY=value lines. */
 export function parseUevent(text: string): ReadonlyMap<string, string> {
   const facts = new Map<string, string>();
   for (const line of text.split("\n")) {

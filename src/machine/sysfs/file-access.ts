@@ -1,18 +1,18 @@
 /**
- * Access to /proc and /sys: the only calls that touch them. Tests pass in another one to count or deny opens.
- * Asynchronous, because a failing driver can block a read for seconds, which must cost a pool thread, never the event loop.
+ * Access to /proc and /sys, whose files are read only through it. Tests pass another one to count or deny opens. Asynchronous,
+ * because a failing driver can block a read for seconds, which must block a pool thread and not the event loop.
  */
 import { close, constants, open, read, readdir, readlink, realpath } from "node:fs";
 
 export interface FileAccess {
-  /** At most `maxBytes` from the start; rejects with the system's error. */
+  /** Reads at most `maxBytes` from the start; rejects with the system's error. */
   readonly bytes: (path: string, maxBytes: number) => Promise<Buffer>;
   readonly list: (path: string) => Promise<string[]>;
   readonly link: (path: string) => Promise<string>;
   readonly resolve: (path: string) => Promise<string>;
 }
 
-/** Opening a FIFO must not wait for a writer. */
+/** O_NONBLOCK: opening a FIFO must not wait for a writer. */
 const openFlags = constants.O_RDONLY | constants.O_NONBLOCK;
 
 export const hostFileAccess: FileAccess = {
@@ -29,12 +29,12 @@ export const hostFileAccess: FileAccess = {
   resolve: (path) => called<string>((done) => realpath(path, done)),
 };
 
-/** What the kernel hands over in one piece; longer files come in several. */
+/** Maximum size of one read from the kernel; longer files need several. */
 export const pageBytes = 4_096;
 
 /**
- * Kernel files have no size to trust: read until a piece is empty or the bound is reached. Within a page a short piece is
- * the end, which saves the second read of nearly every sensor file.
+ * Kernel files report no reliable size: read until a read is empty or the limit is reached. Within a page a short read is the
+ * end, which saves the second read of nearly every sensor file.
  */
 async function readUpTo(file: number, maxBytes: number): Promise<Buffer> {
   const buffer = Buffer.allocUnsafe(maxBytes);
@@ -52,7 +52,7 @@ async function readUpTo(file: number, maxBytes: number): Promise<Buffer> {
 
 type Done<T> = (error: NodeJS.ErrnoException | null, value: T) => void;
 
-/** Plain callbacks: node:fs/promises costs twice the processor time on files this small. */
+/** Uses callbacks: node:fs/promises takes twice the processor time for files this small. */
 function called<T>(call: (done: Done<T>) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     call((error, value) => (error === null ? resolve(value) : reject(error)));

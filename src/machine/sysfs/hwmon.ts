@@ -1,6 +1,6 @@
 /**
- * A device's sensors under hwmon: which channels there are and what their labels say. The number of a channel means
- * nothing across drivers and cards; the label does. Must not be called for a device that sleeps.
+ * A device's sensors under hwmon: its channels and their labels. The number of a channel differs between drivers and cards, so
+ * only the label identifies it. Must not be called for a sleeping device.
  */
 import type { FileAccess } from "./file-access.ts";
 import { listDir, readSensor, readText } from "./read.ts";
@@ -10,15 +10,15 @@ const kinds = ["temp", "power", "freq", "in", "fan", "pwm", "energy", "curr"] as
 export type HwmonKind = (typeof kinds)[number];
 
 export interface HwmonChannel {
-  /** The folder's own name, such as amdgpu or i915_gt0: a device may have several folders. */
+  /** The folder's own name, such as amdgpu or i915_gt0; a device may have several folders. */
   readonly chip: string;
   readonly kind: HwmonKind;
   readonly number: number;
-  /** Lower case; empty where the driver gives none. */
+  /** In lower case; empty if the driver has none. */
   readonly label: string;
-  /** What follows the number: `input`, `crit`; empty for the bare file, as in `pwm1`. */
+  /** The suffixes after the number: `input`, `crit`; empty for the bare file, as in `pwm1`. */
   readonly attributes: ReadonlySet<string>;
-  /** Reads one of them; `unsupported` without a look when it is not there. */
+  /** Reads one attribute; returns `unsupported` without a read if it does not exist. */
   readonly read: (attribute: string) => Promise<ReadResult<number>>;
 }
 
@@ -73,7 +73,7 @@ interface FileGroup {
   readonly attributes: Set<string>;
 }
 
-/** `temp1_input`, `temp1_crit` and `temp1_label` are one channel. */
+/** Groups `temp1_input`, `temp1_crit` and `temp1_label` into one channel. */
 export function groupFiles(files: readonly string[]): readonly FileGroup[] {
   const groups = new Map<string, FileGroup>();
   for (const file of files) {

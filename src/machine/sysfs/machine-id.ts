@@ -1,17 +1,17 @@
-/** The identity of this machine for GPUs that report none of their own. The machine's id itself never leaves this file. */
+/** An identity of this machine, for GPUs without one of their own. The machine id itself is never exported. */
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { readText } from "./read.ts";
 
-/** systemd's file first, then the older one of D-Bus: 32 hexadecimal digits. */
+/** systemd's file first, then D-Bus's older one: 32 hexadecimal digits. */
 const files = ["etc/machine-id", "var/lib/dbus/machine-id"];
 const machineIdPattern = /^[0-9a-f]{32}$/i;
 
 /**
- * Twelve hexadecimal digits: a hash of the machine id and the host name. Both, because cloned disks and container images
- * share one machine id, and two machines may share one name. Without a readable machine id the host name decides alone.
+ * Twelve hexadecimal digits: a hash of the machine id and the host name. Both are used, because cloned disks and container images
+ * share a machine id, and two machines may have the same name. Without a readable machine id only the host name is used.
  *
- * The file is looked for beside `procfs`: with `/host/proc` that is `/host/etc/machine-id`, never the container image's.
+ * The file is searched next to `procfs`: with `/host/proc` it is `/host/etc/machine-id`, never the container image's.
  */
 export async function machineIdentity(host: string, procfs: string): Promise<string> {
   return hashIdentity((await readMachineId(procfs)) ?? "", host);

@@ -1,7 +1,7 @@
-/** The NUMA node of a PCI device. Read in place: it never changes, and the kernel answers from memory. */
+/** The NUMA node of a PCI device. Read synchronously: it never changes, and the kernel returns it from memory. */
 import { readFileSync } from "node:fs";
 
-/** Undefined where the machine has no NUMA nodes (the kernel writes -1), or the file cannot be read. */
+/** Undefined if the machine has no NUMA nodes (the kernel writes -1), or the file cannot be read. */
 export function readNumaNode(sysfs: string, pciBusId: string): number | undefined {
   if (!/^[0-9a-f:.]{1,20}$/.test(pciBusId)) return undefined;
   try {

@@ -1,11 +1,11 @@
-/** Display devices on the PCI bus, whichever driver holds them: what a doctor says when a card is there and its driver is not. */
+/** Display devices on the PCI bus with any driver, for doctor findings about a card whose driver is missing. */
 import type { FileAccess } from "./file-access.ts";
 import { parseUevent } from "./drm.ts";
 import { listDir, readText } from "./read.ts";
 
 export interface PciDisplay {
   readonly pciBusId: string;
-  /** Empty where none is bound. */
+  /** Empty if no driver is bound. */
   readonly driver: string;
 }
 

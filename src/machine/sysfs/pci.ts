@@ -1,23 +1,23 @@
-/** What the PCI core's own files say of a device: its link, its errors, whether it sleeps. Reading them never wakes it. */
+/** Reads the PCI core's own files of a device: its link, its errors, whether it sleeps. Reading them never wakes it. */
 import type { FileAccess } from "./file-access.ts";
 import { readNumber, readText, resolvePath } from "./read.ts";
 import { failed, present, type ReadResult, unsupported } from "./read-result.ts";
 
-/** domain:bus:device.function in lower case; undefined for anything else. A domain has four digits, behind Intel VMD more. */
+/** domain:bus:device.function in lower case; undefined for anything else. A domain has four digits, or more behind Intel VMD. */
 export function parsePciAddress(text: string): string | undefined {
   const address = text.toLowerCase();
   return /^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$/.test(address) ? address : undefined;
 }
 
-/** `744c`, for a card that no table names. */
+/** `744c`, for a card that is in no table. */
 export const pciIdText = (deviceId: number): string =>
   Number.isNaN(deviceId) ? "of unknown model" : deviceId.toString(16).padStart(4, "0");
 
 export type SleepState = "awake" | "asleep" | "gone";
 
 /**
- * runtime_status first; where it says nothing, power_state. A device that is about to sleep counts as asleep, since a read
- * would hold it back. Gone means not even the vendor can be read.
+ * Reads runtime_status, then power_state if that is inconclusive. A device about to sleep counts as asleep, since a read would
+ * keep it awake. `gone` means that not even the vendor can be read.
  */
 export async function readSleepState(device: string, fileAccess: FileAccess): Promise<SleepState> {
   const status = await readText(`${device}/power/runtime_status`, 64, fileAccess);
@@ -31,13 +31,13 @@ export async function readSleepState(device: string, fileAccess: FileAccess): Pr
 
 const generations: readonly number[] = [2.5, 5, 8, 16, 32, 64];
 
-/** PCIe generation of a speed in GT/s. */
+/** The PCIe generation with this speed in GT/s. */
 export function pcieGeneration(gigatransfers: number): ReadResult<number> {
   const place = generations.indexOf(gigatransfers);
   return place === -1 ? failed : present(place + 1);
 }
 
-/** `16.0 GT/s PCIe`, on older kernels `8 GT/s`. A device that is no PCIe card says `Unknown`. */
+/** `16.0 GT/s PCIe`, on older kernels `8 GT/s`. A device that is not PCIe reports `Unknown`. */
 export function parseLinkSpeed(text: string): ReadResult<number> {
   if (/^unknown/i.test(text)) return unsupported;
   const match = /^(\d{1,3}(?:\.\d{1,2})?) GT\/s/.exec(text);
@@ -53,7 +53,7 @@ export async function readLinkGeneration(
   return text.ok ? parseLinkSpeed(text.value) : text;
 }
 
-/** 0 is a device without a link, 255 one that does not answer. */
+/** 0 means a device without a link, 255 one that does not respond. */
 export async function readLinkWidth(
   device: string,
   which: "current" | "max",
@@ -65,8 +65,8 @@ export async function readLinkWidth(
 }
 
 /**
- * Where the slot's link is reported. A card with a switch of its own shows the link inside the card; the switch's upstream port,
- * a bridge of the same vendor above it, shows the one to the slot.
+ * The folder that reports the slot's link. A card with its own switch reports the link inside the card; the switch's upstream
+ * port, a bridge of the same vendor above it, reports the link to the slot.
  */
 export async function findSlotPort(device: string, fileAccess: FileAccess): Promise<string> {
   const vendor = await readText(`${device}/vendor`, 64, fileAccess);

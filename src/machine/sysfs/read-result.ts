@@ -1,4 +1,4 @@
-/** What comes of reading one file: a value, or why there is none. System errors end here and never travel further. */
+/** The result of reading one file: a value, or the reason why there is none. System errors are converted here. */
 import { systemCode } from "../../base/error.ts";
 import type { AbsenceReason } from "../../model/presence.ts";
 
@@ -17,12 +17,12 @@ export function present<T>(value: T): ReadResult<T> {
   return { ok: true, value };
 }
 
-/** The value as another one; an absence stays as it is. */
+/** Maps the value; an absence stays unchanged. */
 export function mapReadResult<T, U>(reading: ReadResult<T>, map: (value: T) => U): ReadResult<U> {
   return reading.ok ? present(map(reading.value)) : reading;
 }
 
-/** A driver says EOPNOTSUPP or EINVAL for a sensor this chip lacks, and EBUSY, EIO or ENODEV when asked at a bad moment. */
+/** A driver returns EOPNOTSUPP or EINVAL for a sensor this chip lacks, and EBUSY, EIO or ENODEV if it cannot read it at the moment. */
 const reasons: Readonly<Record<string, AbsentResult>> = {
   ENOENT: unsupported,
   ENOTDIR: unsupported,

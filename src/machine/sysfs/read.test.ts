@@ -29,7 +29,7 @@ function file(name: string, content: string | Buffer): string {
   return full;
 }
 
-/** File access whose every call fails with one system error. */
+/** File access that fails every call with one system error. */
 function failing(code: string): FileAccess {
   const reject = (): Promise<never> =>
     Promise.reject(Object.assign(new Error(`${code}: refused`), { code }));

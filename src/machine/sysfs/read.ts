@@ -1,4 +1,4 @@
-/** Bounded reads of kernel files. Never throws: a file that cannot be read is an absence with its reason. */
+/** Bounded reads of kernel files. Never throws: an unreadable file is an absence with its reason. */
 import { type FileAccess, hostFileAccess, pageBytes } from "./file-access.ts";
 import { absenceOf, failed, present, type ReadResult, unsupported } from "./read-result.ts";
 
@@ -16,7 +16,7 @@ export async function readBytes(
   }
 }
 
-/** Without the line break at the end and the NULs some captures are padded with. */
+/** The file's text without the final line break, and without the NULs some captures are padded with. */
 export async function readText(
   path: string,
   maxBytes: number = pageBytes,
@@ -26,7 +26,7 @@ export async function readText(
   return bytes.ok ? present(trimText(bytes.value)) : bytes;
 }
 
-/** One whole number, as most sensor files hold it. Anything else in the file is a failed reading. */
+/** Reads one whole number, the content of most sensor files. Any other content is a failed reading. */
 export async function readNumber(
   path: string,
   fileAccess: FileAccess = hostFileAccess,
@@ -35,15 +35,15 @@ export async function readNumber(
   return text.ok ? parseNumber(text.value) : text;
 }
 
-/** 16, 32 and 64 bits of ones, the last as far as a double holds it, and -1, which is the same with a sign. */
+/** 16, 32 and 64 bits of ones, the last as far as a double represents it, and -1, the signed form of the same. */
 const allOnes: ReadonlySet<number> = new Set([0xffff, 0xffff_ffff, 2 ** 64, 2 ** 63, -1]);
 
-/** Whether a driver writes this number for a value the chip does not report. */
+/** True if drivers write this number for a value the chip does not report. */
 export function isAllOnes(value: number): boolean {
   return allOnes.has(value);
 }
 
-/** A number a GPU's chip reports; all ones is what it does not report. */
+/** Reads a sensor of a GPU's chip; all ones means that it is not reported. */
 export async function readSensor(
   path: string,
   fileAccess: FileAccess = hostFileAccess,
@@ -74,7 +74,7 @@ export async function readLink(
   }
 }
 
-/** Where the path really is, through every link on the way. */
+/** The real path, with every link resolved. */
 export async function resolvePath(
   path: string,
   fileAccess: FileAccess = hostFileAccess,
@@ -91,7 +91,7 @@ export function trimText(bytes: Buffer): string {
   return bytes.toString("utf8", 0, end === -1 ? bytes.length : end).trim();
 }
 
-/** Decimal, or hexadecimal with 0x. A number too big to be exact is still a number. */
+/** Decimal, or hexadecimal with 0x. A number too large to be exact is accepted. */
 export function parseNumber(text: string): ReadResult<number> {
   return /^(?:[+-]?\d{1,20}|0x[0-9a-f]{1,16})$/i.test(text) ? present(Number(text)) : failed;
 }

@@ -71,7 +71,7 @@ describe("captures from ../shared/captures/public", () => {
       'gpu_fan_rpm{fan="1"}': 868,
       'gpu_fan_speed_ratio{fan="1"}': 0.35,
     });
-    // Its counter stands at 0, which is no counter.
+    // The card's energy counter always reads 0, so it is not reported.
     expect(all).not.toHaveProperty("gpu_energy_joules_total");
     expect(all).not.toHaveProperty("gpu_memory_used_bytes");
   });

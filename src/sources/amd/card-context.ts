@@ -1,4 +1,4 @@
-/** What the channels of one card are made from: its folder, what lies in it, its sensors and its metrics table. */
+/** The inputs of one card's channels: its folder, the files in it, its sensors and its metrics table. */
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import type { DrmCard } from "../../machine/sysfs/drm.ts";
 import { type HwmonChannel, readHwmon } from "../../machine/sysfs/hwmon.ts";
@@ -19,18 +19,18 @@ export interface AmdCardContext {
   readonly card: DrmCard;
   readonly fileAccess: FileAccess;
   readonly family: AmdFamily;
-  /** Names in the card's folder. */
+  /** File names in the card's folder. */
   readonly files: ReadonlySet<string>;
   readonly hwmon: readonly HwmonChannel[];
   readonly metrics: MetricsFile;
-  /** The metrics table as read when the channels were found; undefined where there is none. */
+  /** The metrics table as read when the channels were discovered; undefined if there is none. */
   readonly initialMetrics: MetricsReadings | undefined;
   readonly isApu: boolean;
   /** The folder that reports the link to the slot. */
   readonly port: string;
 }
 
-/** Looks around in the folder of a card that is awake. */
+/** Inspects the folder of a card that is awake. */
 export async function openCardContext(
   card: DrmCard,
   fileAccess: FileAccess,
@@ -52,14 +52,14 @@ export async function openCardContext(
     hwmon,
     metrics,
     initialMetrics,
-    // The north bridge's rail is on APUs alone, also on those too old for a metrics table.
+    // Only APUs have the north bridge's rail, including those too old for a metrics table.
     isApu:
       initialMetrics?.isApu ?? hwmon.some(({ kind, label }) => kind === "in" && label === "vddnb"),
     port,
   };
 }
 
-/** A number file of the card's folder, scaled. */
+/** Reads a number from a file of the card's folder, scaled. */
 export function fromFile(context: AmdCardContext, file: string, factor = 1): CardChannel["read"] {
   return async () =>
     mapReadResult(await readSensor(`${context.card.device}/${file}`, context.fileAccess), (value) =>
@@ -75,7 +75,7 @@ export function fromHwmon(
   return async () => mapReadResult(await channel.read(attribute), (value) => scale(value, factor));
 }
 
-/** A value of the metrics table. It was there once, so a table without it is a failed read, not a missing feature. */
+/** Reads a value of the metrics table. The value existed at discovery, so a table without it is a failed read, not a missing feature. */
 export function fromTable(
   context: AmdCardContext,
   pick: (readings: MetricsReadings) => number | undefined,
@@ -88,7 +88,7 @@ export function fromTable(
   };
 }
 
-/** Divides by the inverse for factors below 1: 818 mV is 0.818 V. */
+/** Divides by the inverse if the factor is below 1, so that 818 mV becomes exactly 0.818 V. */
 function scale(value: number, factor: number): number {
   return factor < 1 ? value / Math.round(1 / factor) : value * factor;
 }
@@ -96,7 +96,7 @@ function scale(value: number, factor: number): number {
 /** Twice the largest known table. */
 const maxTableBytes = 8_192;
 
-/** Reads a card's gpu_metrics at most once a tick, and keeps the previous reading for what only a difference shows. */
+/** Reads a card's gpu_metrics at most once per tick, and keeps the previous reading for values derived from a difference. */
 export class MetricsFile {
   readonly read: (timeMs: number) => Promise<ReadResult<MetricsReadings>>;
   #now: MetricsReadings | undefined;

@@ -1,4 +1,4 @@
-/** `amd:`, every card of the amdgpu driver, read from /sys: no root, no ROCm. */
+/** The source `amd:`: every card of the amdgpu driver, read from /sys without root or ROCm. */
 import * as v from "valibot";
 import { flag } from "../../config/fields.ts";
 import { hostFileAccess } from "../../machine/sysfs/file-access.ts";

@@ -1,4 +1,4 @@
-/** AMD's part of `gpulse doctor`. Reads only what the PCI core knows: it wakes nothing and opens no sensor. */
+/** AMD's part of `gpulse doctor`. Reads only files of the PCI core: it wakes nothing and opens no sensor. */
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { findPciDisplays } from "../../machine/sysfs/pci-devices.ts";
 import { readSleepState } from "../../machine/sysfs/pci.ts";

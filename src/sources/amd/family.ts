@@ -1,19 +1,19 @@
-/** What follows from a card's PCI device id alone: its generation, and so what its power reading and energy counter mean. */
+/** Facts that follow from a card's PCI device id alone: its generation, and so the meaning of its power reading and energy counter. */
 import type { DrmVendor } from "../drm-cards.ts";
 import { joulesPerStep } from "./gpu-metrics/energy.ts";
 
 export const amdVendor: DrmVendor = { vendorId: 0x1002, drivers: ["amdgpu"] };
 
 /**
- * What hwmon's power is. Until RDNA 2 a Radeon reports its chip alone (PPT), from RDNA 3 on the board; Instinct modules report
- * the socket, which is all there is; an APU reports its package, processor included.
+ * What hwmon's power covers. Up to RDNA 2 a Radeon reports only its chip (PPT), from RDNA 3 on the board; Instinct modules report
+ * the socket, which is the whole module; an APU reports its package, processor included.
  */
 export type PowerScope = "board" | "chip";
 
 export interface AmdFamily {
   readonly name: string;
   readonly power: PowerScope;
-  /** Known size of an energy step; undefined where the card's own power has to settle it. */
+  /** Known size of an energy step; undefined if it must be derived from the card's own power. */
   readonly joulesPerStep: number | undefined;
 }
 
@@ -42,7 +42,7 @@ const ranges: readonly Range[] = [
   [0x75a0, 0x75bf, "CDNA 4", "board", "instinct"],
 ];
 
-/** Ids below the first Navi are old cards; what is not in the table above that is newer than the table. */
+/** Ids below the first Navi are old cards; other ids missing from the table above are newer than the table. */
 const firstNavi = 0x7310;
 
 export function familyOf(deviceId: number): AmdFamily {

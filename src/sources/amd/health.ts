@@ -1,4 +1,4 @@
-/** Memory errors by block (RAS), pages retired, and how the card is partitioned. */
+/** Memory errors by block (RAS), retired pages, and the card's partitioning. */
 import { gpu } from "../../model/catalogue/index.ts";
 import { listDir, readText } from "../../machine/sysfs/read.ts";
 import { failed, mapReadResult, present, unsupported } from "../../machine/sysfs/read-result.ts";
@@ -6,7 +6,7 @@ import { type CardChannel, oncePerTick } from "../cards.ts";
 import { type AmdCardContext, fromTable } from "./card-context.ts";
 import { parseBadPages, parseErrorCounts } from "./parse.ts";
 
-/** The memory controller: its errors are what other vendors call ECC errors. */
+/** The memory controller, whose errors correspond to other vendors' ECC errors. */
 const memoryBlock = "umc";
 
 export async function rasChannels(context: AmdCardContext): Promise<readonly CardChannel[]> {
@@ -44,7 +44,7 @@ async function blockChannels(context: AmdCardContext, block: string): Promise<Ca
   });
 }
 
-/** A page is retired after an uncorrectable error. */
+/** Pages retired after an uncorrectable error. */
 function badPageChannels(context: AmdCardContext): CardChannel[] {
   const read = oncePerTick(async () => {
     const file = `${context.card.device}/ras/gpu_vram_bad_pages`;
@@ -77,7 +77,7 @@ export async function partitionChannels(context: AmdCardContext): Promise<readon
   ]);
   const channels: CardChannel[] = [];
   if (compute !== undefined || memory !== undefined) {
-    // The mode is in the labels: once it changes this series ends, and the next look gives the new one.
+    // The mode is a label: once it changes this series ends, and the next discovery adds the new one.
     const read: CardChannel["read"] = async () =>
       (await mode("current_compute_partition")) === compute ? present(1) : unsupported;
     channels.push({ metric: gpu.partitionInfo, labels: { compute, memory }, read });

@@ -1,4 +1,4 @@
-// Numbers no card can have, in the driver's files and in the tools' output: each is absent.
+// Tests implausible values in the driver's files and in the tools' output: each becomes absent.
 
 import { expect, test } from "vitest";
 import { radeonTree } from "../../../test/captures/amd-card.ts";
@@ -40,7 +40,7 @@ const cardFolder = "class/drm/card1/device";
 const anyClock = 'gpu_clock_hertz{domain="graphics"}';
 const anyTemperature = 'gpu_temperature_celsius{sensor="edge"}';
 
-/** Files of the card that report nothing, each in a form of "all ones" or of a zero that cannot be. */
+/** Files of a card that report nothing: a form of all-ones, or an impossible zero. */
 test.each([
   ["hwmon/hwmon3/fan1_input", "65535", 'gpu_fan_rpm{fan="1"}'],
   ["hwmon/hwmon3/fan1_input", "4294967295", 'gpu_fan_rpm{fan="1"}'],

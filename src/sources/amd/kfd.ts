@@ -1,4 +1,4 @@
-/** ROCm's view of the machine, under class/kfd: which GPUs can reach each other, which are parts, and what compute programs hold. */
+/** ROCm's view of the machine, under class/kfd: peer access between GPUs, partitions, and the memory held by compute programs. */
 import type { DevicePartition } from "../../machine/owners/kubelet/device-names.ts";
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { listDir, readNumber, readText } from "../../machine/sysfs/read.ts";
@@ -6,14 +6,14 @@ import { parseProperties } from "./parse.ts";
 
 export interface KfdNode {
   readonly node: number;
-  /** What the files of processes are named after. */
+  /** The id in the file names of processes. */
   readonly gpuId: number;
   readonly pciBusId: string;
-  /** The number in /dev/dri/renderD129; a partition has one of its own and the address of its GPU. */
+  /** The number in /dev/dri/renderD129; a partition has its own number but its GPU's address. */
   readonly renderMinor: number | undefined;
-  /** Nodes it has a link to, XGMI or PCIe peer to peer. */
+  /** Nodes linked to it, by XGMI or PCIe peer to peer. */
   readonly peers: ReadonlySet<number>;
-  /** By node, one direction; the driver's own figure for the link, where it has one. */
+  /** Bandwidth by node in one direction, as reported by the driver; absent if it reports none. */
   readonly peerBytesPerSecond: ReadonlyMap<number, number>;
 }
 
@@ -23,7 +23,7 @@ export interface KfdProcess {
   readonly vramBytes: ReadonlyMap<number, number>;
 }
 
-/** Nodes that are GPUs; empty where kfd is not there. */
+/** Nodes that are GPUs; empty if there is no kfd. */
 export async function readKfdNodes(
   sysfs: string,
   fileAccess: FileAccess,
@@ -61,7 +61,7 @@ async function readNode(
     pciBusId: pciAddress(facts.get("domain") ?? 0, location),
     renderMinor: facts.get("drm_render_minor"),
     peers: new Set(links.flat().map(({ node: peer }) => peer)),
-    // io_links last: a direct XGMI link is better than the way over PCIe that p2p_links may list beside it.
+    // io_links last, so that a direct XGMI link overrides the PCIe path that p2p_links may list for the same node.
     peerBytesPerSecond: new Map(
       links
         .toReversed()
@@ -73,7 +73,7 @@ async function readNode(
   };
 }
 
-/** location_id is bus, device and function as PCI packs them: 8, 5 and 3 bits. */
+/** location_id contains bus, device and function in PCI's encoding: 8, 5 and 3 bits. */
 export function pciAddress(domain: number, location: number): string {
   const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, "0");
   const bus = (location >> 8) & 0xff;
@@ -85,7 +85,7 @@ interface KfdLink {
   readonly bytesPerSecond: number | undefined;
 }
 
-/** `max_bandwidth` is in MB/s, and 0 where the driver does not know it. */
+/** `max_bandwidth` is in MB/s, and 0 if the driver does not know it. */
 async function readLinks(folder: string, fileAccess: FileAccess): Promise<KfdLink[]> {
   const links = await listDir(folder, fileAccess);
   if (!links.ok) return [];
@@ -127,7 +127,7 @@ export async function readKfdProcesses(
   );
 }
 
-/** A partitioned GPU has a platform device for each part but the first; which GPU it is of, only its kfd node says. */
+/** A partitioned GPU has a platform device for each partition except the first; only its kfd node shows which GPU it belongs to. */
 export async function readPartitions(
   sysfs: string,
   pciBusId: string,
@@ -152,7 +152,7 @@ export async function readPartitions(
         return { name, drmCard: numberOf(/^card(\d+)$/), drmRender: numberOf(/^renderD(\d+)$/) };
       }),
   );
-  // Some drivers put a part's number into the function of its address.
+  // Some drivers put a partition's number into the function of its address.
   const slotOf = (address: string): string => address.replace(/\.\d$/, "");
   const own = nodes.filter((node) => slotOf(node.pciBusId) === slotOf(pciBusId));
   return parts.filter(

@@ -1,4 +1,4 @@
-/** The card's links: PCIe to the slot, XGMI to other cards, and which of them it can reach directly. */
+/** The card's links: PCIe to the slot, XGMI to other cards, and which of them it can access directly. */
 import { gpu } from "../../model/catalogue/index.ts";
 import { present } from "../../machine/sysfs/read-result.ts";
 import type { CardChannel } from "../cards.ts";
@@ -28,7 +28,7 @@ export function pcieChannels(context: AmdCardContext): readonly CardChannel[] {
   return [...channels, ...pcieErrorChannels(context.card.device, files, fileAccess)];
 }
 
-/** Only with `pcie=true`: the file takes a second to read, so it is read in the background and reported a tick later. */
+/** Only with `pcie=true`: reading the file takes a second, so it is read in the background and reported a tick later. */
 export function pcieTrafficChannels(
   context: AmdCardContext,
   bandwidth: PcieBandwidth | undefined,
@@ -79,7 +79,7 @@ const linkValues: readonly LinkValue[] = [
   },
 ];
 
-/** 1 or 0 for every other GPU kfd knows; nothing where the card is not among them. */
+/** 1 or 0 for every other GPU in kfd; no channels if the card itself is not in kfd. */
 export function peerChannels(
   context: AmdCardContext,
   nodes: readonly KfdNode[],

@@ -1,4 +1,4 @@
-/** How busy a card is and how full its memory is. */
+/** Utilization and memory usage of a card. */
 import { gpu } from "../../model/catalogue/index.ts";
 import { readSensor } from "../../machine/sysfs/read.ts";
 import { present } from "../../machine/sysfs/read-result.ts";
@@ -6,7 +6,9 @@ import type { CardChannel } from "../cards.ts";
 import { atMost } from "../checks.ts";
 import { type AmdCardContext, fromFile, fromTable } from "./card-context.ts";
 
-/** The percent files before the table: on APUs the table's unit differs by chip, and some firmware reports 100 when idle. */
+/**
+ * The percent files take precedence over the table: on APUs the table's unit differs by chip, and some firmware reports 100 when idle.
+ */
 export function loadChannels(context: AmdCardContext): readonly CardChannel[] {
   const { files, initialMetrics } = context;
   const percent = (file: string): CardChannel["read"] => fromFile(context, file, 0.01);
@@ -30,7 +32,7 @@ export function loadChannels(context: AmdCardContext): readonly CardChannel[] {
 const pools = [
   ["vram", gpu.memoryUsed, gpu.memoryTotal],
   ["vis_vram", gpu.visibleMemoryUsed, gpu.visibleMemoryTotal],
-  // On an APU this is the pool programs really get; its vram is a carve-out.
+  // On an APU this is the pool that programs use; its vram is a carve-out.
   ["gtt", gpu.sharedMemoryUsed, gpu.sharedMemoryTotal],
 ] as const;
 

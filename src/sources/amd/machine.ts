@@ -1,4 +1,4 @@
-/** The AMD cards of a machine: found under class/drm, named without waking one, each with what its channels need. */
+/** The AMD cards of a machine: found under class/drm and identified without waking one, each with the inputs of its channels. */
 import { gpu } from "../../model/catalogue/index.ts";
 import { type Device, fallbackUuid } from "../../model/device.ts";
 import type { DeviceFacts } from "../../machine/owners/kubelet/device-names.ts";
@@ -35,9 +35,9 @@ import type { ToolCard } from "./tools/tool-card.ts";
 import { CardUsers, type CardUsersScan } from "./users.ts";
 
 export interface AmdMachineOptions extends AmdOptions, DrmMachine {
-  /** libdrm's table of names; tests pass another. */
+  /** Path of libdrm's table of names; set only by tests. */
   readonly nameTable?: string;
-  /** The cards as amd-smi reports them, for names and limits that /sys lacks. It wakes cards, so it is run while all are awake. */
+  /** Runs amd-smi for names and limits that /sys lacks. It wakes cards, so it runs only while all are awake. */
   readonly runTool?: (() => Promise<ReadResult<readonly ToolCard[]>>) | undefined;
 }
 
@@ -80,7 +80,7 @@ export class AmdMachine {
     return this.#registry.cards.size > 0;
   }
 
-  /** Once, in the background: a card it can name better gets a key of its own. */
+  /** Runs the tool once, in the background; a card for which it returns a better name gets a new key. */
   async #runTool(cards: readonly Card[]): Promise<void> {
     const { runTool } = this.#options;
     const isUnnamed = cards.some(({ device }) => device.model.startsWith(unnamedPrefix));
@@ -161,7 +161,7 @@ export class AmdMachine {
     };
   }
 
-  /** Only what the driver holds in memory: none of these files reaches the chip. */
+  /** Reads only files that the driver serves from memory: none of them accesses the chip. */
   async #identify(card: DrmCard): Promise<Device> {
     const { sysfs, procfs, fileAccess, machine } = this.#options;
     const [unique, product, part, vbios, module, kernel] = await Promise.all([
@@ -173,7 +173,7 @@ export class AmdMachine {
       readText(`${procfs}/sys/kernel/osrelease`, 128, fileAccess),
     ]);
     const id = unique.ok ? parseUniqueId(unique.value) : undefined;
-    // The form ROCm itself takes in HIP_VISIBLE_DEVICES. Two cards of one id (a passed-through copy) stay two.
+    // ROCm's own format, accepted in HIP_VISIBLE_DEVICES. Two cards with the same id (a passed-through copy) remain two.
     const own = id === undefined ? undefined : `GPU-${id}`;
     const isDuplicate = [...this.#uuids].some(
       ([bus, uuid]) => uuid === own && bus !== card.pciBusId,
@@ -208,7 +208,7 @@ export class AmdMachine {
 const textOf = (text: ReadResult<string>): string | undefined =>
   text.ok && text.value !== "" ? text.value : undefined;
 
-/** Limits that only the tool reports; they do not change while the card runs. */
+/** Adds limits that only the tool reports; they do not change while the card runs. */
 function withLimits(
   channels: readonly CardChannel[],
   tool: ToolCard | undefined,
@@ -224,7 +224,7 @@ function withLimits(
   return [...channels, ...limits.filter((channel) => !known.has(key(channel)))];
 }
 
-/** What every card of this driver has, for one that has slept since the start. */
+/** Series that every card of this driver has, for one that has slept since startup. */
 function expectedOf(card: DrmCard): readonly CardSeries[] {
   const power = familyOf(card.deviceId).power === "board" ? gpu.power : gpu.chipPower;
   return [

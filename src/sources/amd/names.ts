@@ -1,14 +1,14 @@
 /**
- * The name of a card: its own product name where it has one; else by device and revision, by a small table and by libdrm's
- * amdgpu.ids where the machine has it; else the device id. Never a guess between two cards that share an id.
+ * The name of a card: its own product name if it has one; otherwise by device and revision, from a small table or from libdrm's
+ * amdgpu.ids if installed; otherwise the device id. Never a guess between two cards that share an id.
  */
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { pciIdText } from "../../machine/sysfs/pci.ts";
 import { readText } from "../../machine/sysfs/read.ts";
 
 /**
- * Device id, then by revision. `*` names every card of the id, for a card whose revision cannot be read; where `*` is all
- * there is, it holds for each revision. A revision that is not listed is another card.
+ * Names by device id, then by revision. `*` applies to every card of the id if the revision cannot be read; if `*` is the only
+ * entry, it applies to each revision. An unlisted revision is a different card.
  */
 const names: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   0x1114: { "*": "AMD Radeon 840M / 860M" },
@@ -186,13 +186,13 @@ const names: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   0x75a3: { "*": "AMD Instinct MI355X" },
 };
 
-/** How a card is called that nothing names. */
+/** Prefix of the name of a card without a known name. */
 export const unnamedPrefix = "AMD GPU ";
 
 export interface NameFacts {
   readonly deviceId: number;
   readonly revision: number | undefined;
-  /** product_name, which Instinct modules and a few workstation cards fill. */
+  /** product_name, set on Instinct modules and a few workstation cards. */
   readonly productName: string | undefined;
 }
 
@@ -212,7 +212,7 @@ export function nameCard(facts: NameFacts, ids: ReadonlyMap<string, string>): st
 
 const idKey = (deviceId: number, revision: string): string => `${pciIdText(deviceId)}:${revision}`;
 
-/** libdrm's table, lines of `73BF,	C0,	AMD Radeon RX 6900 XT`; empty where the machine has none. */
+/** libdrm's table, lines of `73BF,	C0,	AMD Radeon RX 6900 XT`; empty if it is not installed. */
 export async function readNameTable(
   fileAccess: FileAccess,
   file = "/usr/share/libdrm/amdgpu.ids",

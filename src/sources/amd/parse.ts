@@ -1,10 +1,10 @@
-/** The text files of amdgpu. Pure: text in, numbers or an absence out. */
+/** Parsers of amdgpu's text files. Pure: text in, numbers or an absence out. */
 import { isAllOnes } from "../../machine/sysfs/read.ts";
 import { failed, present, type ReadResult, unsupported } from "../../machine/sysfs/read-result.ts";
 
 /**
- * The highest clock of a pp_dpm_* table, in Hz. Lines are `1: 31Mhz *`, not sorted (a 7900 XTX: 500, 31*, 2219), and one
- * may be named `S:` for a clock in deep sleep. A table that is empty or all 0 reports nothing, nor does a level of all ones.
+ * The highest clock of a pp_dpm_* table, in Hz. Lines are `1: 31Mhz *`, not sorted (a 7900 XTX: 500, 31*, 2219), and one may be
+ * named `S:` for a clock in deep sleep. An empty or all-0 table reports nothing, nor does a level of all ones.
  */
 export function parseHighestClock(text: string): ReadResult<number> {
   if (text === "") return unsupported;
@@ -34,7 +34,10 @@ export interface BadPages {
   readonly pending: number;
 }
 
-/** ras/gpu_vram_bad_pages: lines of `0x00000000 : 0x00001000 : R`; R retired, P waiting for the next reset, F could not be. */
+/**
+ * ras/gpu_vram_bad_pages: lines of `0x00000000 : 0x00001000 : R`; R is retired, P is pending until the next reset, F could not be
+ * retired.
+ */
 export function parseBadPages(text: string): ReadResult<BadPages> {
   if (text === "") return present({ retired: 0, pending: 0 });
   const states = [
@@ -50,7 +53,7 @@ export interface PcieTraffic {
   readonly sentBytes: number;
 }
 
-/** pcie_bw: messages received, messages sent, largest payload; counted over the second that the read takes. */
+/** pcie_bw: messages received, messages sent, largest payload, counted during the second that the read takes. */
 export function parsePcieBandwidth(text: string): ReadResult<PcieTraffic> {
   if (text === "") return unsupported;
   const match = /^(\d{1,15}) (\d{1,15}) (\d{1,6})$/.exec(text);
@@ -62,7 +65,7 @@ export function parsePcieBandwidth(text: string): ReadResult<PcieTraffic> {
   });
 }
 
-/** Kernel property files: `key value` lines, as kfd writes them. */
+/** Kernel property files: `key value` lines, in kfd's format. */
 export function parseProperties(text: string): ReadonlyMap<string, number> {
   const facts = new Map<string, number>();
   for (const [, key = "", value] of text.matchAll(/^(\w{1,64}) (\d{1,20})$/gm)) {
@@ -71,7 +74,7 @@ export function parseProperties(text: string): ReadonlyMap<string, number> {
   return facts;
 }
 
-/** 16 hex digits, with or without 0x; VMs leave it empty or 0. */
+/** 16 hex digits, with or without 0x; empty or 0 in VMs. */
 export function parseUniqueId(text: string): string | undefined {
   const match = /^(?:0x)?([0-9a-f]{1,16})$/i.exec(text);
   const id = match?.[1]?.toLowerCase().padStart(16, "0");

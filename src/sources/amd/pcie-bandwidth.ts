@@ -1,16 +1,16 @@
 /**
- * pcie_bw counts for a second while it is read. It is read in the background, one card of the machine at a time, so that at
- * most one thread of the pool waits on it; a tick gets what the last read gave.
+ * A read of pcie_bw takes a second, during which it counts. It is read in the background, one card of the machine at a time, so
+ * that at most one thread of the pool waits for it; a tick returns the result of the last read.
  */
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { readText } from "../../machine/sysfs/read.ts";
 import { failed, mapReadResult, type ReadResult } from "../../machine/sysfs/read-result.ts";
 import { parsePcieBandwidth, type PcieTraffic } from "./parse.ts";
 
-/** Older than this a result is not the traffic of now. */
+/** Maximum age of a result; an older one is not the current traffic. */
 const freshForMs = 30_000;
 
-/** Shared by the cards of a machine. */
+/** Serialises the reads of all cards of a machine. */
 export class PcieReadQueue {
   #last: Promise<unknown> = Promise.resolve();
 

@@ -1,4 +1,4 @@
-/** Power, its limits, energy and throttling. What the power reading covers depends on the card: see family.ts. */
+/** Power, its limits, energy and throttling. What the power reading covers depends on the card, see family.ts. */
 import { gpu } from "../../model/catalogue/index.ts";
 import type { HwmonChannel } from "../../machine/sysfs/hwmon.ts";
 import { failed, present, unsupported } from "../../machine/sysfs/read-result.ts";
@@ -11,7 +11,7 @@ import { isThrottled, reportableReasons } from "./gpu-metrics/throttle.ts";
 const microwatts = 1e-6;
 const railOrder: readonly PowerRail[] = ["cpu", "soc", "gfx", "npu"];
 
-/** Van Gogh has two: slowPPT is the sustained one. Without labels the first is it. */
+/** Van Gogh has two power channels, of which slowPPT is the sustained one. Without labels the first one is used. */
 function mainPower(context: AmdCardContext): HwmonChannel | undefined {
   const channels = context.hwmon.filter(({ kind }) => kind === "power");
   return (
@@ -59,7 +59,7 @@ export function powerLimitChannels(context: AmdCardContext): readonly CardChanne
   );
 }
 
-/** A counter that stands at 0 is none: RDNA 3 and 4 fill it so. */
+/** A counter that reads 0 is no counter, as on RDNA 3 and 4. */
 export function energyChannels(context: AmdCardContext, step: EnergyStep): readonly CardChannel[] {
   if ((context.initialMetrics?.energySteps ?? 0) === 0) return [];
   return [

@@ -1,4 +1,4 @@
-/** Temperatures, clocks, voltages and fans: hwmon by label first, the metrics table for what hwmon does not have. */
+/** Temperatures, clocks, voltages and fans: from hwmon by label, and from the metrics table if hwmon lacks them. */
 import { gpu } from "../../model/catalogue/index.ts";
 import type { HwmonChannel } from "../../machine/sysfs/hwmon.ts";
 import { readText } from "../../machine/sysfs/read.ts";
@@ -53,7 +53,7 @@ export function voltageChannels(context: AmdCardContext): readonly CardChannel[]
   }).map((channel) => ({ ...channel, read: unlessGated(channel.read) }));
 }
 
-/** A rail that is switched off reads 0 to 15 mV, or 6 where the driver has the wrong sensor: no voltage anything runs at. */
+/** A rail that is switched off reads 0 to 15 mV, or 6 if the driver uses the wrong sensor: nothing runs at such a voltage. */
 const gatedBelowVolts = 0.1;
 
 function unlessGated(read: CardChannel["read"]): CardChannel["read"] {
@@ -95,7 +95,7 @@ function namedChannels(
   return [...byName].map(([name, reader]) => ({ metric, labels: { [label]: name }, read: reader }));
 }
 
-/** The hotspot's limits where it has a sensor, since it is what throttles the card; else the edge's. */
+/** The hotspot's limits if it has a sensor, since it throttles the card; otherwise the edge's. */
 export function temperatureLimitChannels(context: AmdCardContext): readonly CardChannel[] {
   const find = (label: string): HwmonChannel | undefined =>
     context.hwmon.find((channel) => channel.kind === "temp" && channel.label === label);
@@ -147,7 +147,7 @@ export function highestClockChannels(context: AmdCardContext): readonly CardChan
   );
 }
 
-/** Passive cards and APUs have none. A fan that stands still at low load reports 0. */
+/** Passive cards and APUs have no fan. A fan that is stopped at low load reports 0. */
 export function fanChannels(context: AmdCardContext): readonly CardChannel[] {
   const channels: CardChannel[] = [];
   for (const channel of context.hwmon) {
@@ -169,7 +169,7 @@ export function fanChannels(context: AmdCardContext): readonly CardChannel[] {
 
 const fullDuty = 255;
 
-/** A duty above its maximum is no duty: clamping it to 1 would be a guess. */
+/** A duty above its maximum is invalid; clamping it to 1 would be a guess. */
 async function readDuty(channel: HwmonChannel): Promise<ReadResult<number>> {
   const [duty, max] = await Promise.all([channel.read(""), channel.read("max")]);
   if (!duty.ok) return duty;

@@ -213,7 +213,7 @@ test("a card that is lost is remembered as down, and is itself again when it com
   expect(lost).toMatchObject({ gpu_up: 0, gpu_power_watts: "failed", gpu_asleep: "failed" });
   expect(source.lossOf?.(device?.uuid ?? "")).toBe("its folder in /sys is gone");
   expect(Object.keys(lost)).toEqual(Object.keys(before).slice(0, Object.keys(lost).length));
-  // The driver was loaded again: another card number, another hwmon number.
+  // The driver was reloaded: another card number, another hwmon number.
   renameSync(path.join(sysfs, "away"), path.join(drm, "card2"));
   renameSync(
     path.join(drm, "card2/device/hwmon/hwmon3"),

@@ -1,4 +1,6 @@
-/** Opens the AMD source: /sys first, the tools only where /sys has no card, and never for a /sys that is not this machine's. */
+/**
+ * Opens the AMD source: from /sys, or from the tools if /sys contains no card, but never the tools if /sys belongs to another machine.
+ */
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { CardSource } from "../cards.ts";
 import { openDrmMachine } from "../drm-cards.ts";

@@ -10,13 +10,13 @@ export interface CardUsersScan {
   readonly nodes: readonly KfdNode[];
 }
 
-/** Remembers one card's counters between looks. */
+/** Holds one card's counters between reads. */
 export class CardUsers {
   readonly #pciBusId: string;
   readonly #isOwnMemory: (region: string) => boolean;
   readonly #shares = new EngineShares();
 
-  /** An APU's programs live in mapped system memory as much as in its carve-out. */
+  /** Programs on an APU use mapped system memory as much as its carve-out. */
   constructor(pciBusId: string, isApu: boolean) {
     this.#pciBusId = pciBusId;
     this.#isOwnMemory = (region) => region === "vram" || (isApu && region === "gtt");

@@ -16,7 +16,7 @@ const day = Date.UTC(2026, 0, 15);
 let server: Server | undefined;
 afterEach(() => server?.close());
 
-/** Answers as the engines do; the real ones are asked in test/engines. */
+/** A server that responds like the engines; the real ones are tested in test/engines. */
 async function serve(answer: (path: string, form: URLSearchParams) => unknown): Promise<string> {
   server = createServer((request, reply) => {
     let body = "";

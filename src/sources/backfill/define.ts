@@ -1,4 +1,6 @@
-/** `prometheus+http://…` and `influxdb+http://…`: what another engine has kept, as frames, to fill a lake or anything else with. */
+/**
+ * The sources `prometheus+http://…` and `influxdb+http://…`: another engine's stored data as frames, to fill a lake or any other sink.
+ */
 import * as v from "valibot";
 import { durationMs, text } from "../../config/fields.ts";
 import { defineSource, type SourceDefinition } from "../source.ts";

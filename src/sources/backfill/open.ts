@@ -1,4 +1,4 @@
-/** The two engines that are asked: Prometheus by query_range, InfluxDB by InfluxQL. */
+/** The two supported engines: Prometheus through query_range, InfluxDB through InfluxQL. */
 import { GpulseError } from "../../base/error.ts";
 import { HttpAgent, HttpRequestError, request } from "../../net/http/request.ts";
 import { findColumn } from "../../model/aliases.ts";
@@ -10,7 +10,7 @@ import { labelSet } from "../../model/labels.ts";
 import type { Series } from "../../model/layout.ts";
 import { type BackfillEngine, type BackfillSeries, BackfillSource } from "./source.ts";
 
-/* One question to an engine over HTTP, with a deadline, answered with JSON or with what to do. */
+/* One HTTP request to an engine, with a deadline; returns JSON or throws an error with the fix. */
 
 interface BackfillConnection {
   readonly agent: HttpAgent;
@@ -84,7 +84,7 @@ export function openPrometheus(
   const engine: BackfillEngine = {
     close: () => asking.agent.close(),
     read: async (fromMs, toMs, signal) => {
-      // A step on the clock, so that windows meet; the end belongs to the next one.
+      // Align windows to the step, so that they meet; the end belongs to the next window.
       const first = Math.ceil(fromMs / options.step) * options.step;
       const last = Math.ceil(toMs / options.step) * options.step - options.step;
       if (last < first) return [];
@@ -149,7 +149,7 @@ interface InfluxResult {
   readonly error?: string;
 }
 
-/** A field is a column of the lake, by its own name or by GPU-Z's; tags that are no part of a series say which GPU it is. */
+/** A field is a column of the lake, by its own name or by GPU-Z's; tags that do not belong to a series identify the GPU. */
 function fromInflux({ tags = {}, columns, values }: InfluxSeries): BackfillSeries[] {
   const { uuid, gpu, host, vendor, model, simulated } = tags;
   const who = {

@@ -1,4 +1,4 @@
-/** Walks through time window by window and gives a frame an instant. What is asked for is the engine's business. */
+/** Iterates over time window by window and emits one frame per timestamp. The query is up to the engine. */
 import { GpulseError } from "../../base/error.ts";
 import { gpu } from "../../model/catalogue/index.ts";
 import { type Device, deviceFromLabels } from "../../model/device.ts";
@@ -9,12 +9,12 @@ import type { Emit, StreamingSource } from "../source.ts";
 export interface BackfillSeries {
   readonly series: Series;
   readonly points: readonly (readonly [timeMs: number, value: number])[];
-  /** Where the engine's tags tell it. */
+  /** Present if the engine's tags identify the device. */
   readonly device?: Device | undefined;
 }
 
 export interface BackfillEngine {
-  /** Everything from `fromMs` on and before `toMs`. */
+  /** Returns everything from `fromMs` (inclusive) to `toMs` (exclusive). */
   read(fromMs: number, toMs: number, signal: AbortSignal): Promise<readonly BackfillSeries[]>;
   close(): void;
 }

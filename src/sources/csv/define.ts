@@ -1,4 +1,4 @@
-/** `csv:FILE`, samples as `gpulse query --csv` prints them. */
+/** The source `csv:FILE`: samples in the format of `gpulse query --csv`. */
 import { existsSync } from "node:fs";
 import * as v from "valibot";
 import { text } from "../../config/fields.ts";

@@ -1,4 +1,4 @@
-/** Reads a CSV of samples and gives a frame an instant, in the order of time: the file has them series by series. */
+/** Reads a CSV of samples and emits one frame per timestamp, in order of time; the file lists them series by series. */
 import { createReadStream, statSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { GpulseError, formatError, systemCode } from "../../base/error.ts";
@@ -16,7 +16,7 @@ export interface CsvOptions {
   readonly reject?: SourceContext["reject"];
 }
 
-/** It is sorted in memory. */
+/** Size limit, since the file is sorted in memory. */
 const maxBytes = 512 * 2 ** 20;
 
 type Instant = Map<number, number>;
@@ -108,7 +108,7 @@ export class CsvSource implements StreamingSource {
     return index;
   }
 
-  /** A metric that is not in the catalogue is one all the same, and any value of it plausible. */
+  /** A metric that is not in the catalogue is accepted with any value. */
   #metricOf(name: string): MetricEntry {
     const known = findMetric(name) ?? this.#metrics.get(name);
     if (known !== undefined) return known;

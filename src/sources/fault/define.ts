@@ -1,4 +1,4 @@
-/** `fault:`, a source that fails on purpose, to test readiness checks and alerts. */
+/** The source `fault:`, which fails on purpose, to test readiness checks and alerts. */
 import * as v from "valibot";
 import { defineSource, type PolledSource } from "../source.ts";
 import type { Tier } from "../../model/catalogue/index.ts";

@@ -1,4 +1,4 @@
-/** `gpuz:FILE`, the sensor log of GPU-Z on Windows: read once, or followed while it grows. */
+/** The source `gpuz:FILE`: the sensor log of GPU-Z on Windows, read once or followed while it grows. */
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import * as v from "valibot";

@@ -1,6 +1,6 @@
 /**
- * Follows a file another program writes: its bytes from the start, then what is added. Knows a file that was cut short,
- * written over or replaced, and says so. Looks on a schedule, since change notices do not come from network shares.
+ * Follows a file that another program writes: reads it from the start, then what is appended. Detects and reports a truncated,
+ * overwritten or replaced file. Polls, since network shares deliver no change notifications.
  */
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { pause } from "../../base/retry.ts";
@@ -8,15 +8,15 @@ import { systemCode } from "../../base/error.ts";
 
 export type FileFollowEvent =
   | { readonly kind: "bytes"; readonly bytes: Buffer }
-  /** Cut short or written over: what follows begins at the file's first byte. */
+  /** The file was truncated or overwritten: the next bytes start at its beginning. */
   | { readonly kind: "rewritten" }
-  /** Another file has taken its name; the one before was read to its end. */
+  /** Another file has its name; the previous one has been read to its end. */
   | { readonly kind: "replaced" }
-  /** Everything there is has been given. */
+  /** Everything available has been read. */
   | { readonly kind: "idle" };
 
 const chunkBytes = 262_144;
-/** Bytes before the place we stand at, to see that they are still what they were. */
+/** Number of bytes before the offset that are compared, to detect that the file was overwritten. */
 const tailBytes = 64;
 
 export class FileFollower {
@@ -31,7 +31,7 @@ export class FileFollower {
     this.#pollMs = pollMs;
   }
 
-  /** Goes on where it stopped when it is run again. A file that is not there yet is waited for. */
+  /** Continues from its offset when it is run again. Waits for a file that does not exist yet. */
   async *run(signal: AbortSignal): AsyncGenerator<FileFollowEvent> {
     while (!signal.aborted) {
       yield* this.#look();
@@ -52,7 +52,7 @@ export class FileFollower {
     if (this.#handle === undefined) return;
     yield* this.#rest(this.#handle);
     if (!(await this.#isReplaced(this.#handle))) return;
-    // Rows may have been added between the last read and the change of names.
+    // Rows may have been appended between the last read and the replacement.
     yield* this.#rest(this.#handle);
     await this.close();
     this.#begin();

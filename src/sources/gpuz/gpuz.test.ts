@@ -55,7 +55,7 @@ async function source(options: Record<string, unknown> = {}): Promise<StreamingS
   return (await gpuz.create(parsed, context())) as StreamingSource;
 }
 
-/** Time and load of each frame; the load distinguishes the rows. */
+/** Time and load of each frame; the load identifies the row. */
 const brief = (frame: Frame): [string, number] => {
   const slot = frame.layout.series.findIndex(
     ({ metric }) => metric.name === "gpu_utilization_ratio",
@@ -71,7 +71,7 @@ async function readAll(options: Record<string, unknown> = {}) {
   return { frames, devices: reader.devices() };
 }
 
-/** Follows until as many frames came as are asked for; the test's own limit is the time limit. */
+/** Follows until the requested number of frames has come; the test's own timeout is the limit. */
 async function follow(options: Record<string, unknown> = {}) {
   const reader = await source({ follow: "true", "gpu-name": "RTX 4090", ...options });
   const stop = new AbortController();
@@ -97,7 +97,7 @@ async function follow(options: Record<string, unknown> = {}) {
   };
 }
 
-/** Lets the follower look a few times. */
+/** Waits for a few polls of the follower. */
 const looks = () => new Promise((resolve) => setTimeout(resolve, 80));
 
 const header = headerLine(["GPU Load [%]", "GPU Clock [MHz]"]);

@@ -1,4 +1,4 @@
-/** Reads a GPU-Z log, once or as it grows, and gives a frame a row with the log's own time. Never invents a row or an hour. */
+/** Reads a GPU-Z log, once or as it grows, and emits one frame per row with the log's own time. Never invents a row or an hour. */
 import { type GpuzRow, type RowCounts, RowParser } from "../../formats/gpuz/rows.ts";
 import { LocalClock, type TimeNote, type Zone } from "../../formats/gpuz/time.ts";
 import type { Log } from "../../base/log.ts";
@@ -14,7 +14,7 @@ import type { DeadLetter } from "../../model/origin.ts";
 import type { SourceContext, StreamingSource } from "../source.ts";
 import { FileFollower } from "./follow.ts";
 
-/* What a person should know about a log that was read: damaged lines, and hours and clocks that are not plain. Says each kind a few times, not a million. */
+/* Warnings about a log: damaged lines, ambiguous or missing hours, clock jumps. Each kind is logged a few times at most. */
 
 const timeSays: Record<TimeNote, string> = {
   twice: "this hour comes twice when clocks go back: took the one nearer to the row before",
@@ -48,7 +48,7 @@ class LogNotes {
     else this.#log.warn(timeSays[note], fields);
   }
 
-  /** Says each count once, when it first is not zero. */
+  /** Logs each count once, when it first is not zero. */
   warnings(counts: RowCounts): void {
     const warn = (kind: keyof RowCounts, message: string): void => {
       if (counts[kind] === 0 || this.#said.has(kind)) return;
@@ -93,7 +93,7 @@ interface GpuzOptions {
 }
 
 type Emit = (frame: Frame) => Promise<void>;
-/** Of a file that may turn out to be no log at all. */
+/** Limit of unreadable lines before a header, for a file that may not be a log. */
 const mostLettersBeforeHeader = 1_000;
 
 export class GpuzSource implements StreamingSource {
@@ -207,13 +207,13 @@ export class GpuzSource implements StreamingSource {
     }
   }
 
-  /** Not before it is known to be a log. */
+  /** Dead letters are passed on only once the file is known to be a log. */
   async #giveLetters(): Promise<void> {
     if (this.#parser.header === undefined) return;
     for (const letter of this.#letters.splice(0)) await this.#options.reject?.(letter);
   }
 
-  /** Says what is wrong with a file that has given nothing, and what to do about it. */
+  /** Reports the problem of a file without any rows, and the fix. */
   #check(ended: boolean): void {
     const { rows, headers, beforeHeader, unusable } = this.#parser.counts;
     const { file } = this.#options;

@@ -1,4 +1,4 @@
-/** The files of a version 2 cgroup, parsed. Pure. `max` means that there is no limit, which is not a number. */
+/** Parsers of the files of a version 2 cgroup. Pure. `max` means that there is no limit, so it is not a number. */
 
 /** `usage_usec 123` lines by name. */
 export function parseFlatKeyed(text: string): ReadonlyMap<string, number> {
@@ -8,7 +8,7 @@ export function parseFlatKeyed(text: string): ReadonlyMap<string, number> {
   return values;
 }
 
-/** `200000 100000` is two cores; `max 100000` has no limit. */
+/** `200000 100000` is two cores; `max 100000` is no limit. */
 export function parseCpuMax(text: string): number | "none" | undefined {
   const match = /^(max|\d{1,15}) (\d{1,15})$/.exec(text);
   if (match === null) return undefined;
@@ -30,7 +30,10 @@ export interface IoCounts {
   readonly writes: number;
 }
 
-/** `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0`, a line a disk; stacked devices are listed only where the I/O is charged. */
+/**
+ * `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0`, one line per disk; stacked devices are listed only if the I/O is charged
+ * to them.
+ */
 export function parseIoStat(text: string): IoCounts {
   const sums = { rbytes: 0, wbytes: 0, rios: 0, wios: 0 };
   for (const [, key, value] of text.matchAll(/ (rbytes|wbytes|rios|wios)=(\d{1,20})(?![^\s])/g))
@@ -38,7 +41,7 @@ export function parseIoStat(text: string): IoCounts {
   return { readBytes: sums.rbytes, writtenBytes: sums.wbytes, reads: sums.rios, writes: sums.wios };
 }
 
-/** Process ids, one a line; the lowest is as good as the first process. */
+/** Process ids, one per line; the lowest serves as the first process. */
 export function lowestPid(text: string): number | undefined {
   let lowest: number | undefined;
   for (const [pid] of text.matchAll(/^[1-9]\d{0,9}$/gm))

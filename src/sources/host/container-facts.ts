@@ -1,6 +1,6 @@
 /**
- * What stays the same while a container runs: its names, its settings, when it started, which network it has. Looked up
- * once a minute for each, since a hundred containers are a thousand small files.
+ * Facts that do not change while a container runs: its names, settings, start time and network. Looked up once a minute per
+ * container, since a hundred containers have a thousand small files.
  */
 import { valueOf } from "../../machine/owners/attribution.ts";
 import { containerLogFolder, PodNames } from "../../machine/owners/kubelet/pod-names.ts";
@@ -25,7 +25,7 @@ export interface ContainerFacts {
   readonly memoryLimitBytes: ReadResult<number>;
   readonly startSeconds: ReadResult<number>;
   readonly pid: ReadResult<number>;
-  /** The kernel's name of its network namespace. */
+  /** The kernel's name of the container's network namespace. */
   readonly network: ReadResult<string>;
 }
 
@@ -42,7 +42,7 @@ export class ContainerFactsFinder {
     this.#names = new PodNames(logs, machine.nowMs, machine.fileAccess);
   }
 
-  /** Of each in order; those not named are forgotten. */
+  /** The facts of the given containers, in order; all others are dropped from the cache. */
   async of(root: string, containers: readonly FoundContainer[]): Promise<ContainerFacts[]> {
     const before = this.#kept;
     this.#kept = new Map();
@@ -60,7 +60,7 @@ export class ContainerFactsFinder {
     return found;
   }
 
-  /** Its process has ended, or was not there yet: look again the next time. */
+  /** Drops a container whose process has ended or had not started, so that it is looked up again. */
   forget(path: string): void {
     this.#kept.delete(path);
   }
@@ -113,7 +113,7 @@ export class ContainerFactsFinder {
     };
   }
 
-  /** Some runtimes keep the processes one folder further down. */
+  /** Some runtimes place the processes one folder deeper. */
   async #firstPid(folder: string): Promise<ReadResult<number>> {
     for (const below of ["", "/container", "/init.scope", "/payload", "/supervisor"]) {
       const text = await readText(
@@ -128,7 +128,7 @@ export class ContainerFactsFinder {
   }
 }
 
-/** A limit that is not set is not supported, never a huge number. */
+/** An unset limit is `unsupported`, never a huge number. */
 export function limitOf(
   text: ReadResult<string>,
   parse: (text: string) => number | "none" | undefined,

@@ -1,22 +1,22 @@
-/** Finds containers in the version 2 cgroup tree. Looks only where runtimes put them, and never below one that is found. */
+/** Finds containers in the version 2 cgroup tree. Searches only where runtimes place them, and not inside a container. */
 import { type CgroupOwner, parseCgroupPath } from "../../machine/owners/cgroup.ts";
 import { listDir } from "../../machine/sysfs/read.ts";
 import { present, type ReadResult, unsupported } from "../../machine/sysfs/read-result.ts";
 import type { HostContext } from "./machine.ts";
 
 export interface FoundContainer {
-  /** Path below the cgroup root; the container's identity while it runs. */
+  /** Path below the cgroup root; identifies the container while it runs. */
   readonly path: string;
   readonly owner: CgroupOwner;
 }
 
 const deepest = 10;
-/** A machine with more folders than this is walked only so far. */
+/** Limit of visited folders. */
 const mostFolders = 8_192;
 
 const controlFile =
   /^(?:cgroup|cpu|cpuset|memory|io|pids|hugetlb|rdma|misc|irq|dmem|perf_event|zswap)\./;
-/** Units that hold containers; the other services and sessions of a machine are many, and hold none. */
+/** Units that contain containers; the machine's many other services and sessions do not. */
 const holdsContainers =
   /^(?:user@\d+|containerd|docker|crio|cri-o|k3s|k3s-agent|rke2-.*|kubelet|podman|nomad|slurmd|.*slurmstepd|lxc.*)\.(?:service|scope)$/;
 const unit = /\.(?:service|scope|mount|socket|swap|timer|device)$/;
@@ -24,7 +24,7 @@ const unit = /\.(?:service|scope|mount|socket|swap|timer|device)$/;
 export const worthEntering = (name: string): boolean =>
   !controlFile.test(name) && (!unit.test(name) || holdsContainers.test(name));
 
-/** Where the version 2 tree is: alone, or beside version 1 on a hybrid machine. */
+/** The root of the version 2 tree: the only one, or next to version 1 on a hybrid machine. */
 export async function findCgroupRoot({
   sysfs,
   fileAccess,
@@ -36,7 +36,7 @@ export async function findCgroupRoot({
   return unsupported;
 }
 
-/** Every container, sorted by path. */
+/** All containers, sorted by path. */
 export async function findContainers(
   machine: HostContext,
   root: string,

@@ -1,4 +1,6 @@
-/** Containers by their version 2 cgroups: processor, memory, disk, network, limits, and how many came and went. Bounded in number. */
+/**
+ * Containers from their version 2 cgroups: processor, memory, disk, network, limits, and how many started and stopped. Bounded in number.
+ */
 import { host } from "../../model/catalogue/index.ts";
 import { readText } from "../../machine/sysfs/read.ts";
 import { mapReadResult, type ReadResult } from "../../machine/sysfs/read-result.ts";
@@ -11,14 +13,17 @@ import { part } from "./processor.ts";
 import { capped, type HostFrameBuilder, type OptionalLabels } from "./samples.ts";
 
 const directions = ["receive", "transmit"] as const;
-/** Read side by side: half the processor time of one after another, and no long queue before the GPUs' own reads. */
+/**
+ * Number of containers read in parallel: takes half the processor time of sequential reads, without a long queue before the GPUs'
+ * own reads.
+ */
 const together = 8;
 
 interface Plan {
   readonly path: string;
   readonly folder: string;
   readonly facts: ContainerFacts;
-  /** Whose network to read; undefined where it is reported elsewhere. */
+  /** The process whose network is read; undefined if the network is reported elsewhere. */
   readonly process: ReadResult<number> | undefined;
 }
 
@@ -77,7 +82,7 @@ export class Containers {
     }
   }
 
-  /** A network that is the machine's, or that an earlier container of the pod was given, is not reported again. */
+  /** The machine's own network, or one that an earlier container of the pod shares, is not reported again. */
   async #plan(
     root: string,
     shown: readonly FoundContainer[],
@@ -88,7 +93,7 @@ export class Containers {
     return shown.flatMap(({ path }, index) => {
       const known = facts[index];
       if (known === undefined) return [];
-      // Without knowing the machine's own network nobody can say whose this one is.
+      // If the machine's own network is unknown, a container's network cannot be attributed.
       const network = own.ok ? known.network : own;
       const reported = network.ok && seen.has(network.value);
       if (network.ok) seen.add(network.value);
@@ -113,7 +118,7 @@ export class Containers {
     return { cpu, memory, memoryStat, events, io, network };
   }
 
-  /** What runs when we first look did not start before our eyes. */
+  /** Containers that run at the first read do not count as started. */
   #count(found: readonly FoundContainer[]): void {
     const now = new Set(found.map(({ path }) => path));
     const before = this.#known;
@@ -169,7 +174,7 @@ export class Containers {
     );
     samples.add(host.containerStartTime, facts.startSeconds, labels);
     if (network === undefined) return;
-    // The process we knew has ended; another of the container may still run.
+    // The known process has ended; another one of the container may still run.
     if (process?.ok === true && !network.ok) this.#facts.forget(path);
     addNetwork(mapReadResult(network, parseNetDev), labels, samples);
   }

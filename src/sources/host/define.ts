@@ -1,4 +1,4 @@
-/** `host:`, the machine around the GPUs: off unless it is listed, since node exporters often run beside us. */
+/** The source `host:`, the machine around the GPUs: off unless it is configured, since a node exporter often runs on the same machine. */
 import * as v from "valibot";
 import { wholeNumber } from "../../config/fields.ts";
 import { hostFileAccess } from "../../machine/sysfs/file-access.ts";

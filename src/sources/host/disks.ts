@@ -1,4 +1,4 @@
-/** Disks: the whole, physical ones. What is stacked on them (partitions, LVM, RAID, loops) would count the same bytes again. */
+/** Whole physical disks. Devices on top of them (partitions, LVM, RAID, loops) would count the same bytes again. */
 import { host } from "../../model/catalogue/index.ts";
 import { listDir, readText } from "../../machine/sysfs/read.ts";
 import type { HostContext } from "./machine.ts";

@@ -1,4 +1,4 @@
-/** A fact about named things that hardly changes, looked up once a minute for each name. Forgets names that are gone. */
+/** Caches a fact that rarely changes, looked up once a minute per name. Names that no longer exist are dropped. */
 
 const keptMs = 60_000;
 

@@ -1,4 +1,4 @@
-/** Filesystems on local disks. Network ones are left alone: asking one whose server is gone hangs. */
+/** Filesystems on local disks. Network filesystems are skipped: statfs on one whose server is down hangs. */
 import { statfs } from "node:fs/promises";
 import { host } from "../../model/catalogue/index.ts";
 import { readText } from "../../machine/sysfs/read.ts";
@@ -28,14 +28,14 @@ const withoutDisk =
   /^(?:squashfs|iso9660|udf|erofs|fuse(?:\..*)?|nfs.*|cifs|smb.*|9p|ceph|glusterfs|lustre|afs)$/;
 const diskless = new Set(["zfs", "bcachefs"]);
 
-/** Mounts worth asking: a disk's, each filesystem once, where it is mounted nearest to the root. */
+/** Mounts on disks to report: each filesystem once, at its mount point closest to the root. */
 export function diskMounts(mounts: readonly Mount[]): readonly Mount[] {
   const found = new Map<string, Mount>();
   for (const mount of mounts) {
     const onDisk =
       mount.device.startsWith("/dev/") || diskless.has(mount.fstype) || mount.mountpoint === "/";
     if (!onDisk || withoutDisk.test(mount.fstype)) continue;
-    // Subvolumes of btrfs have numbers of their own and one space.
+    // Btrfs subvolumes have their own device numbers but share their space.
     const key = mount.fstype === "btrfs" ? mount.device : mount.number;
     const before = found.get(key);
     if (before === undefined || mount.mountpoint.length < before.mountpoint.length)
@@ -47,7 +47,7 @@ export function diskMounts(mounts: readonly Mount[]): readonly Mount[] {
 export class Filesystems {
   readonly #machine: HostContext;
   readonly #ask: ReadSpace;
-  /** Questions that have not been answered: a disk that hangs is not asked twice. */
+  /** Pending statfs calls: a hanging disk is not queried twice. */
   readonly #asking = new Set<string>();
   leftOut = 0;
 

@@ -1,4 +1,4 @@
-/** What a machine hands every reader: where its kernel files are, and where the readings go. */
+/** The paths of a machine's kernel files, and the access to them, for all readers. */
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 
 export interface HostContext {
@@ -8,6 +8,6 @@ export interface HostContext {
   readonly fileAccess: FileAccess;
 }
 
-/** The root of the machine's own files: another /proc is another machine's (a container that mounts its host's). */
+/** The root of the machine's files. Another /proc means another machine (a container that mounts its host's). */
 export const rootOf = ({ procfs }: HostContext): string =>
   procfs === "/proc" ? "" : `${procfs}/1/root`;

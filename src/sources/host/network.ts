@@ -1,4 +1,4 @@
-/** Network interfaces: those with hardware behind them. Bridges, bonds and container ends would count the same bytes again. */
+/** Network interfaces with hardware. Bridges, bonds and container interfaces would count the same bytes again. */
 import { host } from "../../model/catalogue/index.ts";
 import { listDir, readNumber, readText } from "../../machine/sysfs/read.ts";
 import { present, type ReadResult, unsupported } from "../../machine/sysfs/read-result.ts";
@@ -44,7 +44,7 @@ export class Network {
   async #shown(all: ReadonlyMap<string, NetworkCounts>): Promise<readonly string[]> {
     const names = [...all.keys()];
     const physical = await this.#hasDevice.filter(names.filter((name) => name !== "lo"));
-    // Inside a container there is no hardware: what looks like an uplink is then shown.
+    // A container has no hardware interfaces, so interfaces that look like an uplink are reported.
     const chosen =
       physical.length > 0 ? physical : names.filter((name) => !virtualNames.test(name));
     const [shown, leftOut] = capped(chosen, mostInterfaces);
@@ -52,7 +52,7 @@ export class Network {
     return shown;
   }
 
-  /** Process 1 has the machine's own network, also when we run in a container that mounts its host's /proc. */
+  /** Process 1 has the machine's own network, also in a container that mounts its host's /proc. */
   async #read(): Promise<ReadonlyMap<string, NetworkCounts>> {
     const { procfs, fileAccess } = this.#machine;
     for (const path of [`${procfs}/1/net/dev`, `${procfs}/net/dev`]) {
@@ -63,7 +63,7 @@ export class Network {
   }
 }
 
-/** A link that is down says -1, a virtual card may say nothing at all. */
+/** A link that is down reports -1, a virtual card may report nothing. */
 function speedOf(megabits: ReadResult<number>): ReadResult<number> {
   if (!megabits.ok) return megabits;
   return megabits.value > 0 && megabits.value < 2 ** 31

@@ -1,4 +1,4 @@
-/** Pressure stall information: how long tasks waited for processors, memory and disks. Kernels without it have no such folder. */
+/** Pressure stall information: how long tasks waited for processors, memory and disks. Kernels without it lack the folder. */
 import { host } from "../../model/catalogue/index.ts";
 import { readText } from "../../machine/sysfs/read.ts";
 import { mapReadResult } from "../../machine/sysfs/read-result.ts";

@@ -1,6 +1,6 @@
-/** The text formats of /proc, parsed. Pure. What is missing in a file is undefined, never 0. */
+/** Parsers of /proc files. Pure. A value missing from a file is undefined, never 0. */
 
-/** Ticks a second of the times in /proc, fixed for every program on Linux. */
+/** Ticks per second of the times in /proc, constant for programs on Linux. */
 export const ticksPerSecond = 100;
 
 export const cpuModes = [
@@ -16,7 +16,7 @@ export const cpuModes = [
 export type CpuMode = (typeof cpuModes)[number];
 
 export interface ProcStat {
-  /** Over all processors. Guests are inside user and nice, so the modes add up to the time there was. */
+  /** Sum over all processors. Guest time is contained in user and nice, so the modes add up to the elapsed time. */
   readonly cpuSeconds: ReadonlyMap<CpuMode, number>;
   readonly contextSwitches: number | undefined;
   readonly bootSeconds: number | undefined;
@@ -80,7 +80,7 @@ export function parseDiskstats(text: string): ReadonlyMap<string, DiskCounts> {
       ,
       busyMs = 0,
     ] = numbers;
-    // A sector is 512 bytes here, whatever the disk's own.
+    // A sector is 512 bytes here, whatever the disk's own sector size.
     disks.set(name, {
       reads,
       readBytes: readSectors * 512,
@@ -146,7 +146,7 @@ export interface Mount {
   readonly device: string;
   readonly mountpoint: string;
   readonly fstype: string;
-  /** major:minor; bind mounts of one filesystem share it. */
+  /** major:minor; shared by bind mounts of the same filesystem. */
   readonly number: string;
 }
 

@@ -14,7 +14,7 @@ import { cpuModes, parseLoad, parseProcStat, type ProcStat } from "./proc.ts";
 import { parseCpuinfo, parseMeminfo, parseOsRelease } from "../../machine/proc.ts";
 import type { HostFrameBuilder } from "./samples.ts";
 
-/** The line of interrupts alone is some 20 KB on a large machine. */
+/** The interrupt line alone takes about 20 KB on a large machine. */
 const statBytes = 131_072;
 
 export async function addProcessor(machine: HostContext, samples: HostFrameBuilder): Promise<void> {
@@ -81,7 +81,7 @@ export async function addMachineFacts(
   const { procfs, sysfs, fileAccess } = machine;
   const [stat, cpuinfo, memory, kernel, release, maxKilohertz] = await Promise.all([
     readProcStat(machine),
-    // Some 1.5 KB a thread.
+    // About 1.5 KB per thread.
     readText(`${procfs}/cpuinfo`, 2_097_152, fileAccess),
     readText(`${procfs}/meminfo`, 8_192, fileAccess),
     readText(`${procfs}/sys/kernel/osrelease`, 256, fileAccess),
@@ -140,7 +140,7 @@ export async function readProcStat({
   return parsed(await readText(`${procfs}/stat`, statBytes, fileAccess), parseProcStat);
 }
 
-/** What a file holds; a file that is there and cannot be understood has failed. */
+/** Parses a file's text; a file that exists and cannot be parsed is `failed`. */
 export function parsed<T>(
   text: ReadResult<string>,
   parse: (text: string) => T | undefined,
@@ -150,7 +150,7 @@ export function parsed<T>(
   return value === undefined ? failed : present(value);
 }
 
-/** One part of it; a part the kernel does not write is not supported here. */
+/** One field of a parsed file; a field that the kernel does not write is `unsupported`. */
 export function part<T>(
   reading: ReadResult<T>,
   pick: (value: T) => number | undefined,

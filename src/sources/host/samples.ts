@@ -1,4 +1,7 @@
-/** A frame written as a list. The series of a machine come and go with disks and containers; while they do not, frames share one layout. */
+/**
+ * Builds a frame from a list of samples. The series of a machine come and go with disks and containers; while they are unchanged,
+ * frames share one layout.
+ */
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import { type Frame, FrameWriter } from "../../model/frame.ts";
 import { type LabelSet, labelSet } from "../../model/labels.ts";
@@ -13,7 +16,7 @@ interface Sample {
   readonly reading: ReadResult<number>;
 }
 
-/** Label sets of things long gone are forgotten all at once; those still there are made again. */
+/** Limit of cached label sets; when it is reached the cache is emptied, and sets still in use are created again. */
 const mostLabelSets = 20_000;
 
 export class HostFrameBuilder {
@@ -27,13 +30,13 @@ export class HostFrameBuilder {
     this.#host = host;
   }
 
-  /** What an earlier reading that never came to its frame has left behind is not this one's. */
+  /** Drops samples that an earlier, aborted read has left. */
   begin(): void {
     this.#samples = [];
     this.#keys.clear();
   }
 
-  /** Of two things the kernel gives one name the first is reported. */
+  /** If the kernel has two things with the same name, the first one is reported. */
   add(
     metric: MetricEntry,
     reading: ReadResult<number> | number,
@@ -50,7 +53,7 @@ export class HostFrameBuilder {
     });
   }
 
-  /** Everything added since the beginning. */
+  /** A frame with all samples since `begin`. */
   frame(timeMs: number): Frame {
     const samples = this.#samples;
     if (!this.#fits(samples)) {
@@ -87,7 +90,7 @@ export class HostFrameBuilder {
   }
 }
 
-/** The first of them in order, and how many are left out. */
+/** The first things up to the limit, and the number of those left out. */
 export function capped<T>(things: readonly T[], limit: number): readonly [readonly T[], number] {
   return [things.slice(0, limit), Math.max(0, things.length - limit)];
 }

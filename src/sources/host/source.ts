@@ -1,4 +1,4 @@
-/** The machine around the GPUs, read from /proc and /sys on three schedules. One part that fails never takes another with it. */
+/** The machine around the GPUs, read from /proc and /sys in three tiers. A part that fails does not affect the others. */
 import { host, type Tier } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import { type FileAccess, hostFileAccess } from "../../machine/sysfs/file-access.ts";
@@ -18,7 +18,7 @@ export interface HostOptions {
   readonly procfs: string;
   readonly sysfs: string;
   readonly nowMs: () => number;
-  /** How many containers get series of their own; 0 leaves containers out. */
+  /** Maximum number of containers with their own series; 0 disables containers. */
   readonly containers: number;
   readonly fileAccess?: FileAccess;
   readonly askSpace?: ReadSpace;

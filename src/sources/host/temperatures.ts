@@ -1,6 +1,6 @@
 /**
- * Temperatures of processors and board from hwmon. GPUs have sources of their own that know when to let them sleep, and
- * disks may be woken by asking: both are never touched here.
+ * Temperatures of processors and board from hwmon. GPUs have their own sources, which respect their sleep, and reading a disk may
+ * wake it: neither is read here.
  */
 import { host } from "../../model/catalogue/index.ts";
 import { groupFiles } from "../../machine/sysfs/hwmon.ts";
@@ -96,7 +96,7 @@ export class Temperatures {
     );
   }
 
-  /** Boards without a sensor driver, as most ARM ones, still have thermal zones. */
+  /** Boards without a sensor driver, such as most ARM ones, still have thermal zones. */
   async #zones(): Promise<Sensor[]> {
     const { sysfs, fileAccess } = this.#machine;
     const zones = await listDir(`${sysfs}/class/thermal`, fileAccess);
@@ -121,7 +121,7 @@ export class Temperatures {
 const byNumber = (a: string, b: string): number =>
   Number(a.replace(/\D/g, "")) - Number(b.replace(/\D/g, ""));
 
-/** Two sensors of a chip with one label are distinguished by number. */
+/** Adds a number to the label of the second and later sensors of a chip with the same label. */
 function unique(sensors: readonly Sensor[]): Sensor[] {
   const seen = new Map<string, number>();
   return sensors.map((one) => {

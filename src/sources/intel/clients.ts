@@ -1,6 +1,6 @@
 /**
- * What only the open files of processes report of an Intel GPU: how busy its engines are and how much memory they hold. Complete
- * only for a user who may read every process; otherwise these readings are denied, never a part that looks like the whole.
+ * Readings of an Intel GPU that only exist in the open files of processes: engine utilization and memory. Complete only for a
+ * user who may read every process; otherwise these readings are `denied`, since a partial sum would look complete.
  */
 import { gpu } from "../../model/catalogue/index.ts";
 import type { DrmScan, DrmScanResult } from "../../machine/owners/fdinfo-scan.ts";
@@ -14,7 +14,7 @@ import type { GpuProcess } from "../../machine/owners/gpu-owners.ts";
 import { denied, failed, present, type ReadResult } from "../../machine/sysfs/read-result.ts";
 import { type CardChannel, oncePerTick } from "../cards.ts";
 
-/** xe names engines by class, i915 by word. */
+/** xe identifies engines by class, i915 by name. */
 const engineNames: Readonly<Record<string, string>> = {
   rcs: "render",
   bcs: "copy",
@@ -24,7 +24,7 @@ const engineNames: Readonly<Record<string, string>> = {
 };
 const engineOf = (name: string): string => engineNames[name] ?? name;
 
-/** Device memory is local0 (i915) or vram0 (xe); the rest is the system's. */
+/** Device memory is local0 (i915) or vram0 (xe); other regions are system memory. */
 const isDeviceMemory = (region: string): boolean => /^(?:local|vram)\d*$/.test(region);
 const isSystemMemory = (region: string): boolean =>
   /^(?:system\d*|stolen(?:-system)?\d*|gtt)$/.test(region);
@@ -51,7 +51,7 @@ export class IntelClients {
   readonly #isOwnMemory = (region: string): boolean =>
     this.isDiscrete ? isDeviceMemory(region) : isSystemMemory(region);
 
-  /** Fast readings, from the files the last scan found. */
+  /** Fast readings, from the files that the last scan found. */
   channels(): readonly CardChannel[] {
     return [
       {
@@ -90,7 +90,7 @@ export class IntelClients {
     });
   }
 
-  /** Slow readings, as the last `processes` saw the engines. */
+  /** Slow readings, with the engine shares of the last call of `processes`. */
   engineChannels(isWhole: boolean): readonly CardChannel[] {
     return [...(this.#slowEngines ?? [])].map(([name, share]) => {
       const reading: ReadResult<number> = isWhole ? present(Math.min(1, share)) : denied;

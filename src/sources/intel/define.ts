@@ -1,4 +1,4 @@
-/** `intel:`, every GPU of the drivers i915 and xe, read from /sys and the programs' open files. */
+/** The source `intel:`: every GPU of the drivers i915 and xe, read from /sys and the open files of programs. */
 import * as v from "valibot";
 import { flag } from "../../config/fields.ts";
 import { hostFileAccess } from "../../machine/sysfs/file-access.ts";

@@ -1,4 +1,4 @@
-/** Intel's part of `gpulse doctor`. Reads only what the PCI core knows: it wakes nothing. */
+/** Intel's part of `gpulse doctor`. Reads only files of the PCI core: it wakes nothing. */
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { listDir } from "../../machine/sysfs/read.ts";
 import { findVendorCards, unreadableCards } from "../drm-cards.ts";
@@ -16,7 +16,7 @@ export async function examine(
     const names = found.own.map(
       ({ deviceId, pciBusId, driver }) => `${nameIntel(deviceId)} (${pciBusId}, ${driver})`,
     );
-    // The first process belongs to root: a user who may read it may read all.
+    // The first process belongs to root: a user who may read it may read every process.
     const first = await listDir(`${procfs}/1/fd`, fileAccess);
     if (first.ok) return { state: "found", says: `${names.join(", ")}.` };
     return {

@@ -5,7 +5,7 @@ import { EnergyMeters, energyScopes, type EnergyScope } from "./energy.ts";
 type Counters = Readonly<Partial<Record<EnergyScope, number | "absent">>>;
 const absent = absenceOf(Object.assign(new Error("EIO"), { code: "EIO" }));
 
-/** One look a second at the counters, in joules; what each look reports. */
+/** Reads the counters, in joules, at a given second and returns the readings. */
 function look(meters: EnergyMeters, second: number, counters: Counters) {
   const readings = new Map<EnergyScope, ReadResult<number>>();
   for (const scope of energyScopes) {
@@ -21,7 +21,7 @@ function look(meters: EnergyMeters, second: number, counters: Counters) {
   };
 }
 
-/** The state after the last of the looks. */
+/** The readings after the last of the given counters, one per second. */
 function after(...looks: readonly Counters[]) {
   const meters = new EnergyMeters();
   return looks.map((counters, second) => look(meters, second, counters)).at(-1);

@@ -1,7 +1,7 @@
 /**
- * Power and energy from an Intel GPU's energy counters. A card has one for the board (`card`), one for the chip (`pkg`) or
- * both, and a counter can be there without counting: the B580's `card` counter stands still under kernel 6.16. Never takes
- * the growth of a counter that jumped or was reset for power. Pure: counters in, readings out.
+ * Power and energy from an Intel GPU's energy counters. A card has one for the board (`card`), one for the chip (`pkg`) or both,
+ * and a counter may exist without counting: the B580's `card` counter does not move under kernel 6.16. The growth of a counter
+ * that jumped or was reset is never reported as power. Pure: counters in, readings out.
  */
 import { failed, present, type ReadResult } from "../../machine/sysfs/read-result.ts";
 
@@ -11,29 +11,29 @@ export type EnergyScope = (typeof energyScopes)[number];
 /** Above any Intel board: the Data Center GPU Max 1550 is rated 600 W. Faster growth is a jump of the counter. */
 const mostWatts = 1_000;
 
-/** Enough of the chip's growth that the board's counter must have followed, however seldom it is refreshed. */
+/** If the chip's counter has grown by this much, the board's must have grown too, however rarely it is refreshed. */
 const decisiveJoules = 5;
 
 interface Meter {
   timeMs: number;
-  /** As the driver reports it. */
+  /** The driver's value. */
   joules: number;
-  /** Implausible jumps so far, left out of the energy given. */
+  /** Sum of implausible jumps, subtracted from the reported energy. */
   skippedJoules: number;
-  /** Plausible growth since the counter was first seen. */
+  /** Plausible growth since the first read. */
   countedJoules: number;
-  /** Growth since the look before; undefined after the first look, a jump or a reset. */
+  /** Growth since the previous read; undefined after the first read, a jump or a reset. */
   grewJoules: number | undefined;
   watts: ReadResult<number>;
 }
 
-/** The counters of one card. Outlives the channels, which are found again every minute. */
+/** The counters of one card. They outlive the channels, which are discovered again every minute. */
 export class EnergyMeters {
   readonly #meters = new Map<EnergyScope, Meter>();
   #timeMs = Number.NaN;
   #scope: EnergyScope | undefined;
 
-  /** One look at all counters, in joules. A counter that could not be read keeps its last look. */
+  /** Updates all counters, in joules. A counter that could not be read keeps its last value. */
   update(timeMs: number, counters: ReadonlyMap<EnergyScope, ReadResult<number>>): void {
     if (timeMs === this.#timeMs) return;
     this.#timeMs = timeMs;
@@ -50,7 +50,7 @@ export class EnergyMeters {
     return meter === undefined || this.#stands(scope) ? failed : meter.watts;
   }
 
-  /** The energy of the counter that counts. */
+  /** The energy of the selected counter. */
   joules(): ReadResult<number> {
     const scope = this.#scope;
     const meter = scope === undefined ? undefined : this.#meters.get(scope);
@@ -58,12 +58,12 @@ export class EnergyMeters {
     return present(meter.joules - meter.skippedJoules);
   }
 
-  /** Which counter the energy comes from; undefined until one of two has grown. */
+  /** The counter the energy comes from; undefined until one of two has grown. */
   get scope(): EnergyScope | undefined {
     return this.#scope;
   }
 
-  /** A choice stays while its counter is there: another counter's total would look like energy used at once. */
+  /** The selection stays while its counter exists: another counter's total would look like a jump of the energy. */
   #choose(counters: ReadonlyMap<EnergyScope, ReadResult<number>>): EnergyScope | undefined {
     if (this.#scope !== undefined && counters.has(this.#scope)) return this.#scope;
     const there = energyScopes.filter((scope) => {
@@ -76,7 +76,7 @@ export class EnergyMeters {
     return isDecided && this.#meters.has("board") ? "chip" : undefined;
   }
 
-  /** A board that used nothing while its chip did: its counter stands still. */
+  /** True if the board's counter did not grow while the chip's did: it does not count. */
   #stands(scope: EnergyScope): boolean {
     const grew = this.#meters.get("board")?.grewJoules;
     const chipGrew = this.#meters.get("chip")?.grewJoules;

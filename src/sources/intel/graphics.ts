@@ -1,4 +1,4 @@
-/** Clocks, idleness and throttling of an Intel GPU's parts. */
+/** Clocks, idle time and throttling of an Intel GPU's parts. */
 import { gpu } from "../../model/catalogue/index.ts";
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import { readSensor, readText } from "../../machine/sysfs/read.ts";
@@ -15,7 +15,7 @@ import { intelReasons, parseReasons, reasonOf } from "./throttle.ts";
 
 const domains = ["graphics", "media"] as const;
 
-/** Several tiles are one GPU: the fastest counts. A part in its idle state has its clock off and reports 0. */
+/** Several tiles belong to one GPU: the fastest counts. A part in its idle state has its clock off and reports 0. */
 export function clockChannels(
   parts: readonly GraphicsPart[],
   fileAccess: FileAccess,
@@ -60,7 +60,7 @@ async function fastest(
   );
 }
 
-/** The least idle part's share: time not in the deepest idle state is the most it can have worked. */
+/** The awake share of the least idle part: the time outside the deepest idle state is an upper bound of its work. */
 export function awakeChannels(
   parts: readonly GraphicsPart[],
   fileAccess: FileAccess,
@@ -85,7 +85,7 @@ export function awakeChannels(
   return [{ metric: gpu.awake, read }];
 }
 
-/** Idle milliseconds a second; the counter and our clock are read a moment apart, so it may pass 1000 by a hair. */
+/** From idle milliseconds per second; the counter and the clock are not read at the same instant, so it may slightly exceed 1000. */
 const awakeShare = (idleMsPerSecond: number): number =>
   Math.min(1, Math.max(0, 1 - idleMsPerSecond / 1_000));
 
@@ -109,7 +109,7 @@ export function throttleChannels(
     }));
 }
 
-/** One file where the kernel has the list, else the status, and each reason only while there is one. */
+/** Reads one file if the kernel has the list; otherwise the status, and the file of each reason only if the status is set. */
 async function readActive(
   files: ThrottleFiles,
   fileAccess: FileAccess,
@@ -141,12 +141,12 @@ function mergeActive(
   return present(names);
 }
 
-/** Growth of a counter per second. Returns the same result to a tick that reads it twice; the first read has nothing to compare with. */
+/** Growth of a counter per second. A second read in the same tick returns the same result; the first read has nothing to compare with. */
 export class CounterRate {
   #last: { readonly timeMs: number; readonly count: number } | undefined;
   #rate: { readonly timeMs: number; readonly perSecond: ReadResult<number> } | undefined;
 
-  /** A counter that went back was reset: that interval has no rate. */
+  /** A decreasing counter was reset, so that interval has no rate. */
   perSecond(timeMs: number, count: number): ReadResult<number> {
     if (this.#rate?.timeMs === timeMs) return this.#rate.perSecond;
     const last = this.#last;
@@ -160,7 +160,7 @@ export class CounterRate {
   }
 }
 
-/** The counters of one card by name: they outlive the channels, which are found again every minute. */
+/** The counters of one card by name. They outlive the channels, which are discovered again every minute. */
 export class CounterRates {
   readonly #byName = new Map<string, CounterRate>();
 

@@ -1,4 +1,4 @@
-/** The Intel GPUs of a machine, of the drivers i915 and xe. */
+/** The Intel GPUs of a machine with the drivers i915 and xe. */
 import { gpu } from "../../model/catalogue/index.ts";
 import { fallbackUuid } from "../../model/device.ts";
 import { DrmScan } from "../../machine/owners/fdinfo-scan.ts";
@@ -27,13 +27,13 @@ import { findParts } from "./parts.ts";
 import { sensorChannels } from "./sensors.ts";
 import type { PolledSource, SourceContext } from "../source.ts";
 
-/** One card's counters as last read. */
+/** One card's counters as of the last read. */
 interface CounterState {
   readonly differences: CounterRates;
   readonly meters: EnergyMeters;
 }
 
-/** Where every integrated Intel GPU sits. */
+/** PCI address of every integrated Intel GPU. */
 const integratedAddress = "0000:00:02.0";
 
 export const intelVendor: DrmVendor = { vendorId: 0x8086, drivers: ["i915", "xe"] };
@@ -138,7 +138,7 @@ class IntelMachine {
   }
 }
 
-/** What only a card in a slot has. */
+/** Channels that only a card in a slot has. */
 async function boardChannels(
   card: DrmCard,
   folder: string,

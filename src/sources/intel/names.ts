@@ -1,4 +1,4 @@
-/** The name of an Intel GPU by its PCI device id: /sys has none. */
+/** Names of Intel GPUs by PCI device id; /sys contains none. */
 import { pciIdText } from "../../machine/sysfs/pci.ts";
 
 const names: Readonly<Record<number, string>> = {

@@ -1,6 +1,6 @@
 /**
- * The graphics and media parts (GTs) of an Intel GPU and where their files are. xe has them under the device
- * (tile0/gt0/freq0/act_freq), i915 under the card (gt/gt0/rps_act_freq_mhz) and, before 5.18, the card alone (gt_act_freq_mhz).
+ * The graphics and media parts (GTs) of an Intel GPU and the paths of their files. xe has them under the device
+ * (tile0/gt0/freq0/act_freq), i915 under the card (gt/gt0/rps_act_freq_mhz) and, before 5.18, in the card's folder (gt_act_freq_mhz).
  */
 import type { FileAccess } from "../../machine/sysfs/file-access.ts";
 import type { DrmCard } from "../../machine/sysfs/drm.ts";
@@ -8,20 +8,20 @@ import { listDir, readText } from "../../machine/sysfs/read.ts";
 
 export interface GraphicsPart {
   readonly domain: "graphics" | "media";
-  /** MHz. */
+  /** File with the clock in MHz. */
   readonly clock: string;
   readonly highestClock: string;
-  /** Milliseconds in the deepest idle state; undefined where it is not reported. */
+  /** File with the milliseconds in the deepest idle state; undefined if it is not reported. */
   readonly idleMs: string | undefined;
   readonly throttle: ThrottleFiles | undefined;
 }
 
 export interface ThrottleFiles {
-  /** 1 while anything holds the clock down. */
+  /** File that contains 1 while any reason holds the clock down. */
   readonly status: string | undefined;
-  /** All active names in one file, on newer kernels. */
+  /** File with the names of all active reasons, on newer kernels. */
   readonly list: string | undefined;
-  /** One file a reason, by the driver's name. */
+  /** One file per reason, by the driver's name. */
   readonly single: ReadonlyMap<string, string>;
 }
 
@@ -47,7 +47,7 @@ async function xeParts(device: string, fileAccess: FileAccess): Promise<Graphics
         listDir(`${folder}/gtidle`, fileAccess),
       ]);
       parts.push({
-        // The media part's idle state is called gt1-mc, a graphics part's gt0-rc.
+        // The media part's idle state is named gt1-mc, a graphics part's gt0-rc.
         domain: label.ok && label.value.endsWith("-mc") ? "media" : "graphics",
         clock: `${folder}/freq0/act_freq`,
         highestClock: `${folder}/freq0/rp0_freq`,

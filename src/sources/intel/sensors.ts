@@ -14,7 +14,7 @@ import type { EnergyMeters, EnergyScope } from "./energy.ts";
 const micro = 1e6;
 const milli = 1e3;
 
-/** i915 has a second folder a part (i915_gt0), whose energy is in the device's already. */
+/** i915 has a further folder per part (i915_gt0), whose energy is already included in the device's. */
 export function ownChannels(hwmon: readonly HwmonChannel[]): readonly HwmonChannel[] {
   return hwmon.filter(({ chip }) => chip === "i915" || chip === "xe");
 }
@@ -37,13 +37,13 @@ function scaled(channel: HwmonChannel, attribute: string, divisor: number): Card
   return async () => mapReadResult(await channel.read(attribute), (value) => value / divisor);
 }
 
-/** What a counter or limit is of. i915 has no labels and counts the card; xe numbers the card 1 and the package 2. */
+/** The scope of a counter or limit. i915 has no labels and counts the card; xe numbers the card 1 and the package 2. */
 function scopeOf({ label, number }: HwmonChannel): EnergyScope | undefined {
   if (label === "") return number === 1 ? "board" : number === 2 ? "chip" : undefined;
   return label === "card" ? "board" : label === "pkg" ? "chip" : undefined;
 }
 
-/** There is no power file: power is how fast the energy counter grows. */
+/** There is no power file: power is derived from the growth of the energy counter. */
 function energyChannels(
   own: readonly HwmonChannel[],
   meters: EnergyMeters,

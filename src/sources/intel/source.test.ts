@@ -77,7 +77,7 @@ test("an Arc card under xe reports power by its energy, clocks by part, and engi
       driver: "6.17.0-test",
     },
   ]);
-  // The order the pipeline starts in: fast before the first look at the processes.
+  // The order in which the pipeline starts: a fast read before the first scan of the processes.
   const first = await readAll(source, 0);
   expect(first).toMatchObject({
     gpu_power_watts: "failed",
@@ -344,11 +344,11 @@ describe("captures from ../shared/captures/public", () => {
       'gpu_voltage_volts{rail="gfx"}': 0.605,
       'gpu_throttle_active{reason="power_cap"}': 0,
       'gpu_throttle_active{reason="thermal_hardware"}': 0,
-      // The card's own link; the capture does not reach up to the slot's.
+      // The card's own link; the capture does not include the slot's.
       gpu_pcie_link_generation: 1,
       gpu_pcie_link_width: 1,
     });
-    // Only the package is counted: that is the chip, not the board.
+    // Only the package has a counter: this is the chip, not the board.
     expect(all).not.toHaveProperty("gpu_power_watts");
   });
 

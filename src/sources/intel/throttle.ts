@@ -1,8 +1,8 @@
-/** Why an Intel GPU's clocks are held down: the driver's reason names in the catalogue's words. Pure. */
+/** Maps the driver's throttle reasons of an Intel GPU to the catalogue's. Pure. */
 
 /**
- * pl1, pl2, pl4: power limits; thermal, ratl: temperature; prochot and vr_thermalert: a signal from outside; vr_tdc: current.
- * Newer kernels add more of each kind (soc_thermal, mem_thermal, iccmax, psys_pl1, …); a name nobody knows is left out.
+ * pl1, pl2, pl4: power limits; thermal, ratl: temperature; prochot and vr_thermalert: an external signal; vr_tdc: current. Newer
+ * kernels add more of each kind (soc_thermal, mem_thermal, iccmax, psys_pl1, …); an unknown name is ignored.
  */
 const patterns: readonly (readonly [RegExp, string])[] = [
   [/^(?:prochot|vr_thermalert|vr_hot)$/, "thermal_hardware"],
@@ -17,7 +17,7 @@ export function reasonOf(name: string): string | undefined {
   return patterns.find(([pattern]) => pattern.test(name))?.[1];
 }
 
-/** The `reasons` file: `none`, or the names of those active, apart by spaces or commas. */
+/** The `reasons` file: `none`, or the active names separated by spaces or commas. */
 export function parseReasons(text: string): ReadonlySet<string> {
   const active = new Set<string>();
   for (const name of text.slice(0, 4_096).split(/[\s,]+/)) {

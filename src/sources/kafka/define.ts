@@ -1,4 +1,4 @@
-/** `kafka://BROKERS/TOPIC`: messages of a topic as frames, read as a member of a consumer group. */
+/** The source `kafka://BROKERS/TOPIC`: reads a topic's messages as frames, as a member of a consumer group. */
 import * as v from "valibot";
 import { durationMs, text } from "../../config/fields.ts";
 import { GpulseError, formatError } from "../../base/error.ts";
@@ -14,7 +14,7 @@ export const kafkaSource = defineSource({
   options: v.strictObject({
     ...clusterOptions,
     ...registryOptions,
-    // Optional here alone: `doctor` looks at every source without an address.
+    // Optional only here: `doctor` probes every source without an address.
     address: v.optional(clusterOptions.address),
     group: v.optional(
       v.pipe(

@@ -1,6 +1,6 @@
 /**
- * Messages to frames. What is no message goes to the dead letters before the next is read, so that it is neither lost nor in the
- * way; no offset is committed before its message was handed on.
+ * Decodes Kafka messages into frames. A message that cannot be decoded goes to the dead letters before the next one is read, so
+ * that it is neither lost nor blocks the partition. An offset is committed only after its message has been emitted.
  */
 import { AvroMessageDecoder, schemaIdOf } from "../../formats/message/avro.ts";
 import { BinaryDecoder, isBinary } from "../../formats/message/binary.ts";
@@ -28,13 +28,15 @@ interface KafkaSourceParts {
   readonly letters: DeadLetterProducer;
   readonly log: Log;
   readonly registry?: SchemaRegistry | undefined;
-  /** Absent where the topic is there. */
+  /** Absent if the topic exists. */
   readonly waitForTopic?: (signal: AbortSignal) => Promise<void>;
 }
 
 const closeWithinMs = 5_000;
 const mostTags = 256;
-/** Of the 32 hexadecimal digits of a topic's id: enough to tell topics of one name apart, short enough for file names. */
+/**
+ * Number of hexadecimal digits of the 32 of a topic's id: enough to distinguish topics with the same name, short enough for file names.
+ */
 const topicIdDigits = 12;
 
 class KafkaSource implements StreamingSource {
@@ -128,7 +130,7 @@ class KafkaSource implements StreamingSource {
     await emit(frame, { origin, host, devices, ...(tags !== undefined && { tags }) });
   }
 
-  /** A promise only where a schema may have to be fetched: millions of messages pass here. */
+  /** Returns a promise only if a schema may have to be fetched, since millions of messages pass here. */
   #decode(
     { value, headers }: IncomingMessage,
     signal: AbortSignal,
@@ -165,7 +167,7 @@ function tagsOf(headers: IncomingMessage["headers"]): readonly string[] {
   return tags.filter((tag) => tag !== "").slice(0, mostTags);
 }
 
-/* Looks whether the cluster and its topic are there, and opens the source. */
+/* Checks that the cluster and its topic exist, and opens the source. */
 
 interface KafkaSourceOptions extends ClusterOptions, RegistryOptions {
   readonly group: string;
@@ -179,7 +181,8 @@ export async function openKafkaSource(
   options: KafkaSourceOptions,
   context: SourceContext,
 ): Promise<KafkaSource> {
-  // Another process, or another stage of a pipeline, may be about to create it; what is to end with the topic needs one.
+  // Another process, or another stage of a pipeline, may be about to create the topic; a source that stops at the topic's end
+  // needs it now.
   const { target, client, prepare, isMissing } = await openTopic(
     options,
     context,
@@ -222,7 +225,7 @@ export async function openKafkaSource(
   });
 }
 
-/** @throws GpulseError where no broker answers in time, or the topic is not there and need be. */
+/** @throws GpulseError if no broker responds in time, or the topic is missing although it is required */
 export async function openTopic(
   options: ClusterOptions & { readonly timeout: number },
   { nowMs }: SourceContext,

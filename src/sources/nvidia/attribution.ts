@@ -1,7 +1,7 @@
 /**
- * Owners of each GPU, as series beside the planned ones: who, how much memory, and the processes themselves where configured. No
- * owner's share of time: with three processes at 57, 29 and 14 % of the work on an H200, the driver's samples by process named one
- * of them alone.
+ * Owners of each GPU as extra series besides the planned ones: who they are, how much memory they hold, and the processes
+ * themselves if configured. An owner's share of GPU time is not exposed: with three processes at 57, 29 and 14 % of the work on
+ * an H200, the driver's per-process samples attributed it all to one of them.
  */
 import { type Owner, valueOf } from "../../machine/owners/attribution.ts";
 import { type GpuProcess, ownersOfGpu, portsOfGpu } from "../../machine/owners/gpu-owners.ts";
@@ -11,7 +11,7 @@ import type { LabelSet } from "../../model/labels.ts";
 import type { ExtraSeries } from "./frames.ts";
 import type { ProcessReading, XidReading } from "./protocol.ts";
 
-/** Processes come and go; more series than this per GPU are not worth their cost. */
+/** Limit of process series per GPU, since processes come and go and each adds series. */
 const mostProcesses = 20;
 const shortIdLength = 12;
 
@@ -27,7 +27,7 @@ export function xidExtras(readings: readonly XidReading[], labels: Labels): Extr
   });
 }
 
-/** Who uses each GPU, with the memory that each owner's processes hold, and the ports its processes listen on. */
+/** The owners of each GPU, with the memory their processes hold and the ports they listen on. */
 export async function ownerExtras(
   devices: readonly Device[],
   processes: readonly ProcessReading[],
@@ -50,7 +50,7 @@ export async function ownerExtras(
     const held = ownersOfGpu(use, owners).owners.flatMap((owner): ExtraSeries[] => {
       const of = labels(at, owner.labels);
       const info: ExtraSeries = { metric: "ownerInfo", labels: of, value: 1 };
-      // A pod that holds the GPU and runs nothing on it.
+      // A pod that holds the GPU without running a process on it.
       if (owner.processes === 0) return [info];
       return [info, { metric: "ownerMemory", labels: of, value: owner.memoryBytes }];
     });
@@ -64,7 +64,7 @@ const toGpuProcess = ({ pid, memoryBytes, utilizationRatio }: ProcessReading): G
   utilizationRatio,
 });
 
-/** The largest by memory, each with what is known of its owner. */
+/** The largest processes by memory, each with the labels of its owner. */
 export async function processExtras(
   processes: readonly ProcessReading[],
   resolver: OwnerResolver,

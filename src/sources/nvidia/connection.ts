@@ -1,6 +1,6 @@
 /**
- * The program's end of the NVML process. A crash in NVML ends that process alone: pending requests are rejected with the
- * reason. A call that never returns leaves its promise open: callers set a deadline, and at the end the process is killed.
+ * The program's side of the NVML process. A crash in NVML ends only that process, and pending requests are rejected with the
+ * reason. A call that never returns leaves its promise pending: callers set a deadline, and `close` kills the process.
  */
 import { within } from "../../base/retry.ts";
 import { type ChildProcess, fork } from "node:child_process";
@@ -16,19 +16,21 @@ import type {
 } from "./protocol.ts";
 
 const closePatienceMs = 1_000;
-/** It holds a few kilobytes; without bounds V8 lets the young generation alone grow to 16 MB. Threads of its own cost it 1 MB. */
+/**
+ * The process holds a few kilobytes; without limits V8 lets the young generation alone grow to 16 MB. Worker threads would cost it 1 MB.
+ */
 const heapBounds = "--max-old-space-size=32 --max-semi-space-size=1 --v8-pool-size=0";
 
 /**
- * Has V8 give back what loading left behind after 1 s instead of 8: 1.5 MB less in the first seconds. Only at a start, only in
- * Node 20, and a single-file program would take it for an argument of its own.
+ * Makes V8 release memory left from loading after 1 s instead of 8: 1.5 MB less in the first seconds. The flag works only at
+ * startup and only in Node 20; a single-file program would take it for one of its own arguments.
  */
 const startFlags =
   process.versions.v8.startsWith("11.") && !isSea()
     ? ["--gc-memory-reducer-start-delay-ms=1000"]
     : [];
 
-/** Where the driver's library stands when the loader does not find it by name. */
+/** Paths of the driver's library to try if the loader does not find it by name. */
 export const usualPaths: readonly string[] =
   process.platform === "win32"
     ? ["nvml.dll", "C:\\Program Files\\NVIDIA Corporation\\NVSMI\\nvml.dll"]
@@ -43,7 +45,7 @@ export const usualPaths: readonly string[] =
         "/usr/local/nvidia/lib64/libnvidia-ml.so.1",
       ];
 
-/** Beside the executable; this code may be in the executable itself or in a chunk one folder down. */
+/** The worker's file is beside the executable; this code may be in the executable itself or in a chunk one folder down. */
 export function findWorkerFile(name = "nvidia-worker"): string | undefined {
   return [`./${name}.js`, `../${name}.js`]
     .map((place) => fileURLToPath(new URL(place, import.meta.url)))
@@ -63,11 +65,11 @@ export class NvmlConnection {
   constructor(workerFile: string, libraries: readonly string[], sysfs = "/sys") {
     const settings: WorkerSettings = { libraries, sysfs };
     this.#process = fork(workerFile, [JSON.stringify(settings)], {
-      // Flags of this process, such as a debugger's port, are not for it; a single-file program takes flags only from here.
+      // Drop flags of this process, such as a debugger's port; a single-file program takes flags only from NODE_OPTIONS.
       env: { ...process.env, NODE_OPTIONS: heapBounds, MALLOC_ARENA_MAX: "1" },
       execArgv: startFlags,
       serialization: "advanced",
-      // What a command prints for programs to read goes to standard output.
+      // Keep the worker's output off standard output, which may be parsed by other programs.
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
     this.#release();
@@ -85,7 +87,7 @@ export class NvmlConnection {
     process.on("exit", this.#atExit);
   }
 
-  /** Why the process is no longer there. */
+  /** Why the process ended; undefined while it runs. */
   get endedBy(): Error | undefined {
     return this.#endedBy;
   }
@@ -95,7 +97,7 @@ export class NvmlConnection {
     const envelope: RequestEnvelope = { id: this.#nextId++, request };
     return new Promise<WorkerResponse>((resolve, reject) => {
       this.#waiting.set(envelope.id, { resolve, reject });
-      // A response is pending: this process must stay alive for it.
+      // A response is pending: keep this process alive for it.
       this.#process.ref();
       this.#process.channel?.ref();
       this.#process.send(envelope, (error) => {
@@ -104,7 +106,7 @@ export class NvmlConnection {
     });
   }
 
-  /** Ends the process: by itself if it answers, otherwise by SIGKILL. */
+  /** Ends the process: by request if it responds, otherwise by SIGKILL. */
   async close(): Promise<void> {
     if (this.#endedBy !== undefined) return;
     const ended = new Promise<void>((resolve) => this.#process.once("exit", () => resolve()));
@@ -130,8 +132,8 @@ export class NvmlConnection {
 const shared = new Map<string, NvmlConnection>();
 
 /**
- * One connection per library and program: `doctor` and the source it leads to use the same, so that a driver that hangs holds
- * one process and not two.
+ * Returns one connection per library and worker file. `doctor` and the source created after it share it, so that a hanging driver
+ * holds one process and not two.
  */
 export function connect(
   libraries: readonly string[],

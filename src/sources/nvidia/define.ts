@@ -1,4 +1,4 @@
-/** `nvidia:`, every NVIDIA GPU of this machine, read through the driver's own library. */
+/** The source `nvidia:`: every NVIDIA GPU of this machine, read through the driver's own library. */
 import { existsSync } from "node:fs";
 import * as v from "valibot";
 import { durationMs, flag, text } from "../../config/fields.ts";
@@ -93,7 +93,7 @@ async function examineNvml(
 ): Promise<DoctorFinding> {
   const { explain } = await import("./explain.ts");
   const { usualPaths } = await import("./connection.ts");
-  // Most machines have no driver, and nothing to load: no process is started for them.
+  // Most machines have no driver, so do not start a process for them.
   if (
     given.library === undefined &&
     !around.module &&
@@ -178,7 +178,7 @@ async function openSmi(
   });
 }
 
-/** The GPUs nvidia-smi lists, or why it lists none. */
+/** Returns the GPUs nvidia-smi lists, or the error why it lists none. */
 async function devicesBySmi(
   given: Options,
   context: SourceContext,

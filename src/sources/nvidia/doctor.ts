@@ -1,4 +1,4 @@
-/** NVIDIA's part of `gpulse doctor`. Looks at files first; NVML is called only where there is a driver, with a deadline. */
+/** NVIDIA's part of `gpulse doctor`. Checks files first; calls NVML only if there is a driver, with a deadline. */
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { systemCode } from "../../base/error.ts";
@@ -9,7 +9,7 @@ import type { WorkerResponse, NvmlInfo } from "./protocol.ts";
 
 export const openDeadlineMs = 5_000;
 
-/** `later` when the promise has not settled in time; it goes on, and nobody waits for it. */
+/** Resolves to `later` if the promise has not settled in time; the promise goes on unattended. */
 export async function within<T>(promise: Promise<T>, deadlineMs: number): Promise<T | "later"> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<"later">((resolve) => {
@@ -55,7 +55,7 @@ function describe({ devices, driver, cuda, library }: NvmlInfo): DoctorFinding {
   };
 }
 
-/** Device file, kernel module and container: what is visible without loading the library or waking a GPU. Tests pass `devices` and `root`. */
+/** Checks the device file, kernel module and container without loading the library or waking a GPU. Tests pass `devices` and `root`. */
 export async function probeDriverEnvironment(
   procfs: string,
   devices = "/dev",

@@ -1,15 +1,15 @@
-/** Ends a process that calls the driver together with the program that started it, even while a call hangs. */
+/** Ends a process that calls the driver when the program that started it ends, even while a call hangs. */
 import type { KoffiFunc } from "koffi";
 
-/** prctl's request for a signal when the parent ends, in Linux's own numbers. */
+/** prctl's option for a signal when the parent ends, and the signal SIGKILL, as Linux numbers. */
 const setParentDeathSignal = 1;
 const kill = 9;
 
 type Prctl = (option: number, a: number, b: number, c: number, d: number) => number;
 
 /**
- * The terminal and systemd signal every process of a group: the program decides when this one ends. It sees the program's end
- * by the closed channel, or, where a call of the driver hangs, is ended by the kernel.
+ * The terminal and systemd signal every process of a group, so signals are ignored: the program controls when this process ends.
+ * If the program ends, its channel closes; if a driver call hangs, the kernel kills this process.
  */
 export function endWithParent(): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
@@ -25,6 +25,6 @@ async function endByKernel(): Promise<void> {
     const prctl = koffi.load(null).func("prctl", "int", words) as KoffiFunc<Prctl>;
     prctl(setParentDeathSignal, kill, 0, 0, 0);
   } catch {
-    // Without koffi no call is made that could hang, and opening the library reports it.
+    // Without koffi no call is made that could hang, and loading the library reports its absence.
   }
 }

@@ -1,4 +1,4 @@
-/** Why NVIDIA's GPUs cannot be read here, in one sentence with the command or container flag that fixes it. Pure. */
+/** Explains why NVIDIA's GPUs cannot be read, in one sentence with the command or container flag that fixes it. Pure. */
 import { formatError } from "../../base/error.ts";
 import type { Device } from "../../model/device.ts";
 import type { DoctorFinding } from "../source.ts";
@@ -6,11 +6,11 @@ import { code } from "./nvml/codes.ts";
 import type { NvmlFailure } from "./protocol.ts";
 import { SmiError } from "./smi/run.ts";
 
-/** What can be seen without loading anything. */
+/** The state of the driver, without loading anything. */
 export interface DriverEnvironment {
-  /** The kernel module is loaded: its /proc folder is there. */
+  /** True if the kernel module is loaded: its /proc folder exists. */
   readonly module: boolean;
-  /** /dev/nvidiactl: can be opened, is forbidden, or is not there. */
+  /** Whether /dev/nvidiactl can be opened, is denied, or is missing. */
   readonly control: "open" | "denied" | "missing";
   readonly container: boolean;
 }
@@ -20,13 +20,13 @@ type Explanation = Pick<DoctorFinding, "state" | "says" | "fix">;
 const inContainer =
   "Give the container the GPUs: docker run --gpus all … (Kubernetes: runtimeClassName: nvidia, and NVIDIA_VISIBLE_DEVICES=all).";
 
-/** What nvidia-smi adds where NVML cannot be used: its GPUs, or its own error; nothing where it is not installed. */
+/** Adds nvidia-smi's result if NVML cannot be used: its GPUs or its error; nothing if nvidia-smi is not installed. */
 export function withSmi(
   finding: DoctorFinding,
   devices: readonly Device[],
   error?: unknown,
 ): DoctorFinding {
-  // The tool is here: this is no machine without a driver, whatever else is missing.
+  // nvidia-smi is installed, so this is not a machine without a driver.
   const why = finding.state === "not-found" ? "The NVIDIA library is not here." : finding.says;
   if (error === undefined) {
     const gpus = devices.filter(({ parent }) => parent === undefined).length;
@@ -37,7 +37,7 @@ export function withSmi(
   return { ...finding, state: finding.state === "not-found" ? "failed" : finding.state, says };
 }
 
-/** What nvidia-smi itself reports, after what was found out about NVML; nothing where it is not installed. */
+/** Appends nvidia-smi's own error to the finding about NVML; nothing if nvidia-smi is not installed. */
 export function withSmiError(says: string, error: unknown): string {
   if (error instanceof SmiError && error.missing) return says;
   const reason = formatError(error).replace(/\.$/, "");

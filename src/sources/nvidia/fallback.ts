@@ -1,6 +1,6 @@
 /**
- * NVML where it loads, nvidia-smi while it does not. Both are tried again with every slow read, so that a tool or driver that
- * fails at the start, or is installed later, is picked up without a restart.
+ * Uses NVML if it loads, nvidia-smi until then. Both are retried with every slow read, so that a tool or driver that fails at
+ * startup, or is installed later, is picked up without a restart.
  */
 import type { Log } from "../../base/log.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
@@ -12,7 +12,7 @@ import type { NvmlFailure } from "./protocol.ts";
 import type { SmiSource } from "./smi/source.ts";
 import type { NvidiaSource } from "./source.ts";
 
-/** NVML itself cannot be used here; an NVML that loads and finds no driver, or its GPUs asleep, waits for them by itself. */
+/** True if NVML itself cannot be loaded. An NVML that loads but finds no driver, or sleeping GPUs, retries by itself. */
 export const cannotLoad = (problem: NvmlFailure | undefined): boolean =>
   problem !== undefined && problem.stage !== "init" && problem.stage !== "asleep";
 
@@ -29,7 +29,7 @@ export class FallbackSource implements PolledSource {
   readonly #options: FallbackOptions;
   #usesNvml = false;
   #usesSmi = false;
-  /** Of the last slow read through nvidia-smi. */
+  /** Error of the last slow read through nvidia-smi. */
   #error: Error | undefined;
 
   constructor(options: FallbackOptions) {
@@ -56,7 +56,7 @@ export class FallbackSource implements PolledSource {
   async read(tier: Tier, timeMs: number): Promise<Frame> {
     const { nvml } = this.#options;
     if (this.#usesNvml) return nvml.read(tier, timeMs);
-    // nvidia-smi has one schedule: the others carry nothing, and fail while it does so that its GPUs count as down.
+    // nvidia-smi has one schedule. The other tiers return empty frames, and fail while it fails so that its GPUs count as down.
     if (tier !== "slow") {
       if (this.#error !== undefined) throw this.#error;
       return new FrameWriter({ series: [] }, timeMs).finish();

@@ -1,4 +1,6 @@
-/** From the worker's snapshots to frames: layouts are made when the plan changes, and shared by all frames in between. */
+/**
+ * Turns the worker's snapshots into frames. A layout is built when the plan changes and is shared by all frames until the next change.
+ */
 import { gpu, type Tier } from "../../model/catalogue/index.ts";
 import { type Device, deviceInfoLabels, deviceLabels } from "../../model/device.ts";
 import { type Frame, FrameWriter } from "../../model/frame.ts";
@@ -13,7 +15,7 @@ import {
   type WorkerSnapshot,
 } from "./protocol.ts";
 
-/** A series that comes and goes with events and processes, beside the planned ones. Undefined: not reported. */
+/** A series that comes and goes with events and processes, besides the planned ones. An undefined value is not reported. */
 export interface ExtraSeries {
   readonly metric: GpuMetric;
   readonly labels: LabelSet;
@@ -42,7 +44,7 @@ export class NvidiaFrameBuilder {
     return this.#plan.devices;
   }
 
-  /** The labels of a series of the device at this place of the plan. */
+  /** The labels of a series of the device at this position in the plan. */
   labels(at: number, extra: Readonly<Record<string, string | undefined>> = {}): LabelSet {
     const device = this.#plan.devices[at];
     if (device === undefined) throw new Error(`BUG: the plan has no device ${at}`);
@@ -77,7 +79,7 @@ export class NvidiaFrameBuilder {
       if (value === undefined) writer.absent(planned + index, "unsupported");
       else writer.set(planned + index, value);
     });
-    // What a GPU is does not depend on whether it answers.
+    // A GPU's identity does not depend on whether it responds.
     if (tier === "static")
       this.devices.forEach((_, index) => writer.set(planned + extras.length + index, 1));
     return writer.finish();

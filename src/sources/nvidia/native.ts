@@ -1,4 +1,4 @@
-/** Loads a native library of the driver by koffi and binds a table of its functions. A call made through it may never return. */
+/** Loads a native library of the driver with koffi and binds a table of its functions. A call made through it may never return. */
 import { existsSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import type { LibraryHandle } from "koffi";
@@ -6,7 +6,7 @@ import type { LibraryHandle } from "koffi";
 export type Argument = number | bigint | ArrayBufferView | null;
 export type NativeFunction = (...args: Argument[]) => number;
 
-/** handle and number arguments by value, out for memory that the library reads or fills. */
+/** `handle` and numbers are passed by value, `out` is memory that the library reads or fills. */
 export type ArgumentKind = "handle" | "u32" | "u64" | "out";
 export type Signatures = Readonly<Record<string, readonly ArgumentKind[]>>;
 
@@ -17,7 +17,7 @@ const ctypes: Readonly<Record<ArgumentKind, string>> = {
   out: "void *",
 };
 
-/** `refused`: a library file is there and does not load, such as one of another architecture. */
+/** `refused`: a library file exists and does not load, such as one of another architecture. */
 export class LibraryLoadError extends Error {
   readonly refused: boolean;
 
@@ -30,11 +30,14 @@ export class LibraryLoadError extends Error {
 export interface LoadedLibrary<Name extends string> {
   readonly functions: Readonly<Record<Name, NativeFunction>>;
   readonly path: string;
-  /** Functions the library does not have; calling one returns the code given for it. */
+  /** Functions missing from the library; calling one returns `missingCode`. */
   readonly missing: readonly Name[];
 }
 
-/** Loads the first library of the list that loads. Throws the loader's reason, of a file that was refused before one that is missing. */
+/**
+ * Loads the first library of the list that can be loaded. If none can, throws the loader's error, preferring that of an existing
+ * file over that of a missing one.
+ */
 export async function loadLibrary<Table extends Signatures>(
   paths: readonly string[],
   signatures: Table,
@@ -56,7 +59,7 @@ export async function loadLibrary<Table extends Signatures>(
   );
 }
 
-/** The loader reports a missing dependency of the library in the same words as a missing library. */
+/** The loader reports a missing dependency of a library in the same words as a missing library. */
 function loadError(path: string, thrown: unknown): LibraryLoadError {
   const reason = (thrown instanceof Error ? thrown.message : String(thrown)).replace(
     /^Failed to load shared library: /,

@@ -1,10 +1,10 @@
-/** The messages between the source and the NVML process. Types only: both sides load this file. */
+/** The messages between the source and the NVML process. Types and constants only: both sides load this file. */
 import type { Tier, gpu } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 
 export type GpuMetric = keyof typeof gpu;
 
-/** A series as the worker names it; the source makes the catalogue's label set of it. */
+/** A series as the worker identifies it; the source turns it into the catalogue's label set. */
 export interface SeriesSpec {
   readonly metric: GpuMetric;
   /** Position in the plan's devices. */
@@ -12,7 +12,7 @@ export interface SeriesSpec {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** Which series each schedule's values belong to; sent with the first answer after it changed. */
+/** The series that the values of each tier belong to; sent with the first response after a change. */
 export interface SeriesPlan {
   readonly version: number;
   readonly devices: readonly Device[];
@@ -22,10 +22,10 @@ export interface SeriesPlan {
 export interface ProcessReading {
   readonly device: number;
   readonly pid: number;
-  /** Name of the program as the tool reports it; where /proc has one, that one counts. */
+  /** Program name as reported by the tool; a name from /proc takes precedence. */
   readonly name?: string | undefined;
   readonly kind: "compute" | "graphics" | "both";
-  /** NaN where the driver does not report it. */
+  /** NaN if the driver does not report it. */
   readonly memoryBytes: number;
   readonly utilizationRatio?: number | undefined;
 }
@@ -37,7 +37,10 @@ export interface XidReading {
   readonly lastMs: number;
 }
 
-/** Why nothing can be read at all, as bare facts; `explain.ts` makes sentences of them. `library`: no file; `refused`: a file that does not load. */
+/**
+ * Why nothing can be read at all, as bare facts; `explain.ts` turns them into sentences. `library`: no file; `refused`: a file
+ * that does not load.
+ */
 export interface NvmlFailure {
   readonly stage: "koffi" | "library" | "refused" | "init" | "worker" | "asleep";
   readonly code?: number;
@@ -51,9 +54,9 @@ export interface NvmlInfo {
   readonly devices: readonly Device[];
 }
 
-/** All ones of 32 bits: what NVML writes for a scalar that it does not know. */
+/** 32 bits of all ones: NVML's sentinel for an unknown scalar. */
 export const NVML_SENTINEL = 0xffff_ffff;
-/** Stands for it in a snapshot's values, where the presence is `failed`: scaled, it could pass for a reading. */
+/** Replaces the sentinel in a snapshot's values, with presence `failed`: a scaled sentinel could pass for a reading. */
 export const SENTINEL_MARK = Infinity;
 
 export interface WorkerSnapshot {
@@ -61,9 +64,9 @@ export interface WorkerSnapshot {
   readonly plan?: SeriesPlan;
   readonly values: Float64Array;
   readonly presence: Uint8Array;
-  /** Why GPUs are lost, by UUID; absent while none is. */
+  /** Why GPUs are lost, by UUID; absent if none is lost. */
   readonly losses?: Readonly<Record<string, string>>;
-  /** With the slow schedule only. */
+  /** Present only in responses to slow reads. */
   readonly processes?: readonly ProcessReading[];
   readonly xids?: readonly XidReading[];
   readonly usage?: ProcessUsage;
@@ -71,18 +74,18 @@ export interface WorkerSnapshot {
 
 export interface WorkerSettings {
   readonly libraries: readonly string[];
-  /** Where /sys is, to see whether a GPU sleeps without waking it. */
+  /** Path of /sys, used to detect a sleeping GPU without waking it. */
   readonly sysfs: string;
 }
 
-/** What the NVML process has used since it was started. */
+/** Resources used by the NVML process since it was started. */
 export interface ProcessUsage {
   readonly cpuSeconds: number;
   readonly residentBytes: number | undefined;
 }
 
 export interface StartSettings {
-  /** Also read each process's share of the GPU, 2 ms a call. */
+  /** Also read each process's share of the GPU, at 2 ms a call. */
   readonly processes: boolean;
   readonly slowEveryMs: number;
 }
@@ -103,7 +106,7 @@ export type WorkerRequest =
   | {
       readonly kind: "start";
       readonly settings: StartSettings;
-      /** GPUs an earlier process found: one that is no longer listed is reported as lost. */
+      /** GPUs an earlier process found; those no longer listed are reported as lost. */
       readonly known: readonly Device[];
     }
   | { readonly kind: "read"; readonly tier: Tier; readonly knows: number }

@@ -1,8 +1,8 @@
-/** When an NVML process that ended may be started again: after 1 s, then twice as long each time, up to a minute. Pure. */
+/** Back-off for restarting an NVML process that ended: 1 s, then doubled each time, up to a minute. Pure. */
 
 const firstPauseMs = 1_000;
 const longestPauseMs = 60_000;
-/** One that ran this long ended for a reason of its own: the pauses begin with the first again. */
+/** A process that ran this long resets the back-off. */
 const steadyMs = 600_000;
 
 export class RestartBackoff {
@@ -11,7 +11,7 @@ export class RestartBackoff {
   #startedMs = 0;
   #restarts = 0;
 
-  /** How many were started in place of one that ended. */
+  /** Number of processes started as a replacement. */
   get restarts(): number {
     return this.#restarts;
   }

@@ -1,6 +1,6 @@
 /**
- * The NVIDIA source: requests snapshots from the NVML process and makes frames of them. A driver that hangs makes its reads late; one
- * that crashes fails them until another process is started. Neither stops anything else.
+ * The NVIDIA source: requests snapshots from the NVML process and turns them into frames. If a driver call hangs, its reads are
+ * late; if it crashes, they fail until another process is started. Other sources are not affected.
  */
 import { formatError } from "../../base/error.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
@@ -25,7 +25,7 @@ import { RestartBackoff } from "./restart.ts";
 export interface NvidiaSourceOptions {
   readonly host: string;
   readonly settings: StartSettings;
-  /** Gives the connection, a new one where the last has ended. */
+  /** Returns the connection, or a new one if the last has ended. */
   readonly connect: () => NvmlConnection;
   readonly resolver: OwnerResolver;
   readonly explain: (problem: NvmlFailure) => Promise<string>;
@@ -40,7 +40,7 @@ export class NvidiaSource implements PolledSource {
   #connection: NvmlConnection | undefined;
   #started: Promise<NvmlFailure | undefined> | undefined;
   readonly #backoff = new RestartBackoff();
-  /** Why the last process ended, while none runs. */
+  /** Why the last process ended; used while none runs. */
   #endedBy = "";
   #usage: ProcessUsage | undefined;
   #losses: Readonly<Record<string, string>> = {};
@@ -66,7 +66,7 @@ export class NvidiaSource implements PolledSource {
     this.#options.resolver.onChange(() => listener("slow"));
   }
 
-  /** Opens the library and finds the GPUs; what fails is returned, and tried again with every read. */
+  /** Opens the library and finds the GPUs; a failure is returned, and retried with every read. */
   async start(): Promise<NvmlFailure | undefined> {
     this.#noticeEnd();
     const waitMs = this.#backoff.waitMs(performance.now());
@@ -82,7 +82,7 @@ export class NvidiaSource implements PolledSource {
 
   async read(tier: Tier, timeMs: number): Promise<Frame> {
     const problem = await this.start();
-    // Nothing is wrong, and nothing can be read without waking it: not even which GPU it is.
+    // The GPUs sleep: this is no error, but nothing can be read without waking them, not even their identity.
     if (problem?.stage === "asleep") return new FrameWriter({ series: [] }, timeMs).finish();
     if (problem !== undefined) throw new Error(await this.#options.explain(problem));
     const snapshot = await this.#readSnapshot(tier);
@@ -101,10 +101,10 @@ export class NvidiaSource implements PolledSource {
     const known = this.devices().filter(({ parent }) => parent === undefined);
     const answer = await this.#ask(connection, { kind: "start", settings, known });
     if (answer.kind === "failure") return answer.problem;
-    // One read before the first frame, so that `devices` is complete from the start.
+    // Read once before the first frame, so that `devices` is complete from the start.
     const first = await this.#ask(connection, { kind: "read", tier: "fast", knows: 0 });
     if (first.kind === "failure") return first.problem;
-    // A new process counts its plans from the start again. Until it has one, its GPUs are those known before.
+    // A new process restarts its plan versions. Until it has a plan, its GPUs are those known before.
     this.#frames = new NvidiaFrameBuilder(host);
     if (first.kind === "snapshot") this.#frames.take(first.snapshot.plan);
     return undefined;

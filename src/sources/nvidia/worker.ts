@@ -1,6 +1,6 @@
 /**
- * The process that makes every NVML call. It answers reads, and between them makes the slow calls one at a time. A call that
- * crashes or never returns stops this process and nothing else. It ends with the program that started it.
+ * The process that makes every NVML call. It responds to reads, and makes the slow calls one at a time between them. A call that
+ * crashes or never returns stops only this process. It ends with the program that started it.
  */
 import { compileWhenBusy } from "../../base/compilers.ts";
 import { residentBytes } from "../../base/resident-bytes.ts";
@@ -23,7 +23,7 @@ import { NvmlSession } from "./reader/session.ts";
 import { nextClockReadMs } from "./reader/sm-clock.ts";
 import { SleepFiles } from "./reader/sleep.ts";
 
-/** A first slow read waits this long for everything to have been read once, well inside any deadline. */
+/** A first slow read waits this long for every reading to be made once; it is well below any deadline. */
 const firstRoundMs = 700;
 
 const { libraries, sysfs } = JSON.parse(process.argv.at(-1) ?? "") as WorkerSettings;
@@ -42,7 +42,7 @@ process.on("message", ({ id, request }: RequestEnvelope) => {
   handle(request, reply).catch(fail);
 });
 endWithParent();
-// Beside an H200 read once a second, the compilers would take 4 MB and save no time.
+// With an H200 read once a second, the compilers would take 4 MB and save no time.
 compileWhenBusy();
 
 type Reply = (answer: WorkerResponse) => void;
@@ -82,7 +82,7 @@ async function handle(request: WorkerRequest, reply: Reply): Promise<void> {
 
 const noLibrary: NvmlFailure = { stage: "library", detail: "NVML is not loaded" };
 
-/** Loads the library once and initialises it; again where it failed, since a driver may be loaded later. */
+/** Loads the library once and initialises it; retries after a failure, since a driver may be loaded later. */
 async function open(): Promise<NvmlFailure | undefined> {
   if (session !== undefined) return undefined;
   try {
@@ -140,7 +140,7 @@ function usage(): ProcessUsage {
   return { cpuSeconds: (user + system) / 1e6, residentBytes: residentBytes() };
 }
 
-/** Sets the timer for the next slow call; each pass sets it again, since it moves the room there is. */
+/** Sets the timer for the next slow call. Called after each pass too, since a pass changes the available gap. */
 function arm(): void {
   if (session === undefined) return;
   clearTimeout(timer);
@@ -154,7 +154,7 @@ function arm(): void {
   timer = setTimeout(step, Math.min(60_000, Math.max(0, waitMs)));
 }
 
-/** Readings of the clock while a GPU is busy; none between passes while none is. */
+/** Samples the clock between passes while a GPU is busy. */
 function watchClocks(): void {
   if (session?.wantsClockSamples === true) clockTimer ??= clockTimeout(Date.now());
   else {
@@ -163,7 +163,7 @@ function watchClocks(): void {
   }
 }
 
-/** A timer of its own: what else is due would have to be looked up at every reading, which costs more than the reading. */
+/** A separate timer, because looking up the other due tasks at every reading would cost more than the reading. */
 function clockTimeout(nowMs: number): NodeJS.Timeout {
   return setTimeout(
     () => {
@@ -187,7 +187,7 @@ function step(): void {
   arm();
 }
 
-/** What a fast pass costs, for the check on real hardware: many in a row, with nothing else going on in the process. */
+/** Measures the cost of a fast pass, for the check on real hardware: many passes in a row, with nothing else running in the process. */
 function bench(passes: number): WorkerResponse {
   const now = session;
   if (now === undefined) return { kind: "failure", problem: noLibrary };

@@ -1,4 +1,4 @@
-/** `otlp+http://HOST:PORT`: metrics that an OpenTelemetry SDK or collector sends, as frames. */
+/** The source `otlp+http://HOST:PORT`: metrics that an OpenTelemetry SDK or collector sends, as frames. */
 import * as v from "valibot";
 import { resolveListeningOptions, listeningOptions } from "../listening-options.ts";
 import { defineSource } from "../source.ts";

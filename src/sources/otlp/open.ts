@@ -1,4 +1,4 @@
-/** OTLP metrics in, as protobuf or JSON. What cannot be kept of a request is reported as a partial success. */
+/** Receives OTLP metrics as protobuf or JSON. Parts of a request that cannot be stored are reported as a partial success. */
 import type http from "node:http";
 import { partialSuccess, statusMessage } from "../../formats/otlp/decode/response.ts";
 import { otlpBatch } from "../../formats/otlp/decode/batch.ts";

@@ -1,4 +1,4 @@
-/** `parquet:`, `s3://` and `webhdfs://`: a lake or Parquet files read again as frames, and logs that lie beside them. */
+/** The sources `parquet:`, `s3://` and `webhdfs://`: re-read a lake or Parquet files as frames, and logs stored next to them. */
 import * as v from "valibot";
 import { flag, text } from "../../config/fields.ts";
 import { formatError } from "../../base/error.ts";

@@ -1,4 +1,4 @@
-/** Everything under a path of a bucket or of HDFS that gives frames: the lake first, then each other file by what it is. */
+/** Everything under a path of a bucket or of HDFS that contains frames: the lake first, then each other file by its type. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -80,7 +80,7 @@ export class ObjectSource implements StreamingSource {
     return new LakeSource(this.#files, single, this.#options);
   }
 
-  /** A log is read by the source that reads it anywhere; it wants a file of this machine. */
+  /** A log is read by its own source, which needs a local file. */
   async #text({ path: name }: FileInfo, emit: Emit, signal: AbortSignal): Promise<void> {
     const bytes = Buffer.from(await this.#files.read(name, undefined, signal));
     const folder = await mkdtemp(path.join(tmpdir(), "gpulse-object-"));

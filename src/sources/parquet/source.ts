@@ -1,6 +1,6 @@
 /**
- * Reads a lake again as frames: day by day, in the order of time as far as a day fits into memory, else file by file with
- * each GPU's rows in their order. Never emits a row that a merge has replaced.
+ * Reads a lake as frames, day by day: in order of time if a day fits into memory, otherwise file by file with each GPU's rows in
+ * order. Never emits a row that a merge has replaced.
  */
 import { GpulseError } from "../../base/error.ts";
 import { type FileInfo, type FileStore, FileStoreError } from "../../net/objects/store.ts";
@@ -22,7 +22,7 @@ export interface LakeReadOptions {
   readonly tags: boolean;
 }
 
-/** Rows of a day that are put in order of time; about 500 bytes each. */
+/** Maximum rows of a day that are sorted by time; about 500 bytes each. */
 const maxSortedRows = 1_000_000;
 
 export class LakeSource implements StreamingSource {
@@ -78,7 +78,7 @@ export class LakeSource implements StreamingSource {
       for (const table of tables) await this.#emitDay(table, date, emit, signal);
   }
 
-  /** A merge may take a file away after it was listed: then the day is looked at again, before anything of it was emitted. */
+  /** A merge may delete a file after it was listed: the day is then listed again, if nothing of it has been emitted. */
   async #emitDay(table: TableName, date: string, emit: Emit, signal: AbortSignal): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       const listed = await listLake(this.#files, table, { from: date, to: date }, signal);
@@ -155,7 +155,7 @@ export async function openParquetSource(
   return new LakeSource(files, single, options);
 }
 
-/** The folder of one day of a lake's GPU table, as a person completes it in a shell. */
+/** The folder of one day of a lake's GPU table, as typed with shell completion. */
 function dayOf(
   given: string,
 ): { lake: string; start: string; end: string; series: false } | undefined {

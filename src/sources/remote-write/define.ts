@@ -1,4 +1,6 @@
-/** `remote-write+http://HOST:PORT`: what a Prometheus, an agent or anything else sends by remote-write, as frames. */
+/**
+ * The source `remote-write+http://HOST:PORT`: samples that Prometheus, an agent or any other program sends by remote write, as frames.
+ */
 import * as v from "valibot";
 import { defineSource } from "../source.ts";
 import { resolveListeningOptions, listeningOptions } from "../listening-options.ts";

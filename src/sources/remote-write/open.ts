@@ -1,4 +1,4 @@
-/** Remote-write 1.0 and 2.0 in: which it is stands in the content type. */
+/** Receives remote write 1.0 and 2.0; the content type determines the version. */
 import type http from "node:http";
 import { ProtoError } from "../../formats/protobuf/reader.ts";
 import { decodeWriteRequestV2 } from "../../formats/remote-write/decode-v2.ts";

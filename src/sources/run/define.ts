@@ -1,4 +1,4 @@
-/** `run:FILE.gpulserun`, the readings of a benchmark run, once more. */
+/** The source `run:FILE.gpulserun`: replays the readings of a benchmark run. */
 import * as v from "valibot";
 import { text } from "../../config/fields.ts";
 import { GpulseError } from "../../base/error.ts";

@@ -1,4 +1,4 @@
-/** The trace of a run as frames in the order of time. A row gives what was read at that instant and nothing else. */
+/** The trace of a run as frames in order of time. A row contains only the values read at that instant. */
 import { readFile } from "node:fs/promises";
 import * as v from "valibot";
 import { GpulseError, formatError, systemCode } from "../../base/error.ts";
@@ -16,7 +16,7 @@ interface RunReadings {
   readonly trace: RunTrace;
 }
 
-/** Of run.json only who the GPUs are: the rest is not for a source. */
+/** The devices of run.json; its other fields are not needed here. */
 const runDevicesSchema = v.looseObject({
   devices: v.array(
     v.looseObject({
@@ -105,7 +105,7 @@ interface TraceValue {
   readonly value: number;
 }
 
-/** One frame an instant for all GPUs of a machine; who they are is reported with the first. */
+/** One frame per timestamp for all GPUs of a machine; the first one includes their identity. */
 function* framesOf(
   devices: readonly (Device & { readonly host: string })[],
   trace: RunTrace,

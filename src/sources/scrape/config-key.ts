@@ -1,4 +1,7 @@
-/** One text for one configuration: equal exactly when two are, secrets included. Kept in memory only, never shown. */
+/**
+ * A string key of a configuration: two keys are equal exactly if the configurations are, secrets included. Held in memory only
+ * and never displayed.
+ */
 import { Secret } from "../../net/http/secret.ts";
 import type { ScrapeConfig } from "./config/types.ts";
 
@@ -6,7 +9,7 @@ export function configKey(part: unknown): string {
   return JSON.stringify(open(part));
 }
 
-/** What a series' labels and their lives depend on: loops whose key changes begin with new books. */
+/** Key of the settings that determine a series' labels and lifetime; loops whose key changes start with an empty cache. */
 export function seriesKey(config: ScrapeConfig): string {
   const { honorLabels, honorTimestamps, trackTimestampsStaleness, fallbackFormat } = config;
   const { labels, labelNameBytes, labelValueBytes } = config.limits;

@@ -1,4 +1,4 @@
-/** The targets of one scrape configuration, in sync with discovery and configuration reloads. */
+/** The targets of one scrape configuration, synchronised with discovery and configuration reloads. */
 import { HttpClient } from "../../net/http/client.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { configKey, seriesKey } from "./config-key.ts";
@@ -13,7 +13,7 @@ interface GroupTargets {
   readonly dropped: readonly LabelSet[];
 }
 
-/** One address may stand for a thousand targets, as a blackbox exporter's does; none may wait for another's slow probe. */
+/** One address may serve a thousand targets, such as a blackbox exporter; a slow probe must not delay the others. */
 const maxSockets = 4_096;
 
 export class ScrapePool {
@@ -24,10 +24,10 @@ export class ScrapePool {
   #client: HttpClient;
   readonly #oldClients: HttpClient[] = [];
   #loops = new Map<string, ScrapeLoop>();
-  /** Those whose last scrape still runs. */
+  /** Loops whose last scrape is still running. */
   readonly #stopping = new Set<ScrapeLoop>();
   #groups: readonly DiscoveredGroup[] = [];
-  /** A group is never changed, so what became of it holds for as long as the configuration does. */
+  /** A group is immutable, so its computed targets stay valid until the configuration changes. */
   #made = new WeakMap<DiscoveredGroup, GroupTargets>();
   #dropped: readonly LabelSet[] = [];
   #droppedCount = 0;
@@ -48,7 +48,7 @@ export class ScrapePool {
     return this.#loops.values();
   }
 
-  /** As many as are to be kept; the count is of all. */
+  /** The retained label sets of dropped targets, and the number of all dropped targets. */
   get dropped(): { readonly labels: readonly LabelSet[]; readonly count: number } {
     return { labels: this.#dropped, count: this.#droppedCount };
   }
@@ -84,7 +84,7 @@ export class ScrapePool {
     if (configKey(before) === configKey(config)) return;
     this.#config = config;
     if (configKey(before.http) !== configKey(config.http)) {
-      // Scrapes that run now still use it.
+      // Running scrapes still use the old client.
       this.#oldClients.push(this.#client);
       this.#client = new HttpClient(config.http, maxSockets);
     }

@@ -1,4 +1,4 @@
-/** All scraping: a pool per job, fed by discoveries that jobs may share. A new configuration changes what it changes and no more. */
+/** All scraping: one pool per job, fed by discoveries that jobs may share. A new configuration affects only the jobs it changes. */
 import { limitDebug } from "../../base/log.ts";
 import { configKey } from "./config-key.ts";
 import type { ScrapeConfig } from "./config/types.ts";
@@ -10,21 +10,21 @@ import { ScrapePool } from "./pool.ts";
 
 interface Provider {
   readonly discovery: Discovery;
-  /** Undefined before its first attempt came to an end. */
+  /** Undefined until the first discovery attempt has finished. */
   groups: readonly DiscoveredGroup[] | undefined;
 }
 
 interface Job {
   readonly pool: ScrapePool;
   providers: readonly Provider[];
-  /** Set while discovery is awaited, or a change is held back. */
+  /** Set while the job waits for discovery, or a change is delayed. */
   timer: NodeJS.Timeout | undefined;
   syncedMs: number;
 }
 
 /** Discovery updates are batched for this long. */
 const betweenSyncsMs = 1_000;
-/** A discovery that does not answer is not waited for any longer; the job's other targets are scraped. */
+/** Maximum wait for a discovery; then the job's other targets are scraped without it. */
 const patienceMs = 5_000;
 
 export class Scraper {
@@ -35,12 +35,12 @@ export class Scraper {
   readonly #leaving = new Set<ScrapePool>();
 
   constructor(around: ScrapeContext & DiscoveryContext) {
-    // One limit for all targets: a thousand of them are a thousand lines per interval.
+    // One limit for the debug lines of all targets: a thousand targets write a thousand lines per interval.
     this.#around = { ...around, log: limitDebug(around.log, () => performance.now()) };
     this.#endings = new StaleSeriesQueue(this.#around, () => this.#running());
   }
 
-  /** In order of their names. */
+  /** Sorted by job name. */
   get pools(): readonly ScrapePool[] {
     return [...this.#jobs.keys()].sort().flatMap((name) => this.#jobs.get(name)?.pool ?? []);
   }
@@ -75,7 +75,7 @@ export class Scraper {
         provider.groups = groups;
         this.#found(provider);
       });
-    // What a person has changed is not held back.
+    // Configuration changes are applied without delay.
     for (const job of this.#jobs.values()) this.#syncSoon(job, 0);
   }
 
@@ -102,7 +102,7 @@ export class Scraper {
     clearTimeout(job.timer);
     this.#jobs.delete(name);
     job.pool.end();
-    // Its connections are closed with everything else: the last scrapes may still use them.
+    // Its connections are closed in `close`, since the last scrapes may still use them.
     this.#leaving.add(job.pool);
   }
 

@@ -1,4 +1,4 @@
-/** `sim:`, a fleet of simulated GPUs: every number follows from a model's constants, a workload and a seed. */
+/** The source `sim:`, a fleet of simulated GPUs: every number follows from a model's constants, a workload and a seed. */
 import * as v from "valibot";
 import { didYouMean } from "../../config/closest.ts";
 import { durationMs, text, wholeNumber } from "../../config/fields.ts";

@@ -1,6 +1,6 @@
-/** Kinds of work as physical intensities, and the names people give them. Constants only; how long and when is the workload's business. */
+/** Kinds of work as physical intensities, and their names. Constants only; duration and schedule are up to the workload. */
 
-/** How a kind of work fills time when nothing finer is known. */
+/** How work is distributed over time if nothing more precise is known. */
 export type ActivityPattern =
   | { readonly kind: "steady"; readonly busy: number }
   | {
@@ -10,25 +10,25 @@ export type ActivityPattern =
       readonly busy: number;
     };
 
-/** Shares of the compute units while a kernel runs, as NVML's GPM counts them. */
+/** Shares of the compute units while a kernel runs, as counted by NVML's GPM. */
 export interface UnitActivity {
-  /** 0 where only copy engines work. */
+  /** 0 if only copy engines work. */
   readonly graphics: number;
   readonly sm: number;
   readonly occupancy: number;
   readonly integer: number;
   readonly fp64: number;
   readonly fp32: number;
-  /** What the matrix units work on. */
+  /** The pipe of the matrix units that the kernel uses. */
   readonly tensorPipe: "half" | "fp64";
 }
 
 export interface Kernel {
-  /** Compute power at boost over a large bf16 matrix product's. */
+  /** Compute power at boost relative to a large bf16 matrix product. */
   readonly core: number;
   /** Share of the memory bandwidth. */
   readonly dram: number;
-  /** What the memory controller's time counter shows. */
+  /** The reading of the memory controller's time counter. */
   readonly memoryBusy: number;
   /** Share of cycles with the matrix units active. */
   readonly tensor: number;
@@ -65,7 +65,7 @@ const kernel = (
   units: largeProduct,
 });
 
-/** Of the time a kernel runs, not every unit has work: 95 % under large products. */
+/** While a kernel runs, not every unit has work: 95 % in large products. */
 const largeProduct: UnitActivity = {
   graphics: 1,
   sm: 0.95,
@@ -134,7 +134,7 @@ export const kernels = {
     integer: 0.07,
     fp32: 0.62,
   }),
-  /** Matrix by vector, as in decoding one token at a time: the weights stream from memory. */
+  /** Matrix times vector, as in decoding one token at a time: the weights are streamed from memory. */
   decode: using(kernel(0.08, 0.9, 1, 0.03, steady(0.97)), { sm: 0.88, occupancy: 0.12 }),
   infer_light: using(kernel(0.43, 0.3, 0.35, 0.2, steady(0.055)), {
     sm: 0.6,
@@ -151,7 +151,7 @@ export const kernels = {
   infer_heavy: kernel(0.95, 0.2, 0.26, 0.8),
   infer_bursty: kernel(0.97, 0.2, 0.26, 0.8, cycle(1_000, 2_000)),
   stress: kernel(1.05, 0.25, 0.3, 0.85, steady(1)),
-  /** Work without a name: between a training step and an inference. */
+  /** Work of unknown kind: between a training step and an inference. */
   generic: using(kernel(0.7, 0.2, 0.3, 0.4), { occupancy: 0.3, integer: 0.1, fp32: 0.15 }),
 } as const satisfies Record<string, Kernel>;
 
@@ -191,7 +191,7 @@ const families: readonly (readonly [pattern: RegExp, family: string])[] = [
   [/^(stress|burn|gpuburn|burnin|full|peak|max)$/, "stress"],
 ];
 
-/** The kind of work a name such as `gemm-fp16` or `inference_light` means, or undefined where it says nothing known. */
+/** The kernel for a name such as `gemm-fp16` or `inference_light`; undefined if it contains nothing known. */
 export function findKernelName(text: string): KernelName | undefined {
   const words = text
     .toLowerCase()
@@ -223,15 +223,15 @@ export function isKernelName(name: string): name is KernelName {
   return Object.hasOwn(kernels, name);
 }
 
-/** Share of a pattern's cycle that is busy at an instant. */
+/** The busy share of a pattern at an instant. */
 export function busyAt(pattern: ActivityPattern, sinceStartMs: number): number {
   if (pattern.kind === "steady") return pattern.busy;
   return sinceStartMs % (pattern.onMs + pattern.offMs) < pattern.onMs ? pattern.busy : 0;
 }
 
 /**
- * Compute intensity over memory activity, along the kernels measured above: none where no data moves, most in products
- * whose operands stream from memory a quarter of the time, little where memory is the bound.
+ * Compute intensity over memory activity, along the kernels measured above: lowest if no data moves, highest for products whose
+ * operands stream from memory a quarter of the time, low if memory is the bottleneck.
  */
 const coreOverMemoryBusy: readonly (readonly [memoryBusy: number, core: number])[] = [
   [0, 0.06],
@@ -242,7 +242,7 @@ const coreOverMemoryBusy: readonly (readonly [memoryBusy: number, core: number])
   [1, 0.15],
 ];
 
-/** The kernel of work that has no name, from the memory controller's share of its busy time. */
+/** A kernel for unnamed work, derived from the memory controller's share of its busy time. */
 export function inferKernel(memoryBusy: number): Kernel {
   let [lowBusy, lowCore] = [0, 0];
   let core = 0;

@@ -1,4 +1,4 @@
-/** Chance that can be had again: a small generator (sfc32) seeded by a number and a name, so that every GPU has a stream of its own. */
+/** Reproducible randomness: a small generator (sfc32) seeded by a number and a name, so that every GPU has its own stream. */
 
 export class Random {
   #a: number;
@@ -25,7 +25,7 @@ export class Random {
     return sum >>> 0;
   }
 
-  /** From 0, below 1. */
+  /** A number from 0 up to but excluding 1. */
   next(): number {
     return this.bits() / 0x1_0000_0000;
   }
@@ -34,7 +34,7 @@ export class Random {
     return low + (high - low) * this.next();
   }
 
-  /** A whole number from 0, below the count. */
+  /** An integer from 0 up to but excluding the count. */
   below(count: number): number {
     return Math.floor(this.next() * count);
   }

@@ -42,7 +42,7 @@ async function streamed(url: string, most?: number): Promise<Frame[]> {
   return source.shape === "streaming" ? collect(source, most) : expect.fail("is polled");
 }
 
-/** Everything a frame says, as text: equal text is equal bytes. */
+/** A frame's complete content as text: equal frames give equal text. */
 function dump({ timeMs, layout, values, presence }: Frame): string {
   const lines = layout.series.map(
     (series, slot) =>
@@ -153,7 +153,7 @@ test("the scenario stress counts the work of both cards: none while they idle, m
       : ["0", "1"].map((gpu) => Number(valueOf(frame, "gpu_work_units_total", gpu)));
   expect(units(frames[30])).toEqual([0, 0]);
   const [large = 0, small = 0] = units(frames.at(-1));
-  // Two minutes of a card with a 0.066th of an H200's thousand units a second, not all of them at boost.
+  // Two minutes of a card with 0.066 of an H200's 1,000 units per second, not always at boost.
   expect(small).toBeGreaterThan(120 * 66 * 0.8);
   expect(large / small).toBeGreaterThan(1.05);
 });

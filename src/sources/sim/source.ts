@@ -1,4 +1,4 @@
-/** The simulator as a source: polled at the pace of the wall clock or a multiple of it, or streamed as fast as it can be taken. */
+/** The simulator as a source: polled at the wall clock's pace or a multiple of it, or streamed as fast as it is consumed. */
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
@@ -7,11 +7,11 @@ import type { Emitter } from "./emit/emitter.ts";
 import type { SimFleet } from "./fleet/fleet.ts";
 import type { Follower } from "./follow/follower.ts";
 
-/* Virtual time: where a simulation stands at an instant of the wall clock, and back. */
+/* Converts between wall-clock time and the simulation's virtual time. */
 
 /**
- * Between two reads the wall clock moves less than this, unless it was set: then the simulation goes on from where it stands. It
- * would run through days in one read, or stand still until the clock is there again.
+ * A larger step of the wall clock between two reads means that the clock was set: the simulation then continues from its current
+ * state. Otherwise it would simulate days in one read, or stop until the clock has caught up.
  */
 const longestStepMs = 86_400_000;
 const longestStepBackMs = 60_000;
@@ -22,7 +22,7 @@ export class VirtualTime {
   #originMs: number;
   #readMs: number;
 
-  /** Begins on the whole second, so that two runs polled on whole seconds stand at the same virtual times. */
+  /** Starts on a whole second, so that two runs polled on whole seconds have the same virtual times. */
   constructor(startMs: number, createdMs: number, speed: number) {
     this.#startMs = startMs;
     this.#speed = speed;
@@ -30,7 +30,7 @@ export class VirtualTime {
     this.#readMs = createdMs;
   }
 
-  /** To be called with the time of each read. */
+  /** Must be called with the time of each read. */
   follow(wallMs: number): void {
     const stepMs = wallMs - this.#readMs;
     if (stepMs > longestStepMs || stepMs < -longestStepBackMs) this.#originMs += stepMs;
@@ -42,7 +42,7 @@ export class VirtualTime {
     return Math.max(0, (wallMs - this.#originMs) * this.#speed);
   }
 
-  /** The frame's time for a virtual date. */
+  /** Converts a virtual date to the frame's timestamp. */
   frameMs(virtualMs: number): number {
     return this.#originMs + (virtualMs - this.#startMs) / this.#speed;
   }
@@ -91,7 +91,7 @@ export class SimulatedSource implements PolledSource {
     return this.#emitter.frame(tier, timeMs, (virtualMs) => this.#time.frameMs(virtualMs));
   }
 
-  /** As a driver that hangs: deaf to signals, and the answer comes long after anyone waits for it. */
+  /** Simulates a hanging driver: it ignores signals and returns long after every deadline. */
   #hang(tier: Tier, timeMs: number, forMs: number): Promise<Frame> {
     return new Promise((resolve) => {
       const timer = setTimeout(
@@ -121,7 +121,7 @@ interface StreamPace {
   readonly durationMs: number;
 }
 
-/** Every frame of a span of virtual time, in order, with virtual timestamps. */
+/** Streams every frame of a span of virtual time, in order, with virtual timestamps. */
 export class SimulatedStream implements StreamingSource {
   readonly shape = "streaming";
   readonly #fleet: SimFleet;
@@ -142,7 +142,7 @@ export class SimulatedStream implements StreamingSource {
     const { fastEveryMs, slowEveryMs, staticEveryMs, durationMs } = this.#pace;
     for (let elapsedMs = 0; elapsedMs < durationMs && !signal.aborted; elapsedMs += fastEveryMs) {
       this.#fleet.advanceTo(elapsedMs);
-      // Nobody gets an answer from a hung driver: those instants have no frames.
+      // A hung driver returns nothing, so there are no frames for these instants.
       if (this.#fleet.hangsForMs(elapsedMs) > 0) continue;
       const timeMs = this.#fleet.startMs + elapsedMs;
       if (elapsedMs % staticEveryMs === 0) await emit(this.#frame("static", timeMs));

@@ -1,4 +1,4 @@
-/** `fake:`, a vendor that gpulse does not know: the folder that a new vendor adds, with one card and four readings. */
+/** The source `fake:`, a vendor that gpulse does not include: the folder a new vendor adds, with one card and four readings. */
 import * as v from "valibot";
 import { gpu } from "../../../src/model/catalogue/index.ts";
 import type { Device } from "../../../src/model/device.ts";

@@ -1,7 +1,7 @@
 /**
- * Asks the kubelet, over its unix socket, which container holds which device. One gRPC call: an HTTP/2 POST whose body is
- * a byte 0, four bytes of length and the message, and whose outcome stands in the trailer grpc-status. Bounded in time and
- * size; never kept open, since the kubelet may be replaced at any moment.
+ * Requests from the kubelet, over its unix socket, which container holds which device. One gRPC call: an HTTP/2 POST whose body
+ * is a byte 0, four bytes of length and the message, and whose status is in the trailer grpc-status. Bounded in time and size;
+ * the connection is not kept open, since the kubelet may be replaced at any moment.
  */
 import { once } from "node:events";
 import type { ClientHttp2Session } from "node:http2";
@@ -9,7 +9,7 @@ import { connect } from "node:net";
 
 export const kubeletSocket = "/var/lib/kubelet/pod-resources/kubelet.sock";
 
-/** The kubelet's own limit for this answer. */
+/** The kubelet's own limit for this response. */
 const mostBytes = 16 * 1_048_576;
 const unimplemented = 12;
 const deadlineSteps = 20;
@@ -19,7 +19,9 @@ export interface ListPodResourcesOptions {
   readonly deadlineMs: number;
 }
 
-/** The answer's bytes; rejects with one sentence. Kubelets before 1.20 know only v1alpha1, whose first fields are the same. */
+/**
+ * Returns the response's bytes; rejects with one sentence. Kubelets before 1.20 support only v1alpha1, whose first fields are the same.
+ */
 export async function listPodResources(options: ListPodResourcesOptions): Promise<Uint8Array> {
   const newer = await call(options, "/v1.PodResourcesLister/List");
   if (newer.status !== unimplemented) return bodyOf(newer);
@@ -47,10 +49,11 @@ async function call(
   path: string,
 ): Promise<GrpcResponse> {
   let session: ClientHttp2Session | undefined;
-  // Connected first: an HTTP/2 session hides why its socket could not be opened.
+  // Connect before HTTP/2, whose session hides why its socket could not be opened.
   const connection = connect(socket);
   let timer: NodeJS.Timeout | undefined;
-  // In steps: an agent that got no processor time for a while reads the answer that waits, instead of finding it late.
+  // The deadline is checked in steps: an agent that got no processor time for a while reads the waiting response first, instead
+  // of timing out.
   const deadline = new Promise<never>((_, reject) => {
     let steps = 0;
     timer = setInterval(() => {
@@ -60,7 +63,7 @@ async function call(
   });
   const answer = async (): Promise<GrpcResponse> => {
     await once(connection, "connect");
-    // HTTP/2 is loaded only on machines that have a kubelet: it costs megabytes.
+    // Load HTTP/2 only on machines with a kubelet, since it takes megabytes.
     const http2 = await import("node:http2");
     session = http2.connect("http://localhost", { createConnection: () => connection });
     const open = session;
@@ -73,7 +76,7 @@ async function call(
     return await Promise.race([answer(), deadline]);
   } finally {
     clearInterval(timer);
-    // A late error of what is being torn down has nobody left to care about it.
+    // Ignore late errors of the connection being closed.
     session?.on("error", () => {}).destroy();
     connection.on("error", () => {}).destroy();
   }
@@ -106,7 +109,7 @@ function request(
     };
   };
   stream.on("response", (headers) => {
-    // An error may come as headers alone, without body or trailers.
+    // An error response may consist of headers only, without body or trailers.
     read(headers);
     const { ":status": status = 0 } = headers;
     if (status !== 200) reject(new Error(`the kubelet's socket answered with HTTP ${status}`));

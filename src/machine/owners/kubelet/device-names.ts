@@ -1,6 +1,6 @@
 /**
- * The names under which the kubelet lists a GPU. Every device plugin and every DRA driver has names of its own, and few of
- * them are the UUID. Both sides are brought to one form here: what the kubelet lists, and what a device may be listed as.
+ * The names under which the kubelet lists a GPU. Every device plugin and every DRA driver uses its own names, and few of them are the
+ * UUID. This file normalises both sides: the names in the kubelet's list, and the possible names of a device.
  *
  *   NVIDIA's plugin    GPU-<uuid>, MIG-<uuid>; shared by time slicing or MPS: GPU-<uuid>::3
  *   GKE's plugin       nvidia<minor>, nvidia<minor>/gi<instance>; shared: nvidia<minor>/vgpu3
@@ -11,12 +11,12 @@
  *   Intel's driver     0000-03-00-0-0x56a0
  */
 
-/** What is known of a device beside its UUID; a fact that is absent gives no name. */
+/** Identifiers of a device besides its UUID; an absent one adds no name. */
 export interface DeviceFacts {
   readonly uuid: string;
   readonly vendor: string;
   readonly pciBusId?: string | undefined;
-  /** The number in /dev/nvidia3; of a MIG instance that of its GPU. */
+  /** The number in /dev/nvidia3; for a MIG instance that of its GPU. */
   readonly minor?: number | undefined;
   readonly mig?:
     | {
@@ -30,12 +30,12 @@ export interface DeviceFacts {
   readonly drmRender?: number | undefined;
   /** PCI device id, such as 0x56a0. */
   readonly pciDeviceId?: number | undefined;
-  /** Parts of an AMD GPU (CPX, DPX, QPX) beside the first, which has the name of the whole. */
+  /** Partitions of an AMD GPU (CPX, DPX, QPX) except the first, which has the name of the whole GPU. */
   readonly partitions?: readonly DevicePartition[] | undefined;
 }
 
 export interface DevicePartition {
-  /** amdgpu_xcp_30 */
+  /** Such as amdgpu_xcp_30. */
   readonly name: string;
   readonly drmCard?: number | undefined;
   readonly drmRender?: number | undefined;
@@ -47,7 +47,7 @@ const claimUid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-/;
 const migName =
   /^gpu-(?<minor>\d+)-mig-(?:(?<id>\d+)-(?<start>\d+)-\d+|[0-9a-z-]*[a-z][0-9a-z-]*-(?<newId>\d+)-(?<newStart>\d+))$/;
 
-/** A device plugin's id without what sharing adds to it. */
+/** A device plugin's id without the suffix for sharing. */
 export function pluginDeviceName(resource: string, deviceId: string): string {
   const name = deviceId.replace(shares, "").toLowerCase();
   const card = resource.startsWith("gpu.intel.com/")
@@ -56,7 +56,7 @@ export function pluginDeviceName(resource: string, deviceId: string): string {
   return card === undefined ? name : `gpu.intel.com/${card}`;
 }
 
-/** A device of a claim, by its driver and the driver's name for it. */
+/** The name of a claimed device, from its driver and the driver's name for it. */
 export function claimedDeviceName(driver: string, device: string): string {
   const name = device.toLowerCase();
   const mig = migName.exec(name)?.groups;
@@ -65,7 +65,7 @@ export function claimedDeviceName(driver: string, device: string): string {
   return migClaimName(driver, minor, id ?? "", start ?? "");
 }
 
-/** The CDI name of a kubelet that does not list driver and device: `k8s.gpu.nvidia.com/claim=<claim uid>-gpu-0`. */
+/** The CDI name from a kubelet that lists neither driver nor device: `k8s.gpu.nvidia.com/claim=<claim uid>-gpu-0`. */
 export function cdiDeviceName(name: string): string {
   const [kind = "", device = ""] = name.split("=", 2);
   const [owner = ""] = kind.split("/", 1);
@@ -77,11 +77,11 @@ function migClaimName(driver: string, minor: string, profileId: string, start: s
   return `${driver}/gpu-${minor}-mig-${profileId}-${start}`;
 }
 
-/** Every name under which the kubelet may list the device. */
+/** All names under which the kubelet may list the device. */
 export function kubeletNames(device: DeviceFacts): readonly string[] {
   const { uuid, vendor, pciBusId, mig } = device;
   const names = [uuid.toLowerCase()];
-  // The parts of a GPU have its address and its minor number: those are the names of the whole.
+  // A MIG instance shares its GPU's address and minor number, which are names of the whole GPU.
   if (mig === undefined && pciBusId !== undefined) names.push(pciBusId.toLowerCase());
   if (vendor === "nvidia") names.push(...nvidiaNames(device));
   if (vendor === "amd") names.push(...amdNames(device));
@@ -104,7 +104,7 @@ function nvidiaNames({ minor, mig }: DeviceFacts): readonly string[] {
   return [ofPlugin, ofDriver];
 }
 
-/** A pod that holds a part of the GPU holds the GPU: its parts have no readings of their own. */
+/** A pod that holds a partition holds the GPU, because partitions have no readings of their own. */
 function amdNames({ drmCard, drmRender, partitions = [] }: DeviceFacts): readonly string[] {
   return [
     ...partitions.map(({ name }) => name.toLowerCase()),

@@ -1,7 +1,7 @@
 /**
- * Which container holds which device, by the kubelet's list. The list is read apart from the GPUs' schedule, every two
- * seconds and one call at a time, so that a slow driver delays no owner. A list that could not be renewed is given up
- * after a few seconds: no owner is better than a former one.
+ * Which container holds which device, from the kubelet's list. The list is read independently of the GPUs' schedule, every two
+ * seconds and one call at a time, so that a slow driver delays no owner. A list that could not be renewed expires after a few
+ * seconds, since an unknown owner is better than an outdated one.
  */
 import { formatError, systemCode } from "../../../base/error.ts";
 import type { Log } from "../../../base/log.ts";
@@ -15,13 +15,13 @@ export interface KubeletDevicesOptions {
   readonly nowMs: () => number;
   readonly log: Log;
   readonly deadlineMs?: number;
-  /** Pause between two lists, and how old one may be when `refresh` is called. */
+  /** Pause between two list calls, and the maximum age of the list when `refresh` is called. */
   readonly everyMs?: number;
 }
 
-/** How old a list may be while the kubelet fails or is slow; two calls have failed by then. */
+/** Maximum age of a list while the kubelet fails or is slow; two calls have failed by then. */
 const longestAgeMs = 6_000;
-/** Without a `refresh` for this long nobody uses the list any more. */
+/** Without a `refresh` for this long the list is unused and no longer renewed. */
 const unusedMs = 30_000;
 
 type FailureReason = "unavailable" | "denied" | "failed";
@@ -30,7 +30,7 @@ export class KubeletDevices {
   readonly #options: KubeletDevicesOptions;
   readonly #listeners: (() => void)[] = [];
   #byDevice: ReadonlyMap<string, readonly AllocatedDevice[]> = new Map();
-  /** When the call began that gave the list: what it says was so no earlier. */
+  /** Start of the call that returned the list, so the earliest time it is valid for. */
   #listedMs = Number.NEGATIVE_INFINITY;
   #reason: FailureReason | undefined = "unavailable";
   #fingerprint = "";
@@ -48,7 +48,7 @@ export class KubeletDevices {
     this.#listeners.push(listener);
   }
 
-  /** Renews an old list, and keeps it renewed from then on. Never rejects: an error becomes the reason of unknown holders. */
+  /** Renews an old list, and keeps it renewed afterwards. Never rejects: an error becomes the reason of unknown holders. */
   async refresh(): Promise<void> {
     const { nowMs, everyMs = 2_000 } = this.#options;
     this.#wantedMs = nowMs();
@@ -56,7 +56,7 @@ export class KubeletDevices {
     await this.#ask();
   }
 
-  /** Everyone who holds the device: one container, or several where it is time-sliced; none where it is free. */
+  /** All containers that hold the device: several if it is time-sliced, none if it is free. */
   holders(device: DeviceFacts): Attribution<readonly AllocatedDevice[]> {
     const isOld = this.#options.nowMs() - this.#listedMs > longestAgeMs;
     if (isOld) return unknown(this.#reason ?? "failed");
@@ -74,7 +74,7 @@ export class KubeletDevices {
   #schedule(): void {
     const { nowMs, everyMs = 2_000 } = this.#options;
     clearTimeout(this.#timer);
-    // A socket that is not there is looked for on the GPUs' schedule alone.
+    // A missing socket is retried only on the GPUs' schedule.
     if (this.#reason === "unavailable" || nowMs() - this.#wantedMs > unusedMs) return;
     this.#timer = setTimeout(() => void this.#ask(), everyMs).unref();
   }
@@ -89,7 +89,7 @@ export class KubeletDevices {
     } catch (thrown) {
       const before = this.#reason;
       this.#reason = kubeletReason(systemCode(thrown));
-      // A kubelet that was stopped, or one that no longer answers us, is not a slow one.
+      // If the kubelet has stopped or denies access, drop the list at once; only a slow or failing kubelet keeps it.
       if (this.#reason !== "failed") this.#listedMs = Number.NEGATIVE_INFINITY;
       if (this.#reason !== before && this.#reason !== "unavailable")
         log.warn("kubelet pod resources unavailable", { socket, error: formatError(thrown) });

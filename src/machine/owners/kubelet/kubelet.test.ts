@@ -40,7 +40,7 @@ const pods = [
   },
 ];
 
-/** A device by its UUID alone. */
+/** A device identified only by its UUID. */
 const gpu = (uuid: string) => ({ uuid, vendor: "nvidia" });
 
 let folder = "";

@@ -1,6 +1,6 @@
 /**
- * Pod and container names from the kubelet's log folder, whose file names carry all of them:
- * `POD_NAMESPACE_CONTAINER-ID.log`. The cgroup has only ids, and the device list only names: this joins the two.
+ * Pod and container names from the kubelet's log folder, whose file names contain them: `POD_NAMESPACE_CONTAINER-ID.log`. The
+ * cgroup has only ids and the device list only names; the log folder maps one to the other.
  */
 import type { FileAccess } from "../../sysfs/file-access.ts";
 import { listDir } from "../../sysfs/read.ts";
@@ -14,7 +14,7 @@ export interface PodName {
   readonly container: string;
 }
 
-/** Names and namespaces hold no underscore, so the two in a file name part it. */
+/** Names and namespaces contain no underscore, so the two underscores are the separators. */
 const fileName = /^([a-z0-9.-]{1,253})_([a-z0-9-]{1,63})_([a-z0-9-]{1,63})-([0-9a-f]{64})\.log$/;
 
 export function parseLogNames(files: readonly string[]): ReadonlyMap<string, PodName> {
@@ -40,7 +40,7 @@ export class PodNames {
     this.#fileAccess = fileAccess;
   }
 
-  /** The names of a container. A container that started just now makes the folder be read again, once a second at most. */
+  /** The names of a container. For an unknown, recently started container the folder is read again, once a second at most. */
   async of(containerId: string): Promise<Attribution<PodName>> {
     if (this.#ageMs() > 10_000 || (!this.#has(containerId) && this.#ageMs() > 1_000))
       await this.#read();

@@ -1,5 +1,5 @@
 /**
- * The kubelet's list of which container holds which device (pkg podresources/v1):
+ * The kubelet's list of devices by container (pkg podresources/v1):
  *   ListPodResourcesResponse { repeated PodResources pod_resources = 1; }
  *   PodResources             { string name = 1; string namespace = 2; repeated ContainerResources containers = 3; }
  *   ContainerResources       { string name = 1; repeated ContainerDevices devices = 2; repeated DynamicResource dynamic_resources = 5; }
@@ -19,13 +19,13 @@ export interface AllocatedDevice {
   readonly namespace: string;
   readonly pod: string;
   readonly container: string;
-  /** `nvidia.com/gpu`; empty for a device claimed by dynamic allocation. */
+  /** Such as `nvidia.com/gpu`; empty for a device claimed by dynamic allocation. */
   readonly resource: string;
   /** One of the `kubeletNames` of its device. */
   readonly device: string;
 }
 
-/** A node runs at most some hundred pods with some devices each. */
+/** Limit; a node runs at most some hundred pods with some devices each. */
 const maxDevices = 65_536;
 
 export function decodePodResources(message: Uint8Array): readonly AllocatedDevice[] {
@@ -50,7 +50,7 @@ export function decodePodResources(message: Uint8Array): readonly AllocatedDevic
   return held;
 }
 
-/** Kubelets before 1.32 list a claim's CDI names alone. */
+/** Kubelets before 1.32 list only a claim's CDI names. */
 function* claimed(container: Uint8Array): Generator<string> {
   for (const dynamic of messages(container, 5))
     for (const claim of messages(dynamic, 4)) {
@@ -71,7 +71,7 @@ function* messages(message: Uint8Array, field: number): Generator<Uint8Array> {
   }
 }
 
-/** As protobuf defines it, the last value of a repeated field counts. */
+/** The last value of a repeated field wins, as protobuf defines. */
 function text(message: Uint8Array, field: number): string {
   let last = "";
   for (const bytes of messages(message, field)) last = textOf(bytes);

@@ -1,7 +1,7 @@
 /**
  * gpu_metrics 1.9 describes itself: after the header an i32 count, then per attribute a u64 that encodes it and its values,
- * packed without padding. Bits of the encoding: unit 31–24, type 23–20, id 19–10, instances 9–0. Ids nobody knows are
- * stepped over by their type and count.
+ * packed without padding. Bits of the encoding: unit 31–24, type 23–20, id 19–10, instances 9–0. Unknown ids are skipped by their
+ * type and count.
  */
 import type { FieldName } from "./layouts.ts";
 
@@ -15,7 +15,7 @@ export interface Attribute {
 export const attributeTypes = ["u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"] as const;
 export const attributeTypeBytes = [1, 1, 2, 2, 4, 4, 8, 8] as const;
 
-/** What the ids we use are called in the fixed layouts; the rest of the kernel's list is stepped over. */
+/** Field names of the ids in use; the rest of the kernel's list is skipped. */
 export const attributeNames: Readonly<Partial<Record<number, FieldName>>> = {
   0: "temperatureHotspot",
   1: "temperatureMemory",
@@ -49,7 +49,7 @@ export const attributeNames: Readonly<Partial<Record<number, FieldName>>> = {
   42: "vcnActivity",
 };
 
-/** The fixed layouts give PCIe speed in 0.1 GT/s; an attribute may have whole GT/s (unit 6), and is converted. */
+/** The fixed layouts contain the PCIe speed in 0.1 GT/s; an attribute may contain whole GT/s (unit 6), which is converted. */
 export const gigatransfersUnit = 6;
 
 export function parseAttribute(encoding: bigint): Attribute {

@@ -1,4 +1,4 @@
-/** From the bytes of a `gpu_metrics` file to its members by name. All-ones means "not reported". Pure, and never throws. */
+/** Decodes the bytes of a `gpu_metrics` file into its members by name. All-ones means "not reported". Pure, and never throws. */
 import {
   failed,
   present,
@@ -23,13 +23,13 @@ import {
 export interface GpuMetrics {
   readonly format: number;
   readonly content: number;
-  /** The member's values in raw units; undefined where the chip does not report one. */
+  /** The member's values in raw units; undefined if the chip does not report one. */
   readonly fields: ReadonlyMap<FieldName, readonly (number | undefined)[]>;
 }
 
 const headerBytes = 4;
 
-/** A version or size nobody knows is `unsupported`; a header that contradicts the file is `failed`. */
+/** An unknown version or size is `unsupported`; a header that contradicts the file is `failed`. */
 export function decodeGpuMetrics(bytes: Buffer): ReadResult<GpuMetrics> {
   if (bytes.length < headerBytes) return failed;
   const sizeBytes = bytes.readUInt16LE(0);
@@ -60,7 +60,7 @@ export function layoutFor(
 
 const memberBytes: Readonly<Record<FieldType, number>> = { u8: 1, u16: 2, u32: 4, u64: 8 };
 
-/** Each member with its offset, and the size of the whole, as a C compiler lays a struct out. */
+/** Each member with its offset, and the total size, in a C compiler's struct layout. */
 export function placeMembers(members: readonly Member[]): {
   readonly placed: readonly { readonly member: Member; readonly offset: number }[];
   readonly sizeBytes: number;
@@ -144,14 +144,14 @@ function decodeAttributes(table: Buffer): GpuMetrics["fields"] | undefined {
   return fields;
 }
 
-/** Sums beyond 2^53 lose their last bits, which are microjoules. */
+/** Values beyond 2^53 lose their last bits, which are microjoules. */
 function unsigned(table: Buffer, offset: number, width: number): number | undefined {
   const value =
     width === 8 ? Number(table.readBigUInt64LE(offset)) : table.readUIntLE(offset, width);
   return value >= 2 ** (8 * width) - 1 ? undefined : value;
 }
 
-/** All-ones is how the driver fills signed members too, so -1 means "not reported". */
+/** The driver fills signed members with all-ones too, so -1 means "not reported". */
 function signed(table: Buffer, offset: number, width: number): number | undefined {
   const value = width === 8 ? Number(table.readBigInt64LE(offset)) : table.readIntLE(offset, width);
   return value === -1 ? undefined : value;

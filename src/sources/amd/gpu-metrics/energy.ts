@@ -1,11 +1,11 @@
 /**
- * How much one step of the energy counter is. MI100 and newer Instinct count 15.259 µJ (2^-16 J). Radeon firmware does not
- * say: two RX 6000 dumps fit 1 mJ. The two lie a factor of 65 apart, so the card's own power settles it: steps counted
- * against watts integrated over the same time. Until that is settled there is no reading, never a guess.
+ * Determines the size of one step of the energy counter. MI100 and newer Instinct count 15.259 µJ (2^-16 J). Radeon firmware does
+ * not report it: two RX 6000 dumps fit 1 mJ. The two differ by a factor of 65, so the card's own power decides: counted steps are
+ * compared with watts integrated over the same time. Until then there is no reading, never a guess.
  */
 export const joulesPerStep = { instinct: 2 ** -16, radeon: 0.001 } as const;
 
-/** Enough energy that a power reading's noise cannot move the ratio by a factor of four. */
+/** Enough energy that noise of the power reading cannot change the ratio by a factor of four. */
 const enoughJoules = 50;
 const tolerance = 4;
 
@@ -19,7 +19,7 @@ export class EnergyStep {
     this.#joulesPerStep = known;
   }
 
-  /** The counter in joules, or undefined while the size of a step is not known. */
+  /** The counter in joules; undefined while the size of a step is unknown. */
   read(timeMs: number, steps: number, watts: number | undefined): number | undefined {
     if (this.#joulesPerStep === undefined && watts !== undefined) this.#weigh(timeMs, steps, watts);
     return this.#joulesPerStep === undefined ? undefined : steps * this.#joulesPerStep;

@@ -19,7 +19,7 @@ test.each(metricsLayouts.map((layout) => [layout.version, layout.sizeBytes, layo
   (_version, sizeBytes, layout) => expect(placeMembers(layout.members).sizeBytes).toBe(sizeBytes),
 );
 
-/** Offsets from the kernel's header, worked out by hand. */
+/** Offsets calculated by hand from the kernel's header. */
 test.each([
   ["1.0", 80, { temperatureEdge: 16, socketPower: 34, energy: 36, fanRpm: 72, pcieSpeed: 75 }],
   ["1.3", 120, { socketPower: 22, energy: 24, currentGfxClock: 54, fanRpm: 72, pcieWidth: 74 }],

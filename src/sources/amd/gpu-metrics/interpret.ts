@@ -1,6 +1,6 @@
 /**
- * What the members of a gpu_metrics table mean in base units. Units differ by version: 1.x has whole °C, W and %; 2.x and 3.0
- * have 0.01 °C and mW, and 2.0 and 2.1 have 0.01 %. What the table lacks stays undefined.
+ * Converts the members of a gpu_metrics table to base units. Units differ by version: 1.x has whole °C, W and %; 2.x and 3.0 have
+ * 0.01 °C and mW, and 2.0 and 2.1 have 0.01 %. Members missing from the table stay undefined.
  */
 import type { GpuMetrics } from "./decode.ts";
 import type { FieldName } from "./layouts.ts";
@@ -27,14 +27,14 @@ export interface MetricsReadings {
   readonly temperatureCelsius: Readonly<Record<MetricsSensor, number | undefined>>;
   readonly clockHertz: Readonly<Record<MetricsClock, number | undefined>>;
   readonly voltageVolts: Readonly<Record<MetricsRail, number | undefined>>;
-  /** Parts of an APU's package; empty on cards. */
+  /** Power of the parts of an APU's package; empty on cards. */
   readonly railPowerWatts: Readonly<Record<PowerRail, number | undefined>>;
   readonly utilizationRatio: number | undefined;
   readonly memoryControllerRatio: number | undefined;
   readonly videoRatio: number | undefined;
   readonly powerWatts: number | undefined;
   readonly fanRpm: number | undefined;
-  /** In steps whose size depends on the chip: see energy.ts. 0 is a counter that is not there. */
+  /** In steps whose size depends on the chip, see energy.ts. 0 means that there is no counter. */
   readonly energySteps: number | undefined;
   readonly pcieGigatransfers: number | undefined;
   readonly pcieWidth: number | undefined;
@@ -42,7 +42,7 @@ export interface MetricsReadings {
   readonly pcieEvents: Readonly<Record<PcieEvent, number | undefined>>;
   readonly throttle: Throttle | undefined;
   readonly partitions: number | undefined;
-  /** By link, in bytes; only links the table fills. */
+  /** Links that the table fills, in bytes. */
   readonly xgmi: readonly XgmiLink[];
 }
 
@@ -50,7 +50,7 @@ export interface XgmiLink {
   readonly link: number;
   readonly readBytes: number | undefined;
   readonly writtenBytes: number | undefined;
-  /** Undefined where the version lacks it or the status is "not available". */
+  /** Undefined if the version lacks it or the status is "not available". */
   readonly isUp: boolean | undefined;
 }
 
@@ -58,7 +58,7 @@ export function interpretGpuMetrics(metrics: GpuMetrics): MetricsReadings {
   const isApu = metrics.format >= 2;
   const all = (name: FieldName): readonly (number | undefined)[] => metrics.fields.get(name) ?? [];
   const one = (name: FieldName): number | undefined => largest(all(name));
-  // A sensor the card lacks is left at 0: an RX 7600S fills three of the regulators' so.
+  // A sensor that the card lacks reads 0, such as three regulators of an RX 7600S.
   const celsius = (name: FieldName): number | undefined =>
     scale(one(name) || undefined, isApu ? 0.01 : 1);
   const watts = (name: FieldName): number | undefined => scale(one(name), isApu ? 0.001 : 1);
@@ -116,14 +116,14 @@ export function interpretGpuMetrics(metrics: GpuMetrics): MetricsReadings {
   };
 }
 
-/** Renoir and Phoenix (2.0, 2.1) report 0.01 %, Van Gogh (2.2 and later) whole %, and both have been seen above 100. */
+/** Renoir and Phoenix (2.0, 2.1) report 0.01 %, Van Gogh (2.2 and later) whole %; both have been seen above 100. */
 function activity(metrics: GpuMetrics, value: number | undefined): number | undefined {
   if (value === undefined) return undefined;
   const centi = metrics.format === 2 && (metrics.content < 2 || value > 100);
   return value / (centi ? 10_000 : 100);
 }
 
-/** Several dies or stacks are one GPU: the fastest or hottest speaks. */
+/** Several dies or stacks belong to one GPU: the fastest or hottest counts. */
 function largest(values: readonly (number | undefined)[]): number | undefined {
   let found: number | undefined;
   for (const value of values) {
@@ -132,13 +132,13 @@ function largest(values: readonly (number | undefined)[]): number | undefined {
   return found;
 }
 
-/** Divides by the inverse, so that 818 mV is 0.818 V and not 0.8180000000000001. */
+/** Divides by the inverse, so that 818 mV becomes 0.818 V and not 0.8180000000000001. */
 function scale(value: number | undefined, factor: number): number | undefined {
   if (value === undefined) return undefined;
   return factor < 1 ? value / Math.round(1 / factor) : value * factor;
 }
 
-/** Sums are in KB of 1024 bytes. Status: 0 down, 1 up, 2 not available. */
+/** Totals are in KB of 1024 bytes. Status: 0 down, 1 up, 2 not available. */
 function xgmiLinks(
   read: readonly (number | undefined)[],
   written: readonly (number | undefined)[],

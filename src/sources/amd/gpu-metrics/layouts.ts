@@ -1,12 +1,12 @@
 /**
- * The layouts of amdgpu's `gpu_metrics`, as tables: members in order, from the kernel's kgd_pp_interface.h. Offsets follow
- * from the members as a C compiler would place them, so a table is right exactly when its size is. No code reads bytes here.
+ * The layouts of amdgpu's `gpu_metrics` as tables: members in order, from the kernel's kgd_pp_interface.h. Offsets follow from
+ * the members by a C compiler's rules, so a table is correct exactly if its size is. No code reads bytes here.
  *
  * Header of every version, little endian: u16 structure_size, u8 format_revision, u8 content_revision.
  */
 export type FieldType = "u8" | "u16" | "u32" | "u64";
 
-/** What a member is called here; padding and members nobody needs have no name. */
+/** The names of members; padding and unused members have no name. */
 export type FieldName =
   | `temperature${"Edge" | "Hotspot" | "Memory" | "VrGfx" | "VrSoc" | "VrMemory" | "Gfx" | "Soc" | "Skin"}`
   | "temperatureHbm"
@@ -38,9 +38,9 @@ export interface MetricsLayout {
   readonly members: readonly Member[];
 }
 
-/** The driver's own timestamp in ns; the frame carries ours. */
+/** The driver's own timestamp in ns; unused, since the frame has its own. */
 const driverTime: Member = ["u64", ""];
-/** 10 ns a step. */
+/** In steps of 10 ns. */
 const firmwareTime: Member = ["u64", ""];
 
 const clocks7 = (age: "average" | "current"): readonly Member[] => [
@@ -65,7 +65,7 @@ const activity1: readonly Member[] = [
   ["u16", "videoActivity"],
 ];
 
-/** Throttle status as the chip numbers it differs by chip and is left out; the independent one is four groups of 16 bits. */
+/** The chip-specific throttle status differs by chip and is not read; the independent one consists of four groups of 16 bits. */
 const chipThrottle: Member = ["u32", ""];
 const independentThrottle: Member = ["u16", "independentThrottle", 4];
 
@@ -108,7 +108,7 @@ const v1_3: readonly Member[] = [
   independentThrottle,
 ];
 
-/** MI300 and newer, whose tables differ only in what is put in between. */
+/** MI300 and newer, whose tables differ only in the members inserted between these. */
 const head4: readonly Member[] = [
   ["u16", "temperatureHotspot"],
   ["u16", "temperatureMemory"],
@@ -130,7 +130,7 @@ const residencies: readonly Member[] = [
   ["u32", "residencyThermalVr"],
   ["u32", "residencyThermalHbm"],
 ];
-/** Clock lock, links, activity sums, then PCIe: bandwidth sum and current, and counts of link events. */
+/** Clock lock, links, activity totals, then PCIe: bandwidth total and current, and counts of link events. */
 const links4: readonly Member[] = [
   ["u32", ""],
   ["u16", "pcieWidth"],
@@ -180,7 +180,7 @@ const v1_5: readonly Member[] = [
   ...clocks4,
   ["u16", ""],
 ];
-/** Two tables have version 1.6; the size distinguishes them. */
+/** Two tables have version 1.6; they differ in size. */
 const v1_6_small: readonly Member[] = [
   ...head4,
   ...engines5,
@@ -194,7 +194,7 @@ const v1_6_small: readonly Member[] = [
   ["u16", ""],
 ];
 
-/** Per partition: instant graphics use, jpeg and video engines, then sums of 8 compute dies each. */
+/** Per partition: current graphics use, jpeg and video engines, then totals of 8 compute dies each. */
 const partitionStats = (jpegEngines: number, sums: number): readonly Member[] =>
   Array.from({ length: 8 }, (): readonly Member[] => [
     ["u32", "", 8],
@@ -233,7 +233,7 @@ const withLinkStatus: readonly Member[] = [
 const v1_7: readonly Member[] = [...withLinkStatus, ...tail6(32, 2)];
 const v1_8: readonly Member[] = [...withLinkStatus, ...tail6(40, 5)];
 
-/** APUs: the processor's cores are in the table too. */
+/** APUs: the table includes the processor's cores. */
 const temperatures2: readonly Member[] = [
   ["u16", "temperatureGfx"],
   ["u16", "temperatureSoc"],
@@ -275,7 +275,7 @@ const v2_1: readonly Member[] = [
 ];
 const v2_2: readonly Member[] = [...v2_1, independentThrottle];
 const v2_3: readonly Member[] = [...v2_2, ["u16", "", 12]];
-/** Then processor, soc and graphics in mV, and the same in mA. */
+/** Additional members: processor, SoC and graphics voltage in mV, and their currents in mA. */
 const v2_4: readonly Member[] = [
   ...v2_3,
   ["u16", ""],

@@ -1,7 +1,6 @@
 /**
- * Why the clocks are held down, from gpu_metrics. Cards up to 1.3 and 2.x report bits that mean the same on every chip; newer
- * ones report how long each cause has been active, so a cause is active when its count grew. The bits that differ by chip are
- * not read: a wrong reason is worse than none.
+ * Throttle reasons from gpu_metrics. Cards up to 1.3 and 2.x report bits with the same meaning on every chip; newer ones report how long
+ * each cause has been active, so a cause is active if its count grew. Chip-specific bits are not read: a wrong reason is worse than none.
  */
 import type { GpuMetrics } from "./decode.ts";
 import type { FieldName } from "./layouts.ts";
@@ -64,14 +63,14 @@ function bits(groups: readonly (number | undefined)[]): Throttle {
   return { kind: "bits", active };
 }
 
-/** Reasons this kind of table can report. */
+/** The reasons that this kind of table can report. */
 export function reportableReasons(throttle: Throttle): readonly AmdThrottleReason[] {
   return throttle.kind === "bits"
     ? amdThrottleReasons
     : amdThrottleReasons.filter((reason) => throttle.counts[reason] !== undefined);
 }
 
-/** Whether the reason is active now; undefined where a count has nothing yet to be compared with. */
+/** True if the reason is active now; undefined if a count has no previous value to compare with. */
 export function isThrottled(
   reason: AmdThrottleReason,
   now: Throttle,

@@ -1,6 +1,6 @@
 /**
- * `amd-smi metric --json` and `amd-smi static --json`. The root is a list (ROCm 6) or `{"gpu_data": [...]}` (ROCm 7). A value is a
- * number, `{"value": 6, "unit": "W"}`, "N/A" in either place, or a list of such; a whole section may be "N/A". Pure.
+ * Parses `amd-smi metric --json` and `amd-smi static --json`. The root is a list (ROCm 6) or `{"gpu_data": [...]}` (ROCm 7). A
+ * value is a number, `{"value": 6, "unit": "W"}`, "N/A" in either place, or a list of such; a whole section may be "N/A". Pure.
  */
 import { failed, present, type ReadResult } from "../../../machine/sysfs/read-result.ts";
 import { pcieGeneration } from "../../../machine/sysfs/pci.ts";
@@ -54,7 +54,7 @@ const metricRows: readonly Row[] = [
   ["mem_usage.used_gtt", "sharedMemoryUsed"],
 ];
 
-/** ROCm 6 and ROCm 7 name the power limits differently; the first that is there counts. */
+/** ROCm 6 and ROCm 7 name the power limits differently; the first one present is used. */
 const staticRows: readonly Row[] = [
   ["bus.max_pcie_width", "pcieLinkWidthMax"],
   ["bus.max_pcie_speed", "pcieLinkGenerationMax"],
@@ -72,7 +72,7 @@ const staticRows: readonly Row[] = [
   ["vram.size", "memoryTotal"],
 ];
 
-/** MB is 1024² here: 8176 MB is what an 8 GiB card's 8573157376 bytes are. */
+/** MB is 1024² here: 8176 MB are the 8573157376 bytes of an 8 GiB card. */
 const unitFactors: Readonly<Record<string, number>> = {
   "": 1,
   "%": 0.01,
@@ -145,7 +145,7 @@ function valuesOf(entry: unknown, rows: readonly Row[]): readonly ToolValue[] {
   return plausibleValues(values);
 }
 
-/** An energy of 0 J is a counter that is not there, and below 100 mV nothing runs. */
+/** An energy of 0 J means that there is no counter, and nothing runs below 100 mV. */
 function isNothing(metric: ToolValue["metric"], value: number): boolean {
   return (metric === "energy" && value === 0) || (metric === "voltage" && value < 0.1);
 }

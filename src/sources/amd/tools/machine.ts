@@ -1,6 +1,6 @@
 /**
- * The AMD cards as the tools report them, for a machine whose /sys cannot be read. The tools run in the background, far apart; a
- * reading is their last output, and absent once that is too old. The tools wake a sleeping card, which is why /sys comes first.
+ * The AMD cards as the tools report them, for a machine whose /sys cannot be read. The tools run in the background at long intervals; a
+ * reading comes from their last output, and is absent once that is too old. The tools wake a sleeping card, so /sys is preferred.
  */
 import { gpu } from "../../../model/catalogue/index.ts";
 import { type Device, fallbackUuid } from "../../../model/device.ts";
@@ -19,7 +19,7 @@ const deadlineMs = 10_000;
 
 export interface ToolMachineOptions {
   readonly nowMs: () => number;
-  /** Of `machineIdentity`, for cards whose unique id the tools do not print. */
+  /** Returned by `machineIdentity`; identifies cards whose unique id the tools do not print. */
   readonly machine: string;
   readonly path?: string | undefined;
 }
@@ -94,7 +94,7 @@ export class ToolMachine {
   }
 }
 
-/** The catalogue's series for a tool's value; power is the chip's or the board's by the card. */
+/** The catalogue's series of a tool's value; whether power is the chip's or the board's depends on the card. */
 export function seriesOf(card: ToolCard, { metric, labels }: ToolValue): Omit<CardChannel, "read"> {
   const isChip = metric === "power" && familyOf(card.deviceId ?? 0).power === "chip";
   return {

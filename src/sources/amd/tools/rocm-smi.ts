@@ -1,6 +1,6 @@
 /**
- * `rocm-smi … --json`, ROCm 4 to 7: `{"card0": {"GPU use (%)": "3", …}, "system": {…}}`, every value a string. Key names change
- * in case, colons and wording; they are compared in lower case without colons. Pure.
+ * Parses `rocm-smi … --json`, ROCm 4 to 7: `{"card0": {"GPU use (%)": "3", …}, "system": {…}}`, every value a string. Key names
+ * differ in case, colons and wording between versions, so they are compared in lower case without colons. Pure.
  */
 import { pcieGeneration } from "../../../machine/sysfs/pci.ts";
 import { failed, present, type ReadResult } from "../../../machine/sysfs/read-result.ts";
@@ -21,7 +21,7 @@ type Row = readonly [
   labels?: ToolValue["labels"],
 ];
 
-/** For each reading the keys it has had, newest first. */
+/** For each reading its keys in all versions, newest first. */
 const rows: readonly Row[] = [
   [["gpu use (%)"], "utilization", 0.01],
   [
@@ -82,7 +82,7 @@ function parseCard(
     facts.get("gpu id") ?? facts.get("device id") ?? "",
   )?.[1];
   const uniqueId = /^0x[0-9a-f]{1,16}$/i.exec(facts.get("unique id") ?? "")?.[0];
-  // ROCm 4.3 prints 0x1002 for series, model and vendor alike.
+  // ROCm 4.3 prints 0x1002 for series, model and vendor.
   const model = tidyName(facts.get("card series") ?? facts.get("device name") ?? "");
   const vbios = facts.get("vbios version");
   return {
@@ -97,7 +97,7 @@ function parseCard(
   };
 }
 
-/** What is not there is left out: "N/A", "N/A (Secondary die)", "unknown". A key that comes twice keeps its first value. */
+/** Missing values are left out: "N/A", "N/A (Secondary die)", "unknown". For a duplicate key the first value is used. */
 function factsOf(entry: unknown): ReadonlyMap<string, string> {
   const facts = new Map<string, string>();
   for (const [key, value] of isRecord(entry) ? Object.entries(entry) : []) {
@@ -115,7 +115,7 @@ function valuesOf(facts: ReadonlyMap<string, string>): readonly ToolValue[] {
     const raw = keys.map((key) => numberIn(facts.get(key))).find((number) => number !== undefined);
     if (raw === undefined) return [];
     const value = factor < 1 ? raw / Math.round(1 / factor) : raw * factor;
-    // Below 100 mV nothing runs: an RX 6700 XT reports 6.
+    // Nothing runs below 100 mV: an RX 6700 XT reports 6.
     if (metric === "voltage" && value < 0.1) return [];
     return [{ metric, value, labels }];
   });

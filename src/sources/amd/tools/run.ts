@@ -1,13 +1,13 @@
 /**
- * Runs amd-smi and rocm-smi: never two at once, never longer than the deadline, less and less often while they fail. They are
- * Python and take seconds of processor time, so nothing fast may wait on them.
+ * Runs amd-smi and rocm-smi: never two at once, never longer than the deadline, with growing pauses while they fail. They are
+ * Python programs that take seconds of processor time, so no fast reading may wait for them.
  */
 import { spawn } from "node:child_process";
 import { absenceOf, failed, present, type ReadResult } from "../../../machine/sysfs/read-result.ts";
 
 export interface ToolRunnerOptions {
   readonly deadlineMs: number;
-  /** Where commands are looked for; only tests give one. */
+  /** Search path of the commands; set only by tests. */
   readonly path?: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export class ToolRunner {
     this.#options = options;
   }
 
-  /** What the command printed. `unsupported`: it is not installed; `failed`: it failed, hung, is running or is paused. */
+  /** Returns the command's output. `unsupported`: it is not installed; `failed`: it failed, timed out, is still running or is paused. */
   async run(timeMs: number, command: string, args: readonly string[]): Promise<ReadResult<string>> {
     if (this.#running || timeMs < this.#pausedUntilMs) return failed;
     this.#running = true;
@@ -58,7 +58,7 @@ export class ToolRunner {
         else parts.push(part);
       });
       child.on("error", (error) => resolve(absenceOf(error)));
-      // What it started may keep its output open after it was killed: nobody waits for that.
+      // A child of the killed command may keep its output open; do not wait for that.
       child.on("exit", (_code, signal) => {
         if (signal !== null) resolve(failed);
       });

@@ -1,17 +1,17 @@
-/** Runs the tools and parses their output: amd-smi where it is installed, else rocm-smi. */
+/** Runs the tools and parses their output: amd-smi if it is installed, otherwise rocm-smi. */
 import { failed, present, type ReadResult } from "../../../machine/sysfs/read-result.ts";
 import { parseAmdSmiMetric, parseAmdSmiStatic } from "./amd-smi.ts";
 import { parseRocmSmi } from "./rocm-smi.ts";
 import type { ToolRunner } from "./run.ts";
 import { plausibleValues, type ToolCard } from "./tool-card.ts";
 
-/** Only what shows; nothing that sets or resets. */
+/** Only options that display; none that set or reset. */
 const rocmArguments =
   "-i -v -t -f -c -g -u -P -M --showbus --showuniqueid --showproductname --showdriverversion --showmemuse --showmeminfo all --showvoltage --showreplaycount --json".split(
     " ",
   );
 
-/** Identity and limits. */
+/** Reads the cards' identity and limits. */
 export async function readStatic(
   runner: ToolRunner,
   timeMs: number,
@@ -20,7 +20,7 @@ export async function readStatic(
   return output.ok ? parseAmdSmiStatic(output.value) : output;
 }
 
-/** All values of the tools. `known`: the cards of an earlier amd-smi run, since its metric output does not name them. */
+/** All values of the tools. `known`: the cards of an earlier amd-smi run, since its metric output does not identify them. */
 export async function readAllCards(
   runner: ToolRunner,
   rocmRunner: ToolRunner,
@@ -38,7 +38,7 @@ export async function readAllCards(
   return parseRocmSmi(output.value);
 }
 
-/** Values in both come from the newer output. */
+/** For values in both outputs the newer one is used. */
 function merge(identity: readonly ToolCard[], metric: readonly ToolCard[]): readonly ToolCard[] {
   return metric.map((card) => {
     const named = identity.find(({ number }) => number === card.number);

@@ -1,4 +1,4 @@
-/** One card as amd-smi or rocm-smi reports it, in base units and the catalogue's names, whichever tool and version printed it. */
+/** One card as amd-smi or rocm-smi reports it, in base units and with the catalogue's names, independent of tool and version. */
 import { gpu } from "../../../model/catalogue/index.ts";
 import { isPlausible } from "../../../model/frame.ts";
 import { isAllOnes } from "../../../machine/sysfs/read.ts";
@@ -16,7 +16,7 @@ export interface ToolValue {
 }
 
 export interface ToolCard {
-  /** The tool's own number. */
+  /** The tool's own number of the card. */
   readonly number: number;
   readonly pciBusId?: string | undefined;
   readonly deviceId?: number | undefined;
@@ -28,7 +28,7 @@ export interface ToolCard {
   readonly values: readonly ToolValue[];
 }
 
-/** The driver's all ones as the tools print them: 65535 mV also as 65.535 V, 4294967295 µW as 4294.967 W. */
+/** The driver's all ones as the tools print it: 65535 mV also as 65.535 V, 4294967295 µW as 4294.967 W. */
 const sentinels = [0xffff, 0xffff_ffff].flatMap((ones) => [ones, ones / 1e3, ones / 1e6]);
 
 export function isSentinel(value: number): boolean {
@@ -43,7 +43,7 @@ const pairs: readonly (readonly [part: ToolValue["metric"], whole: ToolValue["me
   ["sharedMemoryUsed", "sharedMemoryTotal"],
 ];
 
-/** Leaves out what no card can have: numbers outside a metric's range, temperatures of 0, more memory in use than there is. */
+/** Drops implausible values: numbers outside a metric's range, temperatures of 0, a part larger than its whole. */
 export function plausibleValues(values: readonly ToolValue[]): readonly ToolValue[] {
   const find = (name: ToolValue["metric"] | undefined): number | undefined =>
     values.find(({ metric }) => metric === name)?.value;
@@ -54,7 +54,7 @@ export function plausibleValues(values: readonly ToolValue[]): readonly ToolValu
   });
 }
 
-/** A market name may be cut off in the middle of a bracket: "Navi 23 [Radeon RX 6600/6600 XT". */
+/** Extracts the market name, which may be truncated inside a bracket: "Navi 23 [Radeon RX 6600/6600 XT". */
 export function tidyName(name: string): string | undefined {
   const inside = /\[([^\]]+)\]?$/.exec(name)?.[1] ?? name;
   const text = inside.trim();
@@ -63,8 +63,8 @@ export function tidyName(name: string): string | undefined {
 }
 
 /**
- * The JSON in a tool's output: after whatever its Python prints first, such as warnings or how to stop watching. Nothing at
- * all, or a sentence that there is nothing, means the tool sees no card.
+ * Finds the JSON in a tool's output, after anything its Python prints first, such as warnings or how to stop watching. No output,
+ * or a sentence that there is nothing, means that the tool finds no card.
  */
 export function findJson(output: string): ReadResult<unknown> {
   const text = output.replaceAll("\0", "").trim();
@@ -88,7 +88,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The own value at a path of keys; inherited names are none. */
+/** The own value at a path of keys; inherited properties are ignored. */
 export function at(value: unknown, path: string): unknown {
   let found = value;
   for (const key of path.split(".")) {

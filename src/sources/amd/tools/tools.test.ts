@@ -179,7 +179,7 @@ test.each([
   ["", undefined],
 ])("the name %j is reported as %j", (name, tidy) => expect(tidyName(name)).toBe(tidy));
 
-/** A folder with a command of ours in it, to be the only one on the path. */
+/** A folder with stand-in commands, to be the only one on the path. */
 function toolFolder(scripts: Readonly<Record<string, string>>): string {
   const folder = writeTree(
     Object.fromEntries(Object.entries(scripts).map(([name, body]) => [name, `#!/bin/sh\n${body}`])),
@@ -238,7 +238,7 @@ test("where /sys reports nothing, amd-smi's pages are the cards", async () => {
     uuid: "GPU-abcdef0123456789",
     model: "AMD Radeon RX 9999/9999 XT",
   });
-  // Device 0x73ff is RDNA 2: what its power covers is the chip.
+  // Device 0x73ff is RDNA 2, whose power covers the chip.
   expect(await readAll(source, 0)).toMatchObject({
     gpu_up: 1,
     gpu_chip_power_watts: 187,

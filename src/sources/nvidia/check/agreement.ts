@@ -1,6 +1,6 @@
 /**
- * Compares the digests of a load that every thread block computes from the same inputs: all must agree, with each other and with
- * the first launch. The majority is right. Pure.
+ * Compares the digests of a load that every thread block computes from the same inputs: all must be equal to each other and to
+ * the first launch. The majority counts as correct. Pure.
  */
 import type { WrongValues } from "./protocol.ts";
 
@@ -14,7 +14,7 @@ export class Agreement {
     this.#threads = threadsPerBlock;
   }
 
-  /** One launch: a digest per thread, and the SM of each block. */
+  /** Adds one launch: a digest per thread, and the SM of each block. */
   add(digests: Uint32Array, smOfBlock: readonly number[]): void {
     const reference = (this.#reference ??= majority(digests, this.#threads));
     for (let at = 0; at < digests.length; at++) {
@@ -29,7 +29,7 @@ export class Agreement {
   }
 }
 
-/** Boyer and Moore's vote, for each thread over all blocks. */
+/** Boyer–Moore majority vote, per thread over all blocks. */
 function majority(digests: Uint32Array, threads: number): Uint32Array {
   const winners = new Uint32Array(threads);
   const leads = new Uint32Array(threads);

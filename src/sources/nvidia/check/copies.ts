@@ -5,7 +5,7 @@ import { type CheckSession, median, repeatsFor, runSlices } from "./session.ts";
 /** Many times the largest L2, so that memory is measured and not the cache. */
 const deviceBytes = 2 ** 31;
 const hostBytes = 2 ** 28;
-/** The part of the free memory that the copies may take. */
+/** Maximum share of the free memory to allocate for the copies. */
 const shareOfFree = 1 / 8;
 
 export async function measureCopy(
@@ -36,7 +36,7 @@ export async function measureCopy(
   first.free();
   second.free();
   const moved = repeats * bytes * (path === "device_copy" ? 2 : 1);
-  // The median: a slice that another interrupt or page scrub delays does not count.
+  // The median ignores a slice that an interrupt or page scrubbing delayed.
   return {
     test: path,
     bytesPerSecond: moved / median(times),

@@ -1,7 +1,10 @@
-/** The functions of the CUDA driver library that `gpulse check` calls, and its error codes. No toolkit is needed: it is part of the driver. */
+/**
+ * The functions of the CUDA driver library that `gpulse check` calls, and its error codes. The library is part of the driver, so
+ * no toolkit is needed.
+ */
 import { loadLibrary, type NativeFunction, type Signatures } from "../native.ts";
 
-/** A table: every function called, and how. Handles and device addresses are plain numbers. */
+/** Every function called, with its argument kinds. Handles and device addresses are plain numbers. */
 const signatures = {
   cuInit: ["u32"],
   cuDriverGetVersion: ["out"],
@@ -118,7 +121,7 @@ export class CudaError extends Error {
   }
 }
 
-/** Where the driver's library stands when the loader does not find it by name. */
+/** Paths of the driver's library to try if the loader does not find it by name. */
 export const usualCudaPaths: readonly string[] =
   process.platform === "win32"
     ? ["nvcuda.dll"]
@@ -135,7 +138,7 @@ export const usualCudaPaths: readonly string[] =
 
 export interface CudaLibrary {
   readonly cuda: Cuda;
-  /** Where a buffer lies in memory, for the structures that hold pointers. */
+  /** Returns the address of a buffer, for structures that contain pointers. */
   readonly addressOf: (buffer: Buffer) => bigint;
 }
 

@@ -1,6 +1,6 @@
 /**
- * One GPU opened through the CUDA driver: memory, kernels, copies and their times. Whatever it takes it gives back in `close`.
- * It changes no clock, limit or mode. A call may never return: `onCall` announces each that can block.
+ * One GPU opened through the CUDA driver: memory, kernels, copies and their timing. `close` releases everything it allocated. It
+ * changes no clock, limit or mode. A call may never return: `onCall` is called before each one that can block.
  */
 import { type Cuda, cudaCode, CudaError, type CudaFunctionName, type CudaLibrary } from "./cuda.ts";
 import type { CheckedDevice } from "./protocol.ts";
@@ -28,7 +28,7 @@ export interface KernelLaunch {
   readonly kernel: number;
   readonly blocks: number;
   readonly threads: number;
-  /** All are passed as 64 bits. */
+  /** All parameters are passed as 64 bits. */
   readonly params: readonly (number | bigint)[];
 }
 
@@ -60,7 +60,7 @@ export class CudaDevice {
     this.#events = [event(), event()];
   }
 
-  /** Throws a CudaError; undefined where the driver lists no GPU of this UUID. */
+  /** Throws a CudaError; returns undefined if the driver lists no GPU with this UUID. */
   static open(library: CudaLibrary, uuid: string, onCall: OnCall): CudaDevice | undefined {
     const { cuda } = library;
     const check = (name: CudaFunctionName, ...args: Argument[]): void => {
@@ -79,7 +79,7 @@ export class CudaDevice {
     return undefined;
   }
 
-  /** Calls without a deadline of its own; throws where it fails. */
+  /** Makes a call without a deadline of its own; throws if it fails. */
   call(name: CudaFunctionName, ...args: Argument[]): void {
     const got = this.#cuda[name](...args);
     if (got !== cudaCode.success) throw new CudaError(name, got);
@@ -120,7 +120,7 @@ export class CudaDevice {
     };
   }
 
-  /** The driver compiles the text, once; a CudaError carries its compiler's log. */
+  /** Has the driver compile the text, once; a CudaError contains its compiler's log. */
   loadModule(ptx: string): (kernel: string) => number {
     const known = this.#modules.get(ptx);
     if (known !== undefined) return known;
@@ -161,7 +161,7 @@ export class CudaDevice {
     return { address, free: this.#once(() => void this.#cuda.cuMemFree_v2(address)) };
   }
 
-  /** Host memory that is pinned, so that the GPU copies it at the speed of the link. */
+  /** Allocates pinned host memory, which the GPU copies at the speed of the link. */
   allocateHost(bytes: number): { readonly address: number; readonly free: () => void } {
     const address = this.#made("cuMemAllocHost_v2", false, bytes);
     return { address, free: this.#once(() => void this.#cuda.cuMemFreeHost(address)) };
@@ -196,7 +196,7 @@ export class CudaDevice {
     this.call("cuLaunchKernel", kernel, blocks, 1, 1, threads, 1, 1, 0, 0, null, extra);
   }
 
-  /** How long the GPU takes for what `enqueue` queues, by its own clock. */
+  /** Seconds the GPU takes for the work that `enqueue` queues, measured by its own clock. */
   time(enqueue: () => void): number {
     const [start, end] = this.#events;
     this.call("cuEventRecord", start, 0);
@@ -208,7 +208,7 @@ export class CudaDevice {
     return this.#out.readFloatLE(0) / 1_000;
   }
 
-  /** Gives everything back; what fails here has failed before. */
+  /** Releases everything. Errors are ignored: what fails here has failed before. */
   close(): void {
     for (const release of this.#release.splice(0).toReversed()) {
       this.#onCall("cuDevicePrimaryCtxRelease_v2", false);
@@ -217,7 +217,10 @@ export class CudaDevice {
   }
 }
 
-/** Parameters of a launch. Held as long as the device: `extra` has their addresses, which the garbage collector does not see. */
+/**
+ * Parameters of a launch. They live as long as the device, because `extra` contains their addresses, which the garbage collector
+ * does not see.
+ */
 interface LaunchMemory {
   readonly packed: Buffer;
   readonly size: Buffer;
@@ -233,7 +236,7 @@ function createLaunchMemory(addressOf: CudaLibrary["addressOf"]): LaunchMemory {
   return { packed, size, extra };
 }
 
-/** As NVML writes it: GPU-8-4-4-4-12. */
+/** Formats the UUID as NVML does: GPU-8-4-4-4-12. */
 function readUuid(cuda: Cuda, ordinal: number): string | undefined {
   const bytes = Buffer.alloc(16);
   const newer = cuda.cuDeviceGetUuid_v2(bytes, ordinal);

@@ -1,11 +1,11 @@
-/** What the kernels of ptx/ must compute, by other means: whole-number arithmetic on the host. Pure. */
+/** Computes the expected results of the kernels in ptx/ independently, in integer arithmetic on the host. Pure. */
 import { patternMix } from "./ptx/base.ts";
 import { mixing } from "./ptx/kernel.ts";
 
 const digestStep = (digest: number, word: number): number =>
   Math.imul(digest ^ word, mixing.digestPrime);
 
-/** The upper half of the product of two u32, in halves of 16 bits: a double holds 53. */
+/** The upper half of the product of two u32, computed in 16-bit halves because a double holds 53 bits. */
 function multiplyHigh(a: number, b: number): number {
   const [aHigh, aLow, bHigh, bLow] = [a >>> 16, a & 0xffff, b >>> 16, b & 0xffff];
   const middle = aHigh * bLow + Math.floor((aLow * bLow) / 0x1_0000);
@@ -19,7 +19,7 @@ const startOf = (thread: number, seed: number): number =>
 const nextState = (state: number): number =>
   (Math.imul(state, mixing.multiplier) + mixing.increment) >>> 0;
 
-/** The digest of each thread of a block of `integer_products`. */
+/** The expected digest of each thread of a block of `integer_products`. */
 export function integerDigests(seed: number, threads: number, iterations: number): Uint32Array {
   return Uint32Array.from({ length: threads }, (_, thread) => {
     let x = startOf(thread, seed);
@@ -33,14 +33,14 @@ export function integerDigests(seed: number, threads: number, iterations: number
   });
 }
 
-/** 1.5 × 2²², where a step of the last bit is a half: the bits of a whole number n there are base + 2 × (n − 2²²). */
+/** 1.5 × 2²², where one unit in the last place is a half: the bits of a whole number n in this range are base + 2 × (n − 2²²). */
 const sumStart = 6_291_456;
 const bitsOfSum = (sum: number): number => 0x4a80_0000 + (sum - 4_194_304) * 2;
 
 /**
- * The digest of each thread of a block of `tensor_products`: m16n8k16, with A by rows, B by columns. Lane l holds, with g = l / 4 and
- * t = l % 4: of A rows g and g + 8, columns 2t, 2t + 1 and 8 more; of B rows 2t, 2t + 1 and 8 more, column g; of C rows g and
- * g + 8, columns 2t and 2t + 1.
+ * The expected digest of each thread of a block of `tensor_products`: m16n8k16, with A by rows, B by columns. Lane l holds, with
+ * g = l / 4 and t = l % 4: of A rows g and g + 8, columns 2t, 2t + 1 and 8 more; of B rows 2t, 2t + 1 and 8 more, column g; of C
+ * rows g and g + 8, columns 2t and 2t + 1.
  */
 export function tensorDigests(seed: number, threads: number, iterations: number): Uint32Array {
   const digests = new Uint32Array(threads);
@@ -103,7 +103,10 @@ export interface MemoryPattern {
 
 const ones = 0xffff_ffff_ffff_ffffn;
 
-/** Each followed by its inverse, so that every cell holds both values; the last two differ from word to word and find wrong addresses. */
+/**
+ * Each pattern is followed by its inverse, so that every cell holds both values. The last two differ from word to word and find
+ * addressing errors.
+ */
 export const memoryPatterns: readonly MemoryPattern[] = [
   { name: "zeros", mask: 0n, constant: 0n },
   { name: "ones", mask: 0n, constant: ones },
@@ -113,7 +116,7 @@ export const memoryPatterns: readonly MemoryPattern[] = [
   { name: "inverse address", mask: ones, constant: ones },
 ];
 
-/** The word a pattern has at an index; `patternWord` in ptx/base.ts is the same. */
+/** The word of a pattern at an index; must equal `patternWord` in ptx/base.ts. */
 export function patternWordAt({ mask, constant }: MemoryPattern, index: bigint): bigint {
   const u64 = (value: bigint): bigint => BigInt.asUintN(64, value);
   let mixed = u64((index + 1n) * patternMix.first);

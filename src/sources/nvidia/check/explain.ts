@@ -1,11 +1,11 @@
-/** What an error of the CUDA driver means for a check, in one sentence with what to do. Pure. */
+/** Explains an error of the CUDA driver during a check in one sentence, with the fix. Pure. */
 import { cudaCode, cudaCodeName, type CudaError } from "./cuda.ts";
 import type { CheckEnd } from "./protocol.ts";
 
-/** The driver's compiler prints a line per problem; the first ones name the cause. */
+/** The driver's compiler prints a line per problem; the first lines name the cause. */
 const logLines = 3;
 
-/** @param isOpen the GPU was open: our kernels are known to be right, so a failure is the GPU's */
+/** @param isOpen true if the GPU had been opened: our kernels are known to be correct, so the failure is the GPU's */
 export function explainCudaError(error: CudaError, isOpen: boolean): CheckEnd {
   const { code, call, log } = error;
   if (call === "cuModuleLoadDataEx") return explainCompile(error, log ?? "");
@@ -44,7 +44,10 @@ export function explainCudaError(error: CudaError, isOpen: boolean): CheckEnd {
   };
 }
 
-/** INVALID_VALUE, NOT_INITIALIZED, INVALID_CONTEXT, INVALID_HANDLE, NOT_FOUND, LAUNCH_OUT_OF_RESOURCES: wrong calls, not a wrong GPU. */
+/**
+ * INVALID_VALUE, NOT_INITIALIZED, INVALID_CONTEXT, INVALID_HANDLE, NOT_FOUND, LAUNCH_OUT_OF_RESOURCES: bugs of the caller, not
+ * faults of the GPU.
+ */
 const callerCodes: ReadonlySet<number> = new Set([1, 3, 201, 400, 500, 701]);
 
 const openingFix: Readonly<Record<number, string>> = {

@@ -1,6 +1,6 @@
 /**
- * Watches the GPU under test through NVML: nothing starts while another program computes on it, and the test ends as soon as one
- * appears. Also what the load does to it: temperature, power, reasons for lower clocks. Only reads.
+ * Watches the GPU under test through NVML: the test does not start while another program computes on the GPU, and ends as soon as
+ * one appears. Also records temperature, power and throttle reasons under load. Read-only.
  */
 import { readFileSync } from "node:fs";
 import { code, codeName, meansDriverGone, meansLost } from "../nvml/codes.ts";
@@ -10,13 +10,13 @@ import { computeLister, type ProcessListResult } from "../reader/processes.ts";
 import { decodeThrottleBits, nvidiaThrottleReasons } from "../../../model/nvidia-throttle.ts";
 import type { CheckedDevice, LoadConditions } from "./protocol.ts";
 
-/** The GPU is lost, or the driver is. */
+/** The GPU or the driver is lost. */
 export class GpuLostError extends Error {}
 
-/** Above these, something uses the GPU that the process list does not show, as in another container. */
+/** Above these, the GPU is in use by something the process list does not contain, such as another container's process. */
 const busyUtilizationPercent = 10;
 const busyMemoryRatio = 0.25;
-/** A drop of free memory that is not ours, where the driver does not list our own process and so may hide others. */
+/** A drop of free memory this large is another program's, if the driver does not list our own process and so may hide others. */
 const foreignBytes = 64 * 2 ** 20;
 
 export class GpuGuard {
@@ -34,7 +34,7 @@ export class GpuGuard {
     this.#list = computeLister(nvml);
   }
 
-  /** What uses the GPU, before anything of ours is on it; undefined where it is free. */
+  /** Returns what uses the GPU before the test allocates anything on it; undefined if it is free. */
   findUser(): string | undefined {
     const pids = this.#pids();
     if (pids.length > 0) return describeProcesses(pids);
@@ -49,7 +49,7 @@ export class GpuGuard {
     return undefined;
   }
 
-  /** Whether the GPU is divided into MIG instances. */
+  /** True if the GPU is divided into MIG instances. */
   isSplit(): boolean {
     const [current, pending] = [Buffer.alloc(4), Buffer.alloc(4)];
     const got = this.#nvml.nvmlDeviceGetMigMode(this.#handle, current, pending);
@@ -57,8 +57,8 @@ export class GpuGuard {
   }
 
   /**
-   * Called when our context is on the GPU: what is listed now and was not before is this process, which a container knows by
-   * another number than the driver. Returns another program that came at the same time.
+   * Called after our CUDA context has been created: the process that is listed now and was not before is this process, which a
+   * container knows by another pid than the driver. Returns another program that appeared at the same time.
    */
   began(ownPid: number): string | undefined {
     const pids = this.#pids();
@@ -67,12 +67,12 @@ export class GpuGuard {
     return this.findForeign();
   }
 
-  /** Memory is all there is to see where our own process is not listed; the amount counts from here. */
+  /** If our own process is not listed, only free memory shows other programs; they are detected relative to `freeBytes`. */
   expectMemory(freeBytes: number): void {
     this.#freeBytes = this.#own.size === 0 ? freeBytes : undefined;
   }
 
-  /** Another program on the GPU; undefined while there is none. `freeBytes` as CUDA reports it now. */
+  /** Returns another program on the GPU; undefined if there is none. `freeBytes` is the amount CUDA reports now. */
   findForeign(freeBytes?: number): string | undefined {
     const others = this.#pids().filter((pid) => !this.#own.has(pid));
     if (others.length > 0) return describeProcesses(others);
@@ -155,7 +155,7 @@ function commandOf(pid: number): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/comm`, "utf8").trim();
   } catch {
-    // The driver's number is of another namespace, or the process has ended.
+    // The driver's pid belongs to another PID namespace, or the process has ended.
     return undefined;
   }
 }

@@ -8,19 +8,19 @@ import { type CheckSession, pause, sliceSeconds } from "./session.ts";
 
 const largestChunk = 2 ** 32;
 const smallestChunk = 2 ** 24;
-/** Left free, so that a program that starts meanwhile can. */
+/** Memory left free, so that a program that starts meanwhile can allocate. */
 const reserve = { bytes: 2 ** 29, share: 0.05 } as const;
 const shape = { threads: 256, blocksPerSm: 8 } as const;
 
 interface Chunk {
   readonly address: number;
   readonly words: number;
-  /** The index of its first word in all of the tested memory. */
+  /** Index of the chunk's first word within all of the tested memory. */
   readonly first: number;
   readonly free: () => void;
 }
 
-/** Memory to test and the kernels that test it. */
+/** The memory to test and the kernels that test it. */
 export class MemoryUnderTest {
   readonly chunks: readonly Chunk[];
   readonly bytes: number;
@@ -39,7 +39,7 @@ export class MemoryUnderTest {
     this.bytes = this.chunks.reduce((sum, { words }) => sum + words * 8, 0);
   }
 
-  /** Both return the seconds on the GPU. */
+  /** `fill` and `verify` return the seconds on the GPU. */
   fill(chunk: Chunk, pattern: MemoryPattern): number {
     return this.#run(this.#fill, chunk, pattern, []);
   }
@@ -81,7 +81,7 @@ function allocateChunks({ device }: CheckSession, limitBytes: number): readonly 
       first += bytes / 8;
       left -= bytes;
     } catch (thrown) {
-      // Free memory comes in pieces: smaller ones may still fit.
+      // Free memory may be fragmented, so smaller chunks may still fit.
       if (!(thrown instanceof CudaError) || thrown.code !== cudaCode.outOfMemory) throw thrown;
       size = Math.floor(bytes / 2);
     }
@@ -105,7 +105,7 @@ export async function testMemory(session: CheckSession, seconds: number): Promis
     }
   };
   do {
-    // All is written before any is read back, so that two addresses of one cell show.
+    // Write everything before reading anything back, so that two addresses of the same cell are found.
     for (const pattern of memoryPatterns) {
       await overAll((chunk) => memory.fill(chunk, pattern));
       await overAll((chunk) => memory.verify(chunk, pattern));

@@ -1,18 +1,18 @@
 /**
- * The program's end of a check: starts the process that loads the GPU, follows its events, and kills it when a call of the driver
- * does not return in time. It always comes back with an end.
+ * The program's side of a check: starts the process that loads the GPU, follows its events, and kills it if a driver call does
+ * not return in time. It always resolves with a result.
  */
 import { fork } from "node:child_process";
 import { within } from "../../../base/retry.ts";
 import type { CheckEnd, CheckEvent, CheckRequest, CheckSettings } from "./protocol.ts";
 
-/** For Node itself to start, on a machine under load. */
+/** Time for Node to start on a machine under load. */
 const startMs = 30_000;
-/** A process that has sent its end is about to exit. */
+/** A process that has sent its result is about to exit. */
 const endPatienceMs = 500;
-/** After a kill the process may stay in the kernel while the driver hangs; nobody waits for that. */
+/** A killed process may stay in the kernel while the driver hangs; the program waits no longer than this. */
 const killPatienceMs = 2_000;
-/** A process that is asked to stop frees its memory first. */
+/** A process that receives a stop request frees its memory first. */
 const stopPatienceMs = 5_000;
 
 export interface CheckProcessOptions {
@@ -28,9 +28,9 @@ export async function runCheckProcess(options: CheckProcessOptions): Promise<Che
   const child = fork(workerFile, [JSON.stringify(settings)], {
     env: {
       ...process.env,
-      // Flags of this process, such as a debugger's port, are not for it.
+      // Drop flags of this process, such as a debugger's port.
       NODE_OPTIONS: "",
-      // The other GPUs stay untouched, and the compiled kernels leave no file.
+      // Do not touch the other GPUs, and write no compiled kernels to disk.
       CUDA_VISIBLE_DEVICES: settings.uuid,
       CUDA_CACHE_DISABLE: "1",
     },

@@ -1,4 +1,4 @@
-/** Products with known answers on every SM: whole numbers on the integer units and, since Ampere, bf16 on the tensor cores. */
+/** Products with known results on every SM: integers on the integer units and, since Ampere, bf16 on the tensor cores. */
 import { integerDigests, tensorDigests } from "./expected.ts";
 import { FindingsMemory, type CheckFindings } from "./findings.ts";
 import type { ProductsResult } from "./protocol.ts";
@@ -14,7 +14,7 @@ interface ProductShape {
   readonly kernel: string;
   readonly threads: number;
   readonly iterations: number;
-  /** Multiplications of one block in one iteration. */
+  /** Multiplications per block and iteration. */
   readonly perIteration: number;
   readonly digests: (seed: number, threads: number, iterations: number) => Uint32Array;
 }
@@ -40,10 +40,10 @@ const shapes: readonly ProductShape[] = [
 ];
 
 const blocksPerSm = 4;
-/** Seeds whose answers are computed ahead; slices take turns. */
+/** Seeds whose results are computed in advance; slices use them in turn. */
 const seeds: readonly number[] = [1, 0x5bd1_e995, 0xdead_beef];
 
-/** The bit to flip: which thread of which block, at which iteration, and the bit. */
+/** The bit to flip in the self-test: the thread, its block, the iteration, and the bit. */
 export interface BitFlip {
   readonly block: number;
   readonly thread: number;
@@ -53,7 +53,7 @@ export interface BitFlip {
 
 const noFlip: BitFlip = { block: 0, thread: 0, step: 0, mask: 0 };
 
-/** One kernel with the answers for each seed on the device. */
+/** One kernel with the expected results of each seed in device memory. */
 export class ProductLoad {
   readonly shape: ProductShape;
   readonly blocks: number;
@@ -99,7 +99,7 @@ export class ProductLoad {
     );
   }
 
-  /** What was found since the last call. */
+  /** Returns the wrong values found since the last call. */
   takeFindings(): CheckFindings {
     const found = this.#findings.read();
     this.#findings.clear();

@@ -1,10 +1,10 @@
-/** What the program and the process that loads a GPU say to each other. The process is given its settings as an argument and sends events. */
+/** The messages between the program and the process that loads a GPU. The process gets its settings as an argument and sends events. */
 
 export type CopyPath = "device_copy" | "host_to_device" | "device_to_host";
 export type RateTest = "tensor" | "fp32";
 export type CheckTest = CopyPath | RateTest | "products" | "memory";
 
-/** In the order they run: the load grows, and nearly all memory is held at the end only. */
+/** In the order they run: the load increases, and nearly all memory is allocated only at the end. */
 export const checkTests: readonly CheckTest[] = [
   "device_copy",
   "host_to_device",
@@ -21,13 +21,13 @@ export interface CheckSettings {
   readonly nvmlLibraries: readonly string[];
   readonly seconds: number;
   readonly tests: readonly CheckTest[];
-  /** The longest a call may take; opening the driver and compiling may take six times as long. */
+  /** Deadline of a call; opening the driver and compiling have six times as long. */
   readonly deadlineMs: number;
-  /** Flip one bit in this many short tests and count those found; no measurement then. */
+  /** Run this many short tests with one flipped bit each and count how many are found; nothing is measured. */
   readonly selfTest?: number;
 }
 
-/** What the driver reports about the GPU. Absent values are not reported, as in some virtual machines. */
+/** The driver's facts about the GPU; a value is absent if the driver does not report it, as in some virtual machines. */
 export interface CheckedDevice {
   /** 9.0 is 90, 12.1 is 121. */
   readonly computeCapability: number;
@@ -40,10 +40,10 @@ export interface CheckedDevice {
   readonly memoryTotalBytes: number;
 }
 
-/** Values that are not what they must be. */
+/** Wrong values found by a test. */
 export interface WrongValues {
   readonly count: number;
-  /** SMs that computed one. */
+  /** SMs that computed a wrong value. */
   readonly sms: readonly number[];
 }
 
@@ -56,10 +56,10 @@ export interface CopyResult {
 
 export interface RateResult {
   readonly test: RateTest;
-  /** The instruction measured: a GPU can have several with different peaks. */
+  /** The measured instruction: a GPU can have several with different peak rates. */
   readonly instruction: "wgmma" | "mma.sync" | "fma";
   readonly flopsPerSecond: number;
-  /** By each SM's cycle counter, so free of the clock's changes. */
+  /** Measured with each SM's cycle counter, so independent of clock changes. */
   readonly flopsPerCycleAndSm: number;
   readonly heldHertz: number;
   readonly seconds: number;
@@ -92,16 +92,16 @@ export type Measurement = CopyResult | RateResult | ProductsResult | MemoryResul
 export interface SelfTestResult {
   readonly injected: number;
   readonly found: number;
-  /** Wrong values reported by the clean runs in between; must be 0. */
+  /** Wrong values reported by the clean runs between the injected ones; must be 0. */
   readonly falseAlarms: number;
   readonly kinds: Readonly<Record<string, { readonly injected: number; readonly found: number }>>;
 }
 
-/** What NVML read while the GPU was loaded. */
+/** NVML's readings while the GPU was loaded. */
 export interface LoadConditions {
   readonly temperatureMaxCelsius?: number | undefined;
   readonly powerMaxWatts?: number | undefined;
-  /** Reasons, as of gpu_throttle_active, that held the clocks down. */
+  /** Throttle reasons, named as in gpu_throttle_active. */
   readonly throttle: readonly string[];
 }
 
@@ -118,7 +118,7 @@ export interface CheckEnd {
 }
 
 export type CheckEvent =
-  /** A call that may block follows: nothing more comes until it returns. */
+  /** Sent before a call that may block: no further event comes until it returns. */
   | { readonly kind: "call"; readonly name: string; readonly deadlineMs: number }
   | { readonly kind: "device"; readonly device: CheckedDevice }
   | { readonly kind: "progress"; readonly test: string; readonly fraction: number }

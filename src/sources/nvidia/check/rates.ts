@@ -1,4 +1,4 @@
-/** Sustained FP32 and bf16 tensor rates. Every block computes the same, so their digests also show an SM that computes wrongly. */
+/** Measures sustained FP32 and bf16 tensor rates. Every block computes the same, so differing digests also reveal a faulty SM. */
 import { Agreement } from "./agreement.ts";
 import type { CheckedDevice, RateResult } from "./protocol.ts";
 import { baseModule, fp32FlopPerLoop, fp32Shape } from "./ptx/base.ts";
@@ -41,7 +41,7 @@ const wgmma: Load = {
   ...wgmmaShape,
 };
 
-/** The fastest first. bf16 tensor instructions came with Ampere; wgmma is Hopper's alone. */
+/** The fastest load first. bf16 tensor instructions exist since Ampere; wgmma exists only on Hopper. */
 export function tensorLoadsOf({ computeCapability }: CheckedDevice): readonly Load[] {
   if (computeCapability === 90) return [wgmma, mma];
   return computeCapability >= 80 ? [mma] : [];
@@ -49,7 +49,7 @@ export function tensorLoadsOf({ computeCapability }: CheckedDevice): readonly Lo
 
 export const fp32Load = fp32;
 
-/** Clocks and power settle first: this part of the slices is left out of the rate. */
+/** Share of the slices left out of the rate, while clocks and power settle. */
 const settlingShare = 0.3;
 const firstLoops = 16;
 const mostLoops = 2 ** 31;
@@ -82,7 +82,7 @@ export async function measureRate(
       }),
     );
   launch(firstLoops);
-  // Once roughly, by a launch that its overhead distorts, then by one of an eighth of a slice.
+  // Estimate the time per loop twice: from a launch dominated by overhead, then from one of an eighth of a slice.
   const trial = repeatsFor((launch(firstLoops) / firstLoops) * 8, mostLoops);
   const loops = repeatsFor(launch(trial) / trial, mostLoops);
   const agreement = new Agreement(threads);
@@ -115,8 +115,8 @@ export async function measureRate(
 }
 
 /**
- * The mean over the SMs of the cycles of each one's last block. All of an SM's blocks start together, but its schedulers prefer the
- * oldest warps: on an H200 the four blocks of the FP32 load end one after another.
+ * The mean over the SMs of the cycles of each one's longest block. All blocks of an SM start together, but its schedulers prefer
+ * the oldest warps: on an H200 the four blocks of the FP32 load end one after another.
  */
 export function cyclesOf(records: BigUint64Array, smOfBlock: readonly number[]): number {
   const longest = new Map<number, number>();

@@ -1,4 +1,4 @@
-/** Proves on this GPU that one wrong bit is found: flips one bit per short run, in a kernel's registers or in memory. */
+/** Verifies on this GPU that one wrong bit is found: flips one bit per short run, in a kernel's registers or in memory. */
 import { memoryPatterns, patternWordAt } from "./expected.ts";
 import { MemoryUnderTest } from "./memory.ts";
 import { ProductLoad, productShapesOf } from "./products.ts";
@@ -8,7 +8,10 @@ import { type CheckSession, pause } from "./session.ts";
 const memoryBytes = 2 ** 26;
 const repeats = 2;
 
-/** One kind of fault: makes one and returns whether exactly that one was found; `clean` runs without, and returns what was found. */
+/**
+ * One kind of fault. `inject` causes one and returns true if exactly that one was found; `clean` runs without a fault and returns
+ * the number of wrong values found.
+ */
 interface FaultKind {
   readonly name: string;
   inject(turn: number): boolean;

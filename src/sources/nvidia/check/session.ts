@@ -6,7 +6,7 @@ import type { CheckedDevice, CheckEvent, CheckTest } from "./protocol.ts";
 /** Another program is on the GPU, or the user stopped the test. */
 export class StoppedError extends Error {}
 
-/** The length of one slice of load: short enough to stop at once, long enough that launches cost nothing. */
+/** Length of one slice of load: short enough to stop quickly, long enough to make the launch overhead negligible. */
 export const sliceSeconds = 0.1;
 
 export interface CheckSession {
@@ -14,11 +14,11 @@ export interface CheckSession {
   readonly facts: CheckedDevice;
   readonly guard: GpuGuard;
   readonly emit: (event: CheckEvent) => void;
-  /** Why the program asked to stop. */
+  /** Returns why the program requested a stop; undefined if it did not. */
   readonly stopped: () => string | undefined;
 }
 
-/** Lets messages in, and throws where the test must end. */
+/** Processes incoming messages, and throws if the test must end. */
 export async function pause(session: CheckSession, test: string, fraction: number): Promise<void> {
   const { device, guard, emit } = session;
   emit({ kind: "progress", test, fraction: Math.min(1, fraction) });
@@ -30,7 +30,7 @@ export async function pause(session: CheckSession, test: string, fraction: numbe
   if (reason !== undefined) throw new StoppedError(reason);
 }
 
-/** Runs slices until the time is over; each returns its own seconds on the GPU. At least `least` are run. */
+/** Runs slices until the time is over, at least `least` of them; each returns its own seconds on the GPU. */
 export async function runSlices(
   session: CheckSession,
   { test, seconds, least = 3 }: { test: CheckTest; seconds: number; least?: number },
@@ -47,7 +47,7 @@ export async function runSlices(
   }
 }
 
-/** The repeats that fill a slice, given what one repeat takes. */
+/** The number of repeats that fill a slice, from the duration of one repeat. */
 export const repeatsFor = (secondsEach: number, most = 2 ** 30): number =>
   Math.max(1, Math.min(most, Math.round(sliceSeconds / Math.max(secondsEach, 1e-7))));
 

@@ -1,4 +1,4 @@
-/** What measurements mean: each against its reference, and one verdict per GPU. Pure. */
+/** Evaluates measurements against their references and derives one verdict per GPU. Pure. */
 import type { Device } from "../../../model/device.ts";
 import type {
   CheckedDevice,
@@ -11,8 +11,8 @@ import type {
 } from "./protocol.ts";
 
 /**
- * `pass`; `slow`: right results below the reference, or clocks held down by heat or a power brake; `fail`: wrong results or a GPU
- * that failed; the others: nothing is known, and why.
+ * `pass`; `slow`: correct results below the reference, or clocks held down by heat or a power brake; `fail`: wrong results or a
+ * GPU that failed. The others mean that there is no result, and why.
  */
 export type CheckVerdict =
   | "pass"
@@ -40,7 +40,7 @@ export interface CheckResult {
   /** Value over reference. */
   readonly ratio?: number;
   readonly note?: string;
-  /** As measured, in base units; absent where it was skipped. */
+  /** The raw measurement in base units; absent if the test was skipped. */
   readonly measurement?: Measurement;
 }
 
@@ -55,7 +55,7 @@ export interface GpuCheck {
   readonly selfTest?: SelfTestResult | undefined;
 }
 
-/** Everything a check of one GPU brought. */
+/** Everything that a check of one GPU returned. */
 export interface CheckOutcome {
   readonly gpu: Device;
   readonly end: CheckEnd;
@@ -66,19 +66,19 @@ export interface CheckOutcome {
   readonly selfTest?: SelfTestResult | undefined;
 }
 
-/** FLOP per cycle and SM of the model, dense; absent where the model is not known. */
+/** FLOP per cycle and SM of the model, dense; absent if the model is unknown. */
 export interface CycleRates {
   readonly bf16?: number | undefined;
   readonly fp32?: number | undefined;
 }
 
 /**
- * Below these shares of the reference a result is slow. Seen on an H200: bf16 by wgmma 1.00 and FP32 0.99 of the rate at the clock
- * held, copies 0.88 of the memory's and 0.88 of the link's raw rate.
+ * A result below this share of its reference is slow. Measured on an H200: bf16 by wgmma 1.00 and FP32 0.99 of the rate at the
+ * clock held, copies 0.88 of the memory's and 0.88 of the link's raw rate.
  */
 const slowBelow = { rate: 0.85, device_copy: 0.7, link: 0.7 } as const;
 
-/** These hold clocks down because something is wrong with cooling or supply; a power cap under full load is normal. */
+/** Throttle reasons that mean a cooling or power supply problem; a power cap under full load is normal. */
 const badThrottle: ReadonlySet<string> = new Set(["thermal", "thermal_hardware", "power_brake"]);
 
 export function judge(outcome: CheckOutcome, rates: CycleRates): GpuCheck {
@@ -206,7 +206,7 @@ function judgeRate(
       note: `${wrong.count} ${plural(wrong.count, "digest differs", "digests differ")} from the majority, on SM ${wrong.sms.join(", ")}`,
     };
   const note = `${instruction}, ${Math.round(heldHertz / 1e6)} MHz held`;
-  // The table's bf16 rate is that of wgmma on Hopper and of tcgen05 after it; mma.sync is slower there.
+  // The table's bf16 rate is that of wgmma on Hopper and of tcgen05 on later GPUs; mma.sync is slower there.
   const isRated =
     test === "fp32" || instruction === "wgmma" || (device?.computeCapability ?? 999) < 90;
   if (perCycle === undefined || device === undefined || !isRated)
@@ -226,7 +226,7 @@ function memoryReference(device: CheckedDevice | undefined): CheckReference | un
   return { value, unit: "bytes/s", basis: "the memory's clock and width" };
 }
 
-/** Bytes/s of a lane by PCIe generation, after line coding. */
+/** Bytes/s per lane by PCIe generation, after line coding. */
 const laneBytes: Readonly<Record<number, number>> = {
   1: 0.25e9,
   2: 0.5e9,

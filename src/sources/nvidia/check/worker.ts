@@ -1,6 +1,6 @@
 /**
- * The process that loads one GPU for `gpulse check`. Every call of the driver is made here: one that crashes or never returns
- * ends this process alone. It sends events and ends by itself; what it took is freed first.
+ * The process that loads one GPU for `gpulse check`. Every driver call is made here, so a call that crashes or never returns ends
+ * only this process. It sends events and exits by itself, after freeing what it allocated.
  */
 import { formatError } from "../../../base/error.ts";
 import { endWithParent } from "../end-with-parent.ts";
@@ -27,7 +27,7 @@ import { fp32Load, measureRate, tensorLoadsOf } from "./rates.ts";
 import { runSelfTest } from "./self-test.ts";
 import { type CheckSession, StoppedError } from "./session.ts";
 
-/** Parts of the time, of 20. */
+/** Each test's share of the time, in twentieths. */
 const shares: Readonly<Record<CheckTest, number>> = {
   device_copy: 2,
   host_to_device: 1.5,
@@ -37,9 +37,9 @@ const shares: Readonly<Record<CheckTest, number>> = {
   products: 3,
   memory: 4,
 };
-/** The oldest GPU the kernels are written for. */
+/** The oldest compute capability the kernels support. */
 const oldestCapability = 60;
-/** Opening the driver of a machine with many GPUs, and compiling, take longer than any other call. */
+/** Deadline factor for opening the driver on a machine with many GPUs and for compiling, which take longer than other calls. */
 const slowFactor = 6;
 
 const settings = JSON.parse(process.argv.at(-1) ?? "") as CheckSettings;
@@ -122,12 +122,12 @@ async function load(device: CudaDevice, guard: GpuGuard): Promise<CheckEnd> {
     if (typeof measured === "string") emit({ kind: "skipped", test, reason: measured });
     else emit({ kind: "measurement", measurement: measured });
   }
-  // The link trains up with traffic: what it is now is what the copies had.
+  // The link speed rises under traffic: read it now, when it is what the copies had.
   emit({ kind: "device", device: { ...facts, ...guard.link() } });
   return { state: "done" };
 }
 
-/** The measurement, or why this GPU has none. */
+/** Returns the measurement, or the reason this GPU has none. */
 async function measure(
   session: CheckSession,
   test: CheckTest,
@@ -159,7 +159,7 @@ async function measureTensor(
   try {
     return await measureRate(session, best, seconds);
   } catch (thrown) {
-    // A driver older than the instruction does not compile it.
+    // A driver older than the instruction fails to compile it.
     const [fallback] = others;
     const isCompile = thrown instanceof CudaError && thrown.call === "cuModuleLoadDataEx";
     if (!isCompile || fallback === undefined) throw thrown;

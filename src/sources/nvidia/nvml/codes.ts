@@ -1,4 +1,4 @@
-/** NVML's return codes: what each means for a reading, and for the GPU and the driver behind it. */
+/** NVML's return codes, and what each means for a reading, for the GPU and for the driver. */
 import { presence } from "../../../model/presence.ts";
 
 export const code = {
@@ -60,7 +60,7 @@ export function codeName(given: number): string {
   return names[given] ?? `code ${given}`;
 }
 
-/** Our arguments are constants: a driver that calls one invalid does not know the reading, which is "unsupported". */
+/** Our arguments are constants: if a driver calls one invalid, it does not support the reading. */
 const unsupported: ReadonlySet<number> = new Set([
   code.invalidArgument,
   code.notSupported,
@@ -74,19 +74,19 @@ export function isUnsupported(given: number): boolean {
   return unsupported.has(given);
 }
 
-/** The presence code of a reading whose call ended with this code. */
+/** Maps the return code of a reading's call to its presence code. */
 export function presenceOf(given: number): number {
   if (given === code.success) return presence.present;
   if (given === code.noPermission) return presence.denied;
   return isUnsupported(given) ? presence.unsupported : presence.failed;
 }
 
-/** Whether the GPU itself is lost, not only this reading. */
+/** True if the GPU itself is lost, not only this reading. */
 export function meansLost(given: number): boolean {
   return given === code.gpuIsLost || given === code.resetRequired || given === code.gpuNotFound;
 }
 
-/** Whether the whole library has to be initialised again before anything can be read. */
+/** True if the whole library has to be initialised again before anything can be read. */
 export function meansDriverGone(given: number): boolean {
   return (
     given === code.uninitialized || given === code.driverNotLoaded || given === code.versionMismatch

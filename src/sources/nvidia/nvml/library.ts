@@ -1,13 +1,13 @@
 /**
- * NVML's functions as called, and how it is loaded. Structures are Buffers read by hand: koffi's own decoding costs six to
- * seventeen times as much. Runs in the worker alone; a call made here may never come back.
+ * NVML's functions and how the library is loaded. Structures are Buffers decoded by hand: koffi's own decoding costs six to
+ * seventeen times as much. Used only in the worker; a call made here may never return.
  */
 import { loadLibrary, type NativeFunction, type Signatures } from "../native.ts";
 import { code } from "./codes.ts";
 
 export type NvmlFunction = NativeFunction;
 
-/** A table: every function called, and how. Handles are plain addresses, which fit a JavaScript number. */
+/** Every function called, with its argument kinds. Handles are plain addresses, which fit a JavaScript number. */
 const signatures = {
   nvmlInit_v2: [],
   nvmlShutdown: [],
@@ -91,7 +91,7 @@ export type Nvml = Readonly<Record<FunctionName, NvmlFunction>>;
 export interface LoadedNvml {
   readonly nvml: Nvml;
   readonly path: string;
-  /** Functions this driver's library does not have; calling one answers FUNCTION_NOT_FOUND. */
+  /** Functions missing from this driver's library; calling one returns FUNCTION_NOT_FOUND. */
   readonly missing: readonly FunctionName[];
 }
 

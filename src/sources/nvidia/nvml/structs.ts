@@ -1,6 +1,6 @@
 /**
- * NVML's structures as byte offsets, little-endian and naturally aligned as on every 64-bit platform it runs on. Pure.
- * The numbers are NVIDIA's binary interface, which it keeps: new layouts come as new versions.
+ * NVML's structures as byte offsets, little-endian and naturally aligned as on every 64-bit platform it runs on. Pure. The
+ * numbers are NVIDIA's binary interface, which is stable: new layouts come as new versions.
  */
 
 /** nvmlMemory_v2_t: u32 version, pad, u64 total, reserved, free, used. */
@@ -38,7 +38,7 @@ export function readText(buffer: Buffer, offset = 0, bytes = buffer.length - off
   return part.toString("utf8", 0, end < 0 ? part.length : end).trim();
 }
 
-/** A u64 as a number; all ones, NVML's "not available", as NaN. Beyond 2^53 precision goes, which no counter here reaches. */
+/** A u64 as a number; all ones, NVML's "not available", as NaN. Beyond 2^53 precision is lost, which no counter here reaches. */
 export function readCount(buffer: Buffer, offset: number): number {
   const low = buffer.readUInt32LE(offset);
   const high = buffer.readUInt32LE(offset + 4);
@@ -74,9 +74,9 @@ export function readFieldValue(buffer: Buffer, at: number): number {
 
 export interface RunningProcess {
   readonly pid: number;
-  /** NaN where the driver does not report it, as on Windows and in some containers. */
+  /** NaN if the driver does not report it, as on Windows and in some containers. */
   readonly memoryBytes: number;
-  /** The MIG instance; both undefined on a GPU that is not split. */
+  /** The MIG instance; both undefined on a GPU without MIG instances. */
   readonly gpuInstance: number | undefined;
   readonly computeInstance: number | undefined;
 }
@@ -124,16 +124,18 @@ export function readProcessSamples(buffer: Buffer, count: number): ProcessSample
   });
 }
 
-/** nvmlGpmMetricsGet_t: u32 version, u32 count, two sample handles, then 40 bytes a metric: u32 id, u32 code, f64 value, three names. */
+/**
+ * nvmlGpmMetricsGet_t: u32 version, u32 count, two sample handles, then 40 bytes per metric: u32 id, u32 code, f64 value, three names.
+ */
 export const gpm = {
   headerBytes: 24,
   metricBytes: 40,
-  /** The array NVML declares is longer in newer versions; the room is for the longest seen. */
+  /** The array declared by NVML is longer in newer versions; this size fits the longest known. */
   bytes: 24 + 40 * 512,
   firstSample: 8,
   secondSample: 16,
   code: 4,
   value: 8,
-  /** Pointer to the short name; null for an id that the driver does not know, whose code may still be "success". */
+  /** Pointer to the short name; null for an id that the driver does not support, whose code may still be "success". */
   name: 16,
 } as const;

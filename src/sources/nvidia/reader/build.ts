@@ -1,4 +1,4 @@
-/** From what was found to cards with their readings and boards. */
+/** Builds the cards with their readings and boards from the inventory. */
 import type { Nvml } from "../nvml/library.ts";
 import type { StartSettings } from "../protocol.ts";
 import { LatestValues, type TierValues } from "./latest-values.ts";
@@ -81,7 +81,7 @@ export function buildCards(
   return { cards, boards };
 }
 
-/** By index, a GPU before its parts. */
+/** Sorts by index, a GPU before its MIG instances. */
 function inOrder(found: readonly ListedDevice[]): ListedDevice[] {
   return found.toSorted(
     (a, b) =>

@@ -1,4 +1,4 @@
-/** A GPU, or a part of one, as the worker knows it; and the bench on which the readings of a card are put together. */
+/** A GPU or MIG instance in the worker, and the builder of its readings. */
 import type { Tier } from "../../../model/catalogue/index.ts";
 import type { Device } from "../../../model/device.ts";
 import type { Nvml } from "../nvml/library.ts";
@@ -19,26 +19,26 @@ export interface NvmlCard {
   readonly device: Device;
   /** Position in the plan's devices. */
   readonly at: number;
-  /** `noHandle` once NVML was shut down or no longer lists it. */
+  /** `noHandle` if NVML was shut down or no longer lists the card. */
   handle: number;
-  /** Since when it does not answer; it stays in the plan, with gpu_up 0, until it is back. */
+  /** Since when the card has not responded; it stays in the plan with gpu_up 0 until it is back. */
   lostSinceMs?: number;
-  /** Why, for the log. */
+  /** Why it is lost, for the log. */
   lossReason?: string;
-  /** A MIG instance, and the GPU it is part of. */
+  /** The MIG instance and its parent GPU; absent for a whole GPU. */
   readonly instance?: MigInstance & { readonly parent: NvmlCard };
   readonly upSlot: number;
-  /** Where the kernel may put it to sleep. */
+  /** Present if the kernel may put the card to sleep. */
   readonly asleepSlot?: number;
   readonly fast: Task[];
   readonly scheduler: Task[];
   processes: readonly ProcessReading[];
-  /** Its slot of gpu_xid_watched; a MIG instance has none. */
+  /** Slot of gpu_xid_watched; absent for a MIG instance. */
   readonly xidSlot?: number;
   utilizationRatio?: number;
-  /** A MIG instance has none of its own. */
+  /** Absent for a MIG instance. */
   smClock?: SmClock;
-  /** The driver keeps it awake anyway. */
+  /** True if persistence mode keeps the card awake. */
   isPersistent?: boolean;
 }
 
@@ -53,7 +53,7 @@ export interface CardBuilder {
   readonly boards: TierValues;
   readonly random: () => number;
   readonly slot: (tier: Tier, series: NvmlSeries) => number;
-  /** A call that fills these series of the tier. */
+  /** Adds a call that fills these series of the tier. */
   readonly reading: (
     tier: Tier,
     name: string,
@@ -100,7 +100,7 @@ export function createCardBuilder(
   };
 }
 
-/** A function that gives one unsigned number through a pointer; all ones is "not available". */
+/** Wraps a function that returns one unsigned number through a pointer; all ones is "not available". */
 export function readU32(
   call: (out: Buffer) => number,
   scale: number,

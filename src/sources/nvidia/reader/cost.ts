@@ -1,20 +1,20 @@
 /**
- * Tiers from measured cost. What a call costs differs by card, driver and virtualisation: on an H200 most are a microsecond,
- * but the margin is 0.9 ms, two of the throttle counters 0.3 ms each and BAR1 0.17 ms. What is dear leaves the fast pass and is
- * read as often as a fixed share of one processor allows.
+ * Assigns tiers by measured cost. A call's cost differs by card, driver and virtualisation: on an H200 most take a microsecond,
+ * but the margin takes 0.9 ms, two of the throttle counters 0.3 ms each and BAR1 0.17 ms. Costly calls leave the fast pass and
+ * are made as often as a fixed share of one processor allows.
  */
 import type { NvmlCard } from "./card.ts";
 import { FieldBatch, type NvmlField } from "./fields.ts";
 import type { Task } from "./task.ts";
 
 const dearMs = 0.05;
-/** A dear reading may take this share of one processor. */
+/** Share of one processor that a costly reading may use. */
 const share = 0.0004;
 const oftenestMs = 2_000;
-/** Also how often a dear counter is read: it loses nothing by being read less often. */
+/** Also the interval of costly counters, which lose nothing by being read less often. */
 const rarestMs = 5_000;
 
-/** Runs every fast task of the card a few times and moves the costly ones to the schedule. */
+/** Runs every fast task of the card a few times and moves the costly ones to the slow schedule. */
 export function demoteCostlyTasks(card: NvmlCard, nowMs: number): void {
   const keep: Task[] = [];
   for (const task of card.fast) {
@@ -29,7 +29,7 @@ export function demoteCostlyTasks(card: NvmlCard, nowMs: number): void {
   card.fast.splice(0, card.fast.length, ...keep);
 }
 
-/** Each field has its own price, so each is measured alone. */
+/** Fields differ in cost, so each is measured separately. */
 function splitFields(card: NvmlCard, batch: FieldBatch, nowMs: number): Task[] {
   const cheap: NvmlField[] = [];
   for (const field of batch.fields) {
@@ -50,7 +50,7 @@ function slower(task: Task, isCounter: boolean): Task {
   return task;
 }
 
-/** The least of three: the first call of a kind may open something. */
+/** The minimum of three runs: the first call of a kind may initialise something. */
 function measureMs(task: Task, nowMs: number): number {
   let leastMs = Number.POSITIVE_INFINITY;
   for (let turn = 0; turn < 3; turn++) {

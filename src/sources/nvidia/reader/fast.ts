@@ -1,6 +1,6 @@
 /**
- * What is read in every pass. On an H200 each of these calls is about a microsecond; which of them are not, on this card and
- * driver, is measured at the start, and the dear ones are read less often (see session.ts).
+ * The readings of every pass. On an H200 each of these calls takes about a microsecond; costly ones are detected at startup for
+ * the card and driver, and then read less often (see cost.ts).
  */
 import { code, isUnsupported } from "../nvml/codes.ts";
 import { fanSpeed, margin, memoryV1, memoryV2, readCount } from "../nvml/structs.ts";
@@ -11,10 +11,10 @@ import {
 import { type CardBuilder, type NvmlSeries, readU32 } from "./card.ts";
 import type { Task } from "./task.ts";
 
-/** NVML's clock types in its order. */
+/** NVML's clock types, in NVML's order. */
 export const clockDomains = ["graphics", "sm", "memory", "video"] as const;
 
-/** In nanoseconds: nvidia-smi prints the same counters divided by a thousand, as µs. */
+/** Counters in nanoseconds; nvidia-smi prints the same counters divided by a thousand, as µs. */
 const throttleCounters = [
   [74, "power_cap"],
   [76, "sync_boost"],
@@ -81,7 +81,7 @@ export function fastTasks(bench: CardBuilder): Task[] {
     bench.fields("fast", "fields", [
       { id: 82, series: ["temperature", { sensor: "memory" }], zeroIsAbsent: true },
       { id: 186, series: ["powerInstant"], scale: 0.001 },
-      // Scope 0 is the board, scope 2 the memory: nvidia-smi's GPU and GPU Memory Power Readings.
+      // Scope 0 is the board, scope 2 the memory; nvidia-smi calls them GPU and GPU Memory Power Readings.
       { id: 185, series: ["powerAverage"], scale: 0.001 },
       { id: 185, scope: 2, series: ["memoryPower"], scale: 0.001 },
       ...throttleCounters.map(([id, reason]) => ({
@@ -151,7 +151,7 @@ function visibleMemory({ nvml, card, reading }: CardBuilder): Task {
   });
 }
 
-/** In the plan only where the card reports it: elsewhere the margin follows from the slowdown limit, for every vendor alike. */
+/** Planned only if the card reports a margin: otherwise the margin is derived from the slowdown limit, as for every vendor. */
 function marginTask({ nvml, card, reading }: CardBuilder): Task[] {
   const buffer = Buffer.alloc(margin.bytes);
   const call = (): number => {
@@ -176,7 +176,7 @@ function throttleReasons({ nvml, card, reading }: CardBuilder): Task {
   ];
   return reading("fast", "throttle reasons", series, (out) => {
     let got = nvml.nvmlDeviceGetCurrentClocksEventReasons(card.handle, buffer);
-    // Before driver 535 the same bits have the older name.
+    // Before driver 535 the function for the same bits has an older name.
     if (got === code.functionNotFound)
       got = nvml.nvmlDeviceGetCurrentClocksThrottleReasons(card.handle, buffer);
     const mask = buffer.readUInt32LE(0);
@@ -190,7 +190,7 @@ function throttleReasons({ nvml, card, reading }: CardBuilder): Task {
   });
 }
 
-/** 32 is NVML's "unknown". */
+/** NVML's 32 means unknown. */
 function performanceState({ nvml, card, reading }: CardBuilder): Task {
   const read = readU32((out) => nvml.nvmlDeviceGetPerformanceState(card.handle, out), 1);
   return reading("fast", "performance state", [["performanceState"]], (out) => {
@@ -200,7 +200,7 @@ function performanceState({ nvml, card, reading }: CardBuilder): Task {
   });
 }
 
-/** A passively cooled card reports no fan, and has no fan series. */
+/** A passively cooled card reports no fan, so it gets no fan series. */
 function fans({ nvml, card, reading }: CardBuilder): Task[] {
   const count = Buffer.alloc(4);
   if (nvml.nvmlDeviceGetNumFans(card.handle, count) !== code.success) return [];

@@ -1,4 +1,6 @@
-/** Many values in one call: nvmlDeviceGetFieldValues over a prepared Buffer. Each field has its own return code and its own retry. */
+/**
+ * Reads many values in one call: nvmlDeviceGetFieldValues over a prepared Buffer. Each field has its own return code and its own retry.
+ */
 import { code, isUnsupported, presenceOf } from "../nvml/codes.ts";
 import type { Nvml } from "../nvml/library.ts";
 import { fieldValue, readFieldValue } from "../nvml/structs.ts";
@@ -10,11 +12,11 @@ export interface NvmlField {
   readonly id: number;
   readonly scope?: number;
   readonly slot: number;
-  /** What the value is multiplied with to be in the catalogue's unit. */
+  /** Factor from the driver's unit to the catalogue's unit. */
   readonly scale?: number;
-  /** It only grows, so that reading it less often loses nothing. */
+  /** True if the value only grows, so that reading it less often loses nothing. */
   readonly isCounter?: boolean;
-  /** Where cards without the sensor report 0. */
+  /** True if cards without the sensor report 0. */
   readonly zeroIsAbsent?: boolean;
 }
 
@@ -54,7 +56,7 @@ export class FieldBatch implements Task {
     this.#retryAtMs = new Float64Array(draft.fields.length);
   }
 
-  /** The same fields of the same card in a batch of their own. */
+  /** A separate batch of these fields of the same card. */
   split(name: string, everyMs: number, fields: readonly NvmlField[]): FieldBatch {
     const draft = { name, everyMs, board: this.#board, fields };
     return new FieldBatch(draft, this.#nvml, this.#card, this.#random);
@@ -100,7 +102,7 @@ export class FieldBatch implements Task {
     return worst;
   }
 
-  /** Lays out the fields worth asking for; the unsupported ones wait for their retry. */
+  /** Prepares the buffer with the fields to read; unsupported ones wait for their retry. */
   #prepare(nowMs: number): void {
     this.#pending = this.fields.filter((_, index) => (this.#retryAtMs[index] ?? 0) <= nowMs);
     this.#nextRetryMs = Number.POSITIVE_INFINITY;

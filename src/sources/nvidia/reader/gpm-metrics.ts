@@ -1,10 +1,10 @@
-/** NVML's GPM metrics by number, and the series that each fills. A table: ids as in nvml.h, checked on an H200 with driver 580. */
+/** NVML's GPM metrics by id, and the series that each fills. The ids are those of nvml.h, checked on an H200 with driver 580. */
 import type { GpuMetric } from "../protocol.ts";
 import type { NvmlSeries } from "./card.ts";
 
 export interface GpmMetric {
   readonly id: number;
-  /** `percent` becomes a ratio, `MiB/s` bytes per second. */
+  /** `percent` is converted to a ratio, `MiB/s` to bytes per second. */
   readonly unit: "percent" | "MiB/s";
   readonly series: NvmlSeries;
 }
@@ -33,7 +33,7 @@ const engines = (firstId: number, count: number, metric: GpuMetric): GpmMetric[]
 const graphics = 1;
 export const pcieIds = { transmit: 20, receive: 21 } as const;
 
-/** What a GPU and a MIG instance both report. */
+/** Metrics that both a GPU and a MIG instance report. */
 const units: readonly GpmMetric[] = [
   share(graphics, "graphicsActivity"),
   share(2, "smActivity"),
@@ -52,7 +52,7 @@ const units: readonly GpmMetric[] = [
   ...engines(50, 2, "ofaEngineActivity"),
 ];
 
-/** Links are the whole GPU's. NVLink numbers its own from id 62, received before transmitted. */
+/** Adds the metrics of links, which only a whole GPU reports. NVLink metrics start at id 62, receive before transmit. */
 export function gpuMetrics(nvlinks: readonly number[]): readonly GpmMetric[] {
   const links =
     nvlinks.length === 0
@@ -81,5 +81,5 @@ export function gpuMetrics(nvlinks: readonly number[]): readonly GpmMetric[] {
   ];
 }
 
-/** An instance has no utilisation counter of its own: the engine's activity stands for it. */
+/** An instance has no utilization counter of its own, so the graphics engine's activity is used. */
 export const instanceMetrics: readonly GpmMetric[] = [share(graphics, "utilization"), ...units];

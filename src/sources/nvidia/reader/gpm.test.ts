@@ -9,7 +9,7 @@ import { gpmTask } from "./gpm.ts";
 import { instanceMetrics } from "./gpm-metrics.ts";
 import { LatestValues } from "./latest-values.ts";
 
-/** A driver with GPM that reports 40 % for everything. */
+/** A driver with GPM that reports 40 % for every metric. */
 const functions: Partial<Record<keyof Nvml, (...args: Argument[]) => number>> = {
   nvmlGpmQueryDeviceSupport: (_, out) => {
     (out as Buffer).writeUInt32LE(1, 4);

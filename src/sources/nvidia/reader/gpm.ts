@@ -1,4 +1,7 @@
-/** Activity of the chip's units by NVML's GPM: the difference of two samples, so the first value comes with the second one. */
+/**
+ * Reads the activity of the chip's units with NVML's GPM: each value is the difference of two samples, so the first value comes
+ * with the second sample.
+ */
 import { presence } from "../../../model/presence.ts";
 import { code, isUnsupported, presenceOf } from "../nvml/codes.ts";
 import { gpm } from "../nvml/structs.ts";
@@ -7,26 +10,26 @@ import type { GpmMetric } from "./gpm-metrics.ts";
 import type { SmClock } from "./sm-clock.ts";
 import { nextRetryMs, type Task } from "./task.ts";
 
-/** The second sample follows soon after the first, so that the first slow read has a value. */
+/** The second sample is taken soon after the first, so that the first slow read has a value. */
 const firstGapMs = 250;
-/** Stands for a value that NVML reports as success and that is none. */
+/** Return code for a value that NVML reports as success but that is invalid. */
 const unknown = 999;
 
 export interface GpmTask extends Task {
-  /** Whether GPM reports this metric, as far as that is known: true while the first values are pending. */
+  /** True if GPM reports this metric, or while the first values are pending. */
   reports(id: number): boolean;
-  /** The slot of a metric that another call fills where GPM does not report it. */
+  /** The slot of a metric that another call fills if GPM does not report it. */
   slotOf(id: number): number;
 }
 
-/** One call of nvmlGpmMetricsGet for all of them: it costs the same for three as for ninety. */
+/** One call of nvmlGpmMetricsGet for all metrics: it costs the same for three as for ninety. */
 export function gpmTask(
   bench: CardBuilder,
   sample: (into: number) => number,
   metrics: readonly GpmMetric[],
-  /** Metrics that another call fills where GPM does not. */
+  /** Metrics that another call fills if GPM does not report them. */
   shared: ReadonlySet<number> = new Set(),
-  /** The clock whose mean is stored with every value. */
+  /** The clock whose mean over the same samples is stored with every value. */
   clock?: SmClock,
 ): GpmTask {
   const { nvml, card } = bench;
@@ -85,7 +88,7 @@ export function gpmTask(
   const absent = (index: number, why: number, nowMs: number): void => {
     const id = metrics[index]?.id ?? 0;
     if (why === presence.unsupported) refused.add(id);
-    // Another call reports it, or its own reason for not doing so.
+    // Another call fills this slot, with a value or its own reason for the absence.
     if (why === presence.unsupported && shared.has(id)) return;
     board.absent(slots[index] ?? 0, why, nowMs);
   };
@@ -94,7 +97,7 @@ export function gpmTask(
     const at = (index: number): number => gpm.headerBytes + index * gpm.metricBytes;
     const isNamed = (index: number): boolean =>
       request.readBigUInt64LE(at(index) + gpm.name) !== 0n;
-    // A library that names nothing says nothing by a missing name.
+    // A library that fills no names at all does not mark unknown ids by a missing name.
     const hasNames = metrics.some((_, index) => isNamed(index));
     metrics.forEach(({ id, unit }, index) => {
       const got = request.readUInt32LE(at(index) + gpm.code);
@@ -136,10 +139,10 @@ export function gpmTask(
   return task;
 }
 
-/** Undefined for what is none: negative, not a number, or a share beyond 1. */
+/** Returns undefined for an invalid value: negative, not a number, or a share beyond 1. */
 function readValue(value: number, unit: GpmMetric["unit"]): number | undefined {
   if (!(value >= 0)) return undefined;
   if (unit === "MiB/s") return value * 1_048_576;
-  // A full unit comes out a hair over 100.
+  // A fully used unit is reported as slightly more than 100.
   return value < 102 ? Math.min(1, value / 100) : undefined;
 }

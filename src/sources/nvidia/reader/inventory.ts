@@ -1,24 +1,24 @@
-/** Which GPUs and MIG instances NVML lists, and their identity. Only reads. */
+/** Lists the GPUs and MIG instances of NVML with their identity. Read-only. */
 import type { Device } from "../../../model/device.ts";
 import { shortBusId } from "../bus-id.ts";
 import { code, meansDriverGone } from "../nvml/codes.ts";
 import type { Nvml } from "../nvml/library.ts";
 import { gpuInstanceInfo, nameBytes, pciInfo, readText } from "../nvml/structs.ts";
 
-/** In place of the handle of a GPU that the driver does not list; NVML refuses it as an invalid argument. */
+/** The handle of a GPU that the driver does not list; NVML rejects it as an invalid argument. */
 export const noHandle = 0;
 
 export interface ListedDevice {
   readonly device: Device;
-  /** Valid until NVML is shut down: afterwards the same number may be another GPU's. */
+  /** Valid until NVML is shut down; afterwards the same number may be another GPU's handle. */
   readonly handle: number;
   readonly instance?: MigInstance & { readonly parentUuid: string };
 }
 
-/** A MIG instance by its numbers: a compute instance, and the GPU instance it is part of. */
+/** A MIG instance by its ids: a compute instance, and the GPU instance that contains it. */
 export interface MigInstance {
   readonly gpuInstance: number;
-  /** Undefined where the driver does not report it. */
+  /** Undefined if the driver does not report it. */
   readonly computeInstance: number | undefined;
 }
 
@@ -37,7 +37,7 @@ export function readInventory(nvml: Nvml): Inventory {
     const out = Buffer.alloc(8);
     const answer = nvml.nvmlDeviceGetHandleByIndex_v2(index, out);
     if (meansDriverGone(answer)) return { code: answer, found: [] };
-    // A GPU that fell off the bus keeps its place in the count and has no handle.
+    // A GPU that fell off the bus is still counted but has no handle.
     if (answer !== code.success) continue;
     const handle = Number(out.readBigUInt64LE(0));
     const device = describe(nvml, handle, index, driver);
@@ -53,7 +53,7 @@ export function readDriver(nvml: Nvml): string | undefined {
   return got === code.success ? readText(text) : undefined;
 }
 
-/** 13000 is 13.0, 12040 is 12.4. */
+/** 13000 becomes 13.0, 12040 becomes 12.4. */
 export function readCuda(nvml: Nvml): string | undefined {
   const out = Buffer.alloc(4);
   if (nvml.nvmlSystemGetCudaDriverVersion_v2(out) !== code.success) return undefined;
@@ -61,7 +61,7 @@ export function readCuda(nvml: Nvml): string | undefined {
   return `${Math.floor(version / 1_000)}.${Math.floor((version % 1_000) / 10)}`;
 }
 
-/** Success where the handle is still this device's, an invalid argument where it is another's, otherwise NVML's code. */
+/** Returns success if the handle is still this device's, an invalid argument if it is another's, otherwise NVML's code. */
 export function checkIdentity(nvml: Nvml, handle: number, uuid: string): number {
   const text = Buffer.alloc(nameBytes);
   const got = nvml.nvmlDeviceGetUUID(handle, text, text.length);
@@ -71,7 +71,7 @@ export function checkIdentity(nvml: Nvml, handle: number, uuid: string): number 
   return identity === uuid ? code.success : got === code.success ? code.invalidArgument : got;
 }
 
-/** For a GPU that reports no UUID. */
+/** The identity of a GPU that reports no UUID. */
 const identityByAddress = (pciBusId: string | undefined): string | undefined =>
   pciBusId === undefined ? undefined : `nvidia-${pciBusId}`;
 
@@ -118,7 +118,7 @@ function describe(
   };
 }
 
-/** The parts of a GPU in MIG mode; they have its index, and names and UUIDs of their own. */
+/** The MIG instances of a GPU in MIG mode; they have the GPU's index, and their own names and UUIDs. */
 function instancesOf(nvml: Nvml, handle: number, parent: Device): ListedDevice[] {
   const [current, pending] = [Buffer.alloc(4), Buffer.alloc(4)];
   if (nvml.nvmlDeviceGetMigMode(handle, current, pending) !== code.success) return [];
@@ -160,7 +160,7 @@ function instancesOf(nvml: Nvml, handle: number, parent: Device): ListedDevice[]
   return found;
 }
 
-/** Which profile a GPU instance has and where it begins; a container may lack the right to ask. */
+/** The profile of a GPU instance and its start; a container may lack the permission to read them. */
 function placementOf(
   nvml: Nvml,
   handle: number,

@@ -1,4 +1,4 @@
-/** The newest value of every series of one schedule, with its presence and when it was read. What nobody reads goes stale. */
+/** The newest value of every series of one tier, with its presence and read time. A value that is no longer read becomes stale. */
 import { presence } from "../../../model/presence.ts";
 import { type GpuMetric, SENTINEL_MARK, type SeriesSpec } from "../protocol.ts";
 
@@ -18,7 +18,7 @@ export class LatestValues {
     return this.series.length - 1;
   }
 
-  /** To be called once, when all series are added. */
+  /** Must be called once, after all series have been added. */
   seal(): void {
     const { length } = this.series;
     this.#values = new Float64Array(length);
@@ -38,7 +38,7 @@ export class LatestValues {
     this.#readAtMs[slot] = nowMs;
   }
 
-  /** The driver returned its sentinel: absent, and marked so that it can be logged. */
+  /** Records that the driver returned its sentinel: the reading is absent, and marked so that it can be logged. */
   reject(slot: number, nowMs: number): void {
     this.absent(slot, presence.failed, nowMs);
     this.#values[slot] = SENTINEL_MARK;
@@ -57,7 +57,7 @@ export class LatestValues {
     });
   }
 
-  /** Copies, to be handed over; a reading older than its bound is `failed`, never repeated as if new. */
+  /** Returns copies for the response; a reading older than the bound becomes `failed` instead of being repeated. */
   snapshot(nowMs: number): { values: Float64Array; presence: Uint8Array } {
     const states = this.#presence.slice();
     const oldestMs = nowMs - this.#freshForMs;

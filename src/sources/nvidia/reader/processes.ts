@@ -1,4 +1,4 @@
-/** Processes on a GPU: the compute and graphics lists as one, and each process's share of time where configured. */
+/** Lists the processes on a GPU: the compute and graphics lists merged, and each process's share of time if configured. */
 import { code, isUnsupported } from "../nvml/codes.ts";
 import type { Nvml, NvmlFunction } from "../nvml/library.ts";
 import {
@@ -12,7 +12,7 @@ import type { CardBuilder, NvmlCard } from "./card.ts";
 import type { Task } from "./task.ts";
 
 const roomAtFirst = 64;
-/** A larger list is an error of the driver. */
+/** A longer list is treated as an error of the driver. */
 const mostProcesses = 16_384;
 
 export function processTasks(bench: CardBuilder): Task[] {
@@ -22,12 +22,12 @@ export function processTasks(bench: CardBuilder): Task[] {
   return tasks;
 }
 
-/** Undefined while the driver does not report them. */
+/** Undefined while the driver does not report shares. */
 interface Shares {
   byPid: ReadonlyMap<number, number> | undefined;
 }
 
-/** The programs that compute on a GPU; a desktop's are not among them. */
+/** Lists the programs that compute on a GPU, not those of a desktop. */
 export const computeLister = (nvml: Nvml): ((handle: number) => ProcessListResult) =>
   lister([
     [nvml.nvmlDeviceGetComputeRunningProcesses_v3, 24],
@@ -57,7 +57,7 @@ function listTask({ nvml, card, reading }: CardBuilder, shares: Shares): Task {
     const computing = compute(handle);
     const drawing = graphics(handle);
     card.processes = [];
-    // A card may support the compute list alone; unknown only where both lists fail.
+    // A card may support only the compute list; the reading fails only if both lists fail.
     if (computing.got !== code.success && drawing.got !== code.success) return computing.got;
     card.processes = merge(card, here(computing.list), here(drawing.list), shares.byPid);
     out[0] = card.processes.length;
@@ -70,7 +70,7 @@ export interface ProcessListResult {
   readonly list: readonly RunningProcess[];
 }
 
-/** The newest form of the list this driver has; the structure grew with the second. */
+/** Uses the newest version of the list function that this driver has; the structure grew with version 2. */
 function lister(
   forms: readonly (readonly [NvmlFunction, 16 | 24])[],
 ): (handle: number) => ProcessListResult {
@@ -108,9 +108,9 @@ function merge(
         device: card.at,
         pid,
         kind: known === undefined || known.kind === kind ? kind : "both",
-        // A process in both lists has the same memory in each.
+        // A process in both lists reports the same memory in each.
         memoryBytes: Number.isNaN(memoryBytes) ? (known?.memoryBytes ?? Number.NaN) : memoryBytes,
-        // Reported for others and not for this one: it was not on the GPU.
+        // The driver reports shares but none for this process: it was not on the GPU.
         ...(shares === undefined ? {} : { utilizationRatio: shares.get(pid) ?? 0 }),
       });
     }
@@ -120,7 +120,7 @@ function merge(
   return [...byPid.values()];
 }
 
-/** Each process's newest sample since the last look; one without a sample was not on the GPU in between. 2 ms a call. */
+/** Each process's newest sample since the last read; a process without a sample was not on the GPU in between. 2 ms a call. */
 function shareTask({ nvml, card, settings }: CardBuilder, shares: Shares): Task {
   let buffer = Buffer.alloc(128 * processSampleBytes);
   const count = Buffer.alloc(4);

@@ -1,6 +1,6 @@
 /**
- * NVML from first call to last: which cards there are, what is read of each and how often, and what happens when a card or
- * the driver goes and comes back. Runs in the NVML process: any call here may block for ever, or crash it.
+ * An NVML session: which cards exist, what is read of each and how often, and the handling of lost and returning cards and
+ * drivers. Runs in the NVML process: any call here may block forever or crash it.
  */
 import type { Tier } from "../../../model/catalogue/index.ts";
 import type { Device } from "../../../model/device.ts";
@@ -20,18 +20,18 @@ import { XidWatch } from "./xid.ts";
 
 const lookEveryMs = 2_000;
 const listEveryMs = 30_000;
-/** While one is lost and not listed. */
+/** Interval of listing the GPUs while a card is lost and not listed. */
 const listSoonMs = 5_000;
-/** While a card is lost the driver is reopened this often; while all are, sooner. */
+/** Interval of reopening the driver while some cards are lost; `reopenSoonMs` while all are. */
 const reopenEveryMs = 60_000;
 const reopenSoonMs = 5_000;
-/** Cheap calls are made together up to this much time. */
+/** Cheap calls are made together for up to this long. */
 const chunkMs = 4;
-/** A call that takes longer is made alone. */
+/** A call that takes longer than this is made alone. */
 const dearMs = 2;
-/** For all energy counters of a machine together, 4 ms each: well within the gap between two passes at ten a second. */
+/** Budget for all energy counters of a machine, 4 ms each: well within the gap between two passes at ten a second. */
 const countersMs = 36;
-/** A call may be made this share of its period early, together with others: each waking of the thread costs too. */
+/** A call may be made early by this share of its period, together with others, because each wake-up of the thread has a cost. */
 const early = 0.1;
 
 export class NvmlSession {
@@ -53,7 +53,7 @@ export class NvmlSession {
   #reopenAtMs = 0;
   #openedAtMs = 0;
 
-  /** `known`: GPUs that were there before; those no longer listed are lost. */
+  /** `known`: GPUs found by an earlier session; those no longer listed are lost. */
   constructor(
     nvml: Nvml,
     settings: StartSettings,
@@ -73,17 +73,17 @@ export class NvmlSession {
     return this.#cards;
   }
 
-  /** The NVML code for which nothing can be read, while that is so. */
+  /** The NVML code that makes all readings unavailable; undefined otherwise. */
   get goneWith(): number | undefined {
     return this.#goneWith;
   }
 
-  /** Whether every reading has been tried once since the plan was made. */
+  /** True if every reading has been tried once since the plan was made. */
   get hasReadAll(): boolean {
     return this.#unread.length === 0;
   }
 
-  /** Also true of readings that need two samples: both have been read. */
+  /** Like `hasReadAll`, and readings that need two samples have both. */
   get hasSettled(): boolean {
     return (
       this.hasReadAll &&
@@ -100,7 +100,7 @@ export class NvmlSession {
     this.#arrange(found, nowMs);
   }
 
-  /** One value of everything fast, from every card that answers. */
+  /** Reads every fast value of every card that responds. */
   pass(nowMs: number): void {
     for (const card of this.#cards) {
       if (card.lostSinceMs !== undefined) continue;
@@ -116,7 +116,7 @@ export class NvmlSession {
     }
   }
 
-  /** Whether the clock of a busy GPU is to be read between passes. */
+  /** True if the clock of a busy GPU should be sampled between passes. */
   get wantsClockSamples(): boolean {
     return !this.#doze.dozing && this.#cards.some(({ smClock }) => smClock?.wantsSamples === true);
   }
@@ -129,7 +129,7 @@ export class NvmlSession {
     }
   }
 
-  /** What is to be done next between passes. */
+  /** Returns when the next task between passes is due, and its cost. */
   next(nowMs: number): { dueMs: number; costMs: number } {
     if (this.#unread.length > 0) return { dueMs: nowMs, costMs: 0 };
     const due = this.#soonest();
@@ -138,7 +138,7 @@ export class NvmlSession {
     return { dueMs: due.task.dueMs, costMs: due.task.costMs };
   }
 
-  /** Does one dear call or a few cheap ones of those that are due. */
+  /** Makes one costly call or several cheap ones of those that are due. */
   step(nowMs: number, clock: () => number): void {
     const isLookDue = nowMs >= this.#lookAtMs - early * lookEveryMs;
     if (this.#goneWith !== undefined || isLookDue) this.#look(nowMs);
@@ -161,8 +161,8 @@ export class NvmlSession {
   }
 
   /**
-   * Reads the energy counters now, for a snapshot whose time is now: at 700 W a reading that is a tenth of a second old is 70 J
-   * off, and so is the energy of a short run. What does not fit is read between passes as usual.
+   * Reads the energy counters now, so that the snapshot's energy matches its time: at 700 W a reading that is a tenth of a second
+   * old is 70 J off, and so is the energy of a short run. Counters beyond the budget are read between passes as usual.
    */
   readCounters(nowMs: number, clock: () => number): void {
     if (this.#doze.dozing || this.#goneWith !== undefined) return;
@@ -213,7 +213,7 @@ export class NvmlSession {
     };
   }
 
-  /** False when the card is lost, and the rest of its calls need not be made. */
+  /** Returns false if the card is lost, so that the rest of its calls can be skipped. */
   #run(card: NvmlCard, task: Task, nowMs: number): boolean {
     return this.#follow(card, task.run(nowMs), nowMs);
   }
@@ -225,8 +225,8 @@ export class NvmlSession {
   }
 
   /**
-   * Whether what was just read of the card is its own: after a driver reload its handle may be another GPU's. Checked after the
-   * readings, so that none is passed on unchecked. Where it is not, all handles are dropped and the driver is opened again.
+   * True if the values just read belong to this card: after a driver reload its handle may be another GPU's. Checked after the
+   * readings, so that none is returned unchecked. If they do not, all handles are dropped and the driver is reopened.
    */
   #isStill(card: NvmlCard, nowMs: number): boolean {
     const got = checkIdentity(this.#nvml, card.handle, card.device.uuid);
@@ -270,7 +270,7 @@ export class NvmlSession {
     this.#reopenAtMs = nowMs + reopenSoonMs;
   }
 
-  /** Checks for lost and new cards; also refreshes a lost card's gpu_up 0. */
+  /** Checks for lost and new cards, and updates a lost card's gpu_up 0. */
   #look(nowMs: number): void {
     this.#lookAtMs = nowMs + lookEveryMs;
     if (this.#goneWith === undefined) {
@@ -300,7 +300,7 @@ export class NvmlSession {
     if (!isGone && nowMs >= this.#listAtMs) this.#list(nowMs);
   }
 
-  /** Closes the driver, which keeps the GPUs awake while it is open; its readings are then absent as asleep. */
+  /** Closes the driver, which keeps the GPUs awake while it is open; the readings are then absent with reason `asleep`. */
   #letGo(): void {
     this.#shutDown();
     this.#unread = [];
@@ -327,7 +327,7 @@ export class NvmlSession {
     return checkIdentity(this.#nvml, handle, device.uuid) === code.success;
   }
 
-  /** Handles end with it: the driver gives the same numbers to whatever it lists next. */
+  /** Shuts NVML down and drops all handles: the driver reuses the numbers for whatever it lists next. */
   #shutDown(): void {
     this.#nvml.nvmlShutdown();
     this.#xids.forget();
@@ -347,7 +347,7 @@ export class NvmlSession {
     this.#arrange(found, nowMs);
   }
 
-  /** A new GPU or MIG instance, or one listed again, means a new plan; one that is no longer listed is lost. */
+  /** Lists the GPUs. A new GPU or MIG instance, or one listed again, requires a new plan; one no longer listed is lost. */
   #list(nowMs: number): void {
     this.#scheduleList(nowMs);
     const { code: got, found } = readInventory(this.#nvml);
@@ -372,7 +372,7 @@ export class NvmlSession {
     this.#listAtMs = nowMs + (isOneUnlisted ? listSoonMs : listEveryMs);
   }
 
-  /** Makes the plan: every card seen so far, those not found now as lost. */
+  /** Makes the plan from every card seen so far; cards not found now are in it as lost. */
   #arrange(found: readonly ListedDevice[], nowMs: number): void {
     const lost = new Set(this.#known.keys());
     for (const one of found) {
@@ -410,7 +410,7 @@ export class NvmlSession {
     }
     this.#xids.watch(cards.filter(({ lostSinceMs }) => lostSinceMs === undefined));
     this.#noteWatched(nowMs);
-    // The first of two samples is read early, so that the second is due when the rest has been read.
+    // Tasks with two samples come first, so that the second is due when the rest has been read.
     this.#unread = cards
       .flatMap((card) =>
         card.lostSinceMs === undefined ? card.scheduler.map((task) => ({ card, task })) : [],

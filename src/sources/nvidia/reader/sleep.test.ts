@@ -46,7 +46,7 @@ test.for([
   expect(sysfs(cards).together(Object.keys(cards))).toBe(wanted);
 });
 
-/** Looks every second while the GPU is idle; what was advised other than to stay, with its time. */
+/** Advises every second while the GPU is idle; returns each advice other than `stay` with its time. */
 function watch(
   doze: SleepController,
   seconds: readonly [from: number, to: number],

@@ -1,10 +1,10 @@
 /**
- * A GPU that the kernel may put to sleep (laptops: `power/control` is auto) must not be held awake or woken by monitoring.
- * Whether it sleeps is read from sysfs, which does not wake it; whether we let go of it is decided here. Never calls NVML.
+ * Monitoring must not keep awake or wake a GPU that the kernel may put to sleep (laptops: `power/control` is auto). The sleep
+ * state is read from sysfs, which does not wake the GPU; SleepController decides when to close the driver. Never calls NVML.
  */
 import { readFileSync, readdirSync } from "node:fs";
 
-/** Of one GPU, or of all together: asleep only when all are, and always on when one is. */
+/** State of one GPU, or of all together: asleep only if all are, always on if one is. */
 export type GpuSleepState = "always-on" | "awake" | "asleep";
 
 export class SleepFiles {
@@ -52,9 +52,9 @@ export class SleepFiles {
   }
 }
 
-/** Idle this long, it is let go, since an open driver keeps it awake. */
+/** Idle time after which the driver is closed, since an open driver keeps the GPU awake. */
 const idleForMs = 60_000;
-/** One that does not fall asleep in this time is held awake by somebody else: letting go was for nothing. */
+/** If the GPU is not asleep after this time, another program keeps it awake, and closing the driver has no effect. */
 const fallAsleepMs = 30_000;
 const notAgainForMs = 1_800_000;
 const askAgainMs = 60_000;
@@ -64,7 +64,7 @@ export class SleepController {
   #idleSinceMs: number | undefined;
   #notBeforeMs = 0;
 
-  /** Whether the driver is closed for the GPUs to sleep. */
+  /** True if the driver is closed so that the GPUs can sleep. */
   get dozing(): boolean {
     return this.#letGo !== undefined;
   }

@@ -1,11 +1,11 @@
 /**
- * When a slow call may be made, so that it never makes a fast pass wait: not when it would run into the next pass, and at
- * most one between two passes where they follow closely. Pure: times come in as arguments.
+ * Decides when a slow call may be made without delaying a fast pass: not when it would overlap the next pass, and at most one
+ * between two passes with a short interval. Pure: times are arguments.
  */
 
-/** With passes this close together one call between two of them is all there is room for. */
+/** With passes this close together there is room for only one call between two of them. */
 const closeTogetherMs = 200;
-/** Otherwise this much rest between two calls, so that the slow ones of many GPUs do not come in one heap. */
+/** Minimum pause between two calls otherwise, so that the slow calls of many GPUs are spread out. */
 const restMs = 50;
 const marginMs = 2;
 const lateMs = 5;
@@ -19,7 +19,7 @@ export class SlowCallScheduler {
 
   passed(nowMs: number): void {
     if (Number.isFinite(this.#lastPassMs)) this.#gapsMs.unshift(nowMs - this.#lastPassMs);
-    // The middle one of three: a late pass, or an extra one at the start, does not predict the next.
+    // The median of three gaps: a late pass, or an extra one at startup, does not predict the next.
     this.#gapsMs.length = Math.min(3, this.#gapsMs.length);
     this.#intervalMs =
       this.#gapsMs.toSorted((a, b) => a - b)[this.#gapsMs.length >> 1] ?? Number.POSITIVE_INFINITY;
@@ -32,18 +32,18 @@ export class SlowCallScheduler {
     this.#callsSincePass++;
   }
 
-  /** How long to wait before a call that is due at `dueMs` and takes `costMs`; 0 is now. */
+  /** Milliseconds to wait before a call that is due at `dueMs` and takes `costMs`; 0 means now. */
   waitMs(nowMs: number, dueMs: number, costMs: number): number {
     const startMs = Math.max(nowMs, dueMs, this.#lastCallMs + restMs);
     const nextPassMs = this.#lastPassMs + this.#intervalMs;
-    // No passes yet, or no longer: there is none to keep clear of.
+    // There are no passes, or none any more, so there is nothing to avoid.
     if (!Number.isFinite(nextPassMs) || nowMs > nextPassMs + this.#intervalMs)
       return startMs - nowMs;
-    // The next pass makes room again; it may be a little late.
+    // The next pass allows another call; the pass may be slightly late.
     if (this.#intervalMs <= closeTogetherMs && this.#callsSincePass > 0)
       return Math.max(nextPassMs + 1 - nowMs, lateMs);
     const meetsPass = startMs < nextPassMs && startMs + costMs + marginMs > nextPassMs;
-    // A call longer than the whole gap is made right after a pass: it delays one, not every one.
+    // A call longer than the whole gap is made right after a pass, so that it delays only one pass.
     const neverFits = costMs + marginMs >= this.#intervalMs && this.#callsSincePass === 0;
     if (meetsPass && !neverFits) return nextPassMs + 1 - nowMs;
     return startMs - nowMs;

@@ -1,4 +1,4 @@
-/** What is read on its own slower schedule, because it costs milliseconds or hardly changes. One call at a time, between passes. */
+/** Readings with their own slower schedule, because they take milliseconds or hardly change. One call at a time, between passes. */
 import { code } from "../nvml/codes.ts";
 import { fabricInfo, readCount } from "../nvml/structs.ts";
 import { type CardBuilder, readU32 } from "./card.ts";
@@ -31,7 +31,7 @@ export function slowTasks(bench: CardBuilder): Task[] {
     ),
     reservedMemory(bench),
     energy(bench),
-    // Before PCIe: whether GPM reports its rates decides whether the blocking call is made.
+    // Before PCIe: the blocking PCIe call is made only if GPM does not report its rates.
     gpm,
     ...pcie(bench, gpm),
     ...eccCounters(bench),
@@ -68,7 +68,7 @@ function migMode({ nvml, card, reading }: CardBuilder): Task {
   });
 }
 
-/** State 0 is "not supported". */
+/** State 0 means not supported. */
 function fabricState({ nvml, card, reading }: CardBuilder): Task {
   const buffer = Buffer.alloc(fabricInfo.bytes);
   return reading("slow", "fabric state", [["fabricState"]], (out) => {
@@ -89,7 +89,7 @@ function reservedMemory(bench: CardBuilder): Task {
   });
 }
 
-/** 4 ms a call on an H200, and all of it processor time. */
+/** 4 ms a call on an H200, all of it processor time. */
 function energy({ nvml, card, reading }: CardBuilder): Task {
   const buffer = Buffer.alloc(8);
   return reading("slow", energyTask, [["energy"]], (out) => {
@@ -99,7 +99,7 @@ function energy({ nvml, card, reading }: CardBuilder): Task {
   });
 }
 
-/** A call that is made only while GPM does not report the same. */
+/** A call that is made only while GPM does not report the same metric. */
 class GpmFallbackTask extends ReadTask {
   isCovered = (): boolean => false;
 
@@ -109,8 +109,8 @@ class GpmFallbackTask extends ReadTask {
 }
 
 /**
- * Without GPM, throughput is counted by the driver over 20 ms, in thousands of bytes (measured against a copy of known speed),
- * and the call blocks for as long.
+ * Without GPM, the driver measures throughput over 20 ms, in thousands of bytes (verified with a copy of known speed), and the
+ * call blocks for that time.
  */
 function pcie({ nvml, card, reading, boards, settings, random }: CardBuilder, gpm: GpmTask) {
   const throughput = (["transmit", "receive"] as const).map((direction, counter) => {
@@ -165,7 +165,7 @@ function eccCounters({ nvml, card, reading }: CardBuilder): Task[] {
   });
 }
 
-/** Only links the card reports: most have none. */
+/** The links that the card reports; most cards have none. */
 function nvlinksOf({ nvml, card }: CardBuilder): readonly number[] {
   const probe = Buffer.alloc(4);
   return Array.from({ length: mostLinks }, (_, link) => link).filter(
@@ -173,7 +173,7 @@ function nvlinksOf({ nvml, card }: CardBuilder): readonly number[] {
   );
 }
 
-/** Traffic and errors are NVML's totals over all links. */
+/** Link states per link; traffic and errors are NVML's totals over all links. */
 function nvlink({ nvml, card, reading, fields }: CardBuilder, links: readonly number[]): Task[] {
   if (links.length === 0) return [];
   const all = { link: "all" };

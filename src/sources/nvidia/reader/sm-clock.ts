@@ -1,27 +1,27 @@
 /**
- * The mean SM clock between two GPM samples, for FLOP/s estimates: GPM gives shares of the cycles of all that time. Under bursts
- * of 70 ms an H200's clock swings between 1,515 and 1,950 MHz, so one look a second is up to 13 % off. A busy GPU's clock is read
- * five times a second (1.3 µs a call; each wake-up a second costs 0.017 % of a core), an idle one's with the fast pass.
+ * The mean SM clock between two GPM samples, for FLOP/s estimates: GPM reports shares of the cycles in that time. Under bursts of
+ * 70 ms an H200's clock swings between 1,515 and 1,950 MHz, so one reading a second is up to 13 % off. A busy GPU's clock is read
+ * five times a second (1.3 µs a call; each wake-up per second costs 0.017 % of a core), an idle one's with the fast pass.
  */
 import { presence } from "../../../model/presence.ts";
 import { code } from "../nvml/codes.ts";
 import type { CardBuilder } from "./card.ts";
 import type { Task } from "./task.ts";
 
-/** While a GPU is busy. */
+/** Interval of clock readings while a GPU is busy. */
 export const clockEveryMs = 200;
-/** Nothing is known of the clock over a longer gap between two readings: the GPU was asleep or lost. */
+/** A gap longer than this is left out of the mean: the GPU was asleep or lost. */
 const longestGapMs = 60_000;
 
 /**
- * When the clock is read next: at a random instant of the next interval. Readings at a fixed rate meet the same part of work that
- * comes in bursts again and again; these meet each part alike. `random` is from 0 to 1.
+ * The time of the next clock reading: a random instant of the next interval. Readings at a fixed rate would hit the same phase of
+ * bursty work again and again; random ones hit each phase equally. `random` is from 0 to 1.
  */
 export function nextClockReadMs(nowMs: number, random: number): number {
   return Math.floor((Math.floor(nowMs / clockEveryMs) + 1 + random) * clockEveryMs);
 }
 
-/** A mean over time: each reading stands for the time since the one before. Pure. */
+/** A time-weighted mean: each reading counts for the time since the previous one. Pure. */
 export class TimeMean {
   #integral = 0;
   #coveredMs = 0;
@@ -38,7 +38,7 @@ export class TimeMean {
     this.#last = value;
   }
 
-  /** The mean since the last call, or the last reading where no time has passed; undefined where there was none. */
+  /** Returns the mean since the last call, or the last reading if no time has passed; undefined if there was no reading. */
   finish(): number | undefined {
     const mean = this.#coveredMs > 0 ? this.#integral / this.#coveredMs : this.#last;
     this.#integral = this.#coveredMs = 0;
@@ -53,7 +53,7 @@ export class SmClock {
   readonly #fastSlot: number;
   readonly #meanSlot: number;
   readonly #mean = new TimeMean();
-  /** Whether GPM samples are read of this card: the mean is for them alone. */
+  /** True if GPM samples of this card are read; only they use the mean. */
   isUsed = false;
 
   constructor(bench: CardBuilder) {
@@ -66,7 +66,7 @@ export class SmClock {
     this.#meanSlot = bench.slot("slow", ["clockMean", { domain: "sm" }]);
   }
 
-  /** Whether a reading between two fast passes adds information. Where the call is costly, it is not among the fast ones. */
+  /** True if a reading between two fast passes adds information. If the call is costly, it is not in the fast pass. */
   get wantsSamples(): boolean {
     const { fast, utilizationRatio, lostSinceMs } = this.#bench.card;
     if (!this.isUsed || lostSinceMs !== undefined || !utilizationRatio) return false;
@@ -80,13 +80,13 @@ export class SmClock {
     return got;
   }
 
-  /** Takes what a fast pass has just read. */
+  /** Adds the clock that a fast pass has just read. */
   note(nowMs: number): void {
     const hertz = this.#bench.boards.fast.value(this.#fastSlot);
     if (hertz !== undefined) this.#mean.add(hertz, nowMs);
   }
 
-  /** Stores the mean since the GPM sample before. */
+  /** Stores the mean since the previous GPM sample. */
   store(nowMs: number): void {
     this.note(nowMs);
     const mean = this.#mean.finish();
@@ -95,7 +95,7 @@ export class SmClock {
     else slow.set(this.#meanSlot, mean, nowMs);
   }
 
-  /** No GPM sample, no mean. */
+  /** Marks the mean absent, since there is no GPM sample. */
   leaveOut(why: number, nowMs: number): void {
     this.#bench.boards.slow.absent(this.#meanSlot, why, nowMs);
   }

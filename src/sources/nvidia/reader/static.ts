@@ -1,11 +1,11 @@
-/** What hardly ever changes, read once a minute: sizes, limits, maxima, modes, and which GPUs reach each other. */
+/** Readings that hardly ever change, made once a minute: sizes, limits, maxima, modes, and peer access between GPUs. */
 import { code, meansLost } from "../nvml/codes.ts";
 import { memoryV1, readCount } from "../nvml/structs.ts";
 import { type CardBuilder, type NvmlCard, type NvmlSeries, readU32 } from "./card.ts";
 import { clockDomains, memoryReader, noMemory } from "./fast.ts";
 import type { Task } from "./task.ts";
 
-/** Peers are quadratic; no machine with more GPUs than this has them all connected. */
+/** The number of peers is quadratic; no machine with more GPUs than this connects them all. */
 const mostPeers = 16;
 
 export function staticTasks(bench: CardBuilder, cards: readonly NvmlCard[]): Task[] {
@@ -73,8 +73,9 @@ function visibleTotal({ nvml, card, reading }: CardBuilder): Task {
 }
 
 /**
- * Only what the driver reports in °C (89 and 95 on an H200 with driver 580, idle and loaded). A margin ("T.Limit") is of the hottest spot of the chip; its sum
- * with the edge temperature moves with the load (89 idle, 79 loaded on one card), so no limit is computed from it.
+ * Only limits the driver reports in °C (89 and 95 on an H200 with driver 580, idle and loaded). A margin ("T.Limit") refers to
+ * the hottest spot of the chip, and its sum with the edge temperature moves with the load (89 idle, 79 loaded on one card), so no
+ * limit is computed from it.
  */
 function threshold({ nvml, card, reading }: CardBuilder, limit: string, type: number): Task {
   return reading(
@@ -116,8 +117,8 @@ function powerConstraints({ nvml, card, reading }: CardBuilder): Task {
 }
 
 /**
- * Accessible means both reading (capability 0) and writing (1) are OK (status 0), as `nvidia-smi topo -p2p` shows them. A code
- * that reports a lost GPU may mean the peer: it fails this reading and does not mark this card lost.
+ * Accessible means that both reading (capability 0) and writing (1) are OK (status 0), as in `nvidia-smi topo -p2p`. A code for a
+ * lost GPU may mean the peer: it fails this reading and does not mark this card as lost.
  */
 function peerAccess({ nvml, card, reading }: CardBuilder, peer: NvmlCard): Task {
   const [canRead, canWrite] = [Buffer.alloc(4), Buffer.alloc(4)];

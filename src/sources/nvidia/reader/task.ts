@@ -1,25 +1,25 @@
-/** One NVML call as something to be scheduled: what it fills, what it costs, and when to retry an unsupported one. */
+/** One NVML call as a schedulable task: what it fills, what it costs, and when an unsupported one is retried. */
 import { code, isUnsupported, presenceOf } from "../nvml/codes.ts";
 import { SENTINEL_MARK } from "../protocol.ts";
 import type { LatestValues } from "./latest-values.ts";
 
 export interface Task {
   readonly name: string;
-  /** 0: in every fast pass. */
+  /** 0 means in every fast pass. */
   everyMs: number;
   dueMs: number;
-  /** Measured, the cheapest of a few; 0 until then. */
+  /** The cheapest of a few measured runs; 0 before that. */
   costMs: number;
-  /** True after the first of two samples: the second is read at `dueMs`, not before. */
+  /** True after the first of two samples; the second must not be read before `dueMs`. */
   needsAnother?(): boolean;
-  /** Makes the call and stores its values. Returns NVML's code, by which the caller recognises a lost GPU. */
+  /** Makes the call and stores its values. Returns NVML's code, from which the caller detects a lost GPU. */
   run(nowMs: number): number;
 }
 
-/** An unsupported field is retried after this, so that one bad result never turns it off for good. */
+/** An unsupported field is retried after this time, so that one bad result does not disable it for good. */
 const retryAfterMs = 60_000;
 
-/** Spread, so that the fields of many GPUs are not all retried in the same pass. */
+/** Adds jitter, so that the fields of many GPUs are not all retried in the same pass. */
 export function nextRetryMs(nowMs: number, random: () => number): number {
   return nowMs + retryAfterMs * (0.9 + 0.2 * random());
 }
@@ -36,7 +36,7 @@ export class ReadTask implements Task {
   readonly #random: () => number;
   #retryAtMs = 0;
 
-  /** `read` makes the call, fills one value per slot (NaN where the device reported nothing usable) and returns NVML's code. */
+  /** `read` makes the call, fills one value per slot (NaN if the device reported nothing usable) and returns NVML's code. */
   constructor(
     name: string,
     everyMs: number,

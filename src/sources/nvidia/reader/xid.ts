@@ -1,4 +1,4 @@
-/** XID errors as events: counted since this program started, with the time of the last. Never a gauge that stays. */
+/** XID errors as events: counted since this program started, with the time of the last one. Never exposed as a gauge that stays set. */
 import { code } from "../nvml/codes.ts";
 import type { Nvml } from "../nvml/library.ts";
 import { eventData, readCount, xidEvent } from "../nvml/structs.ts";
@@ -9,9 +9,9 @@ const mostAtOnce = 64;
 
 export class XidWatch {
   readonly #nvml: Nvml;
-  /** By the GPU's uuid, so that they outlive a driver that is loaded again. */
+  /** By the GPU's UUID, so that counts survive a driver reload. */
   readonly #seen = new Map<string, Map<number, { count: number; lastMs: number }>>();
-  /** Registered for events, by handle. */
+  /** Handles registered for events. */
   readonly #watched = new Set<number>();
   #set = 0;
 
@@ -19,7 +19,7 @@ export class XidWatch {
     this.#nvml = nvml;
   }
 
-  /** A card that cannot report events is not watched. */
+  /** Registers the cards for events; a card that does not support them is not watched. */
   watch(cards: readonly NvmlCard[]): void {
     const out = Buffer.alloc(8);
     if (this.#set !== 0) this.#nvml.nvmlEventSetFree(this.#set);
@@ -37,13 +37,13 @@ export class XidWatch {
     return this.#watched.has(handle);
   }
 
-  /** The set belongs to a driver that was unloaded. */
+  /** Drops the event set, which belongs to an unloaded driver. */
   forget(): void {
     this.#set = 0;
     this.#watched.clear();
   }
 
-  /** Takes what has come since the last look; a wait of 0 ms costs 2 µs. */
+  /** Collects the events since the last call; a wait of 0 ms costs 2 µs. */
   collect(cards: readonly NvmlCard[], nowMs: number): void {
     if (this.#set === 0) return;
     const event = Buffer.alloc(eventData.bytes);

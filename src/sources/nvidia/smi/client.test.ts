@@ -21,7 +21,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A source over a stand-in for nvidia-smi, which writes down what it was asked; `body` is cases of a shell `case`. */
+/** A source with a stand-in for nvidia-smi that logs its arguments; `body` contains the cases of a shell `case`. */
 function sourceOf(body: string, processes = false): { source: SmiSource; asked: () => string[] } {
   const command = join(folder, "nvidia-smi");
   const log = join(folder, "asked");
@@ -42,7 +42,7 @@ function sourceOf(body: string, processes = false): { source: SmiSource; asked: 
   };
 }
 
-/** By name, all that is there; the reason where it is not. */
+/** The values of all series with this name, or the absence reason of each. */
 function valuesOf(frame: Frame, name: string): unknown[] {
   const reasons = Object.entries(presence);
   return frame.layout.series.flatMap(({ metric }, slot) => {

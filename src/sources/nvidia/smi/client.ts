@@ -1,6 +1,6 @@
 /**
- * What nvidia-smi is asked, one run after the other, never two at once. The GPUs are needed; the rest may fail and is then
- * absent. Every nvidia-smi still in use writes XML.
+ * Runs the nvidia-smi commands one after the other, never two at once. The GPU list is required; the other outputs may fail and
+ * are then absent. Every nvidia-smi version still in use writes XML.
  */
 import type { Device } from "../../../model/device.ts";
 import type { SmiGpu } from "./gpu.ts";
@@ -16,7 +16,7 @@ export interface SmiPeer {
   readonly cell: SmiCell;
 }
 
-/** Which GPU reaches which changes with a reboot, not in between. */
+/** Peer access changes only with a reboot. */
 const peersEveryMs = 60_000;
 
 export class SmiClient {
@@ -29,7 +29,7 @@ export class SmiClient {
     this.#runner = runner;
   }
 
-  /** @throws SmiError where nvidia-smi fails or lists no GPU */
+  /** @throws SmiError if nvidia-smi fails or lists no GPU */
   async gpus(): Promise<readonly SmiGpu[]> {
     const isUsable = (output: string): boolean => parseSmiXml(output).length > 0;
     const gpus = parseSmiXml(await this.#runner.run(["-q", "-x"], isUsable));
@@ -37,12 +37,12 @@ export class SmiClient {
     return gpus;
   }
 
-  /** Each process's share of its GPU; empty where nvidia-smi does not report it. */
+  /** Each process's share of its GPU; empty if nvidia-smi does not report it. */
   async shares(): Promise<ReadonlyMap<string, number>> {
     return parsePmon((await this.#tryRun(["pmon", "-c", "1"])) ?? "");
   }
 
-  /** Which GPU accesses which other's memory: as in NVML, both reading and writing must work. */
+  /** Which GPUs can access each other's memory: as in NVML, both reading and writing must work. */
   async peers(given: readonly Device[], timeMs: number): Promise<readonly SmiPeer[]> {
     const devices = given.filter(({ parent }) => parent === undefined);
     if (devices.length < 2) return [];
@@ -68,7 +68,7 @@ export class SmiClient {
     );
   }
 
-  /** Undefined where it failed; the runner then backs off for this command. */
+  /** Undefined if the command failed; the runner then backs off for it. */
   async #tryRun(args: readonly string[]): Promise<string | undefined> {
     try {
       return await this.#runner.run(args);

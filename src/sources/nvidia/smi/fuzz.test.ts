@@ -7,7 +7,7 @@ import { parsePmon } from "./pmon.ts";
 import { parseSmiXml } from "./query-xml.ts";
 import { parseTopo } from "./topo.ts";
 
-/** Whatever the bytes were, what comes out is well formed. */
+/** Checks that the parser's result is well-formed, whatever the input was. */
 function check(gpus: readonly SmiGpu[]): void {
   for (const { device, readings } of gpus) {
     expect(device.uuid).not.toBe("");
@@ -17,7 +17,7 @@ function check(gpus: readonly SmiGpu[]): void {
   }
 }
 
-/** The capture with its long list of clocks cut out: what is left is what is read. */
+/** The capture without its long list of supported clocks, which is not read. */
 const xml = ownCapture("load.q.xml").replace(/<supported_clocks>[\s\S]*<\/supported_clocks>/, "");
 
 test(

@@ -17,9 +17,9 @@ export interface SmiProcess {
   readonly kind: "compute" | "graphics" | "both";
   /** Name of the program, without folder and arguments. */
   readonly name?: string | undefined;
-  /** NaN where nvidia-smi reports none, as under Windows. */
+  /** NaN if nvidia-smi reports none, as under Windows. */
   readonly memoryBytes: number;
-  /** The MIG instance it runs in. */
+  /** The MIG instance the process runs in. */
   readonly gpuInstance?: string | undefined;
   readonly computeInstance?: string | undefined;
 }
@@ -27,11 +27,11 @@ export interface SmiProcess {
 export interface SmiGpu {
   readonly device: Device;
   readonly readings: readonly SmiReading[];
-  /** Or why it is unknown: a missing list is not an empty one. */
+  /** An absence reason if the list is missing: a missing list is not an empty one. */
   readonly processes: readonly SmiProcess[] | AbsenceReason;
 }
 
-/** `cellOf` returns the cell of a reason by the end of its name. */
+/** `cellOf` returns the cell of a throttle reason by the ending of its name. */
 export function reasonReadings(cellOf: (ending: string) => string | undefined): SmiReading[] {
   let bits = 0;
   let reported = 0;
@@ -57,13 +57,13 @@ export function reasonReadings(cellOf: (ending: string) => string | undefined): 
   ];
 }
 
-/** Text that is an answer; `N/A` and its like are none. */
+/** Returns the trimmed text; undefined if it is `N/A` or similar. */
 export function parseReportedText(text: string | undefined): string | undefined {
   const trimmed = text?.trim() ?? "";
   return trimmed === "" || /^\[?(n\/a|not supported|unknown)/i.test(trimmed) ? undefined : trimmed;
 }
 
-/** The first of the texts that begins with a version; a note behind it, such as `[Deprecated; …]` since 610, is left out. */
+/** The first of the texts that begins with a version; a note after it, such as `[Deprecated; …]` since 610, is dropped. */
 export function versionIn(...texts: readonly (string | undefined)[]): string | undefined {
   for (const text of texts) {
     const version = /^\d[\w.+-]*/.exec(text?.trim() ?? "")?.[0];
@@ -72,7 +72,10 @@ export function versionIn(...texts: readonly (string | undefined)[]): string | u
   return undefined;
 }
 
-/** nvidia-smi gives a path, in XML with arguments, which may hold secrets. A Windows path may hold spaces. */
+/**
+ * Extracts the program's name: nvidia-smi reports a path, in XML with arguments, which may contain secrets. A Windows path may
+ * contain spaces.
+ */
 export function programName(text: string | undefined): string | undefined {
   const given = parseReportedText(text) ?? "";
   if (given === "-" || /^\[?insufficient permissions/i.test(given)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * `nvidia-smi pmon -c 1` to each process's share of its GPU's time, by `GPU/pid`: names and units in two lines, repeated every
- * so often, then a row per process, `-` where there is nothing. Pure, and never throws.
+ * Parses `nvidia-smi pmon -c 1` into each process's share of its GPU's time, by `GPU/pid`. Names and units come in two lines that are
+ * repeated now and then, followed by a row per process with `-` for missing values. Pure, and never throws.
  *
  *     # gpu         pid   type     sm    mem    enc    dec    jpg    ofa    command
  *     # Idx           #    C/G      %      %      %      %      %      %    name
@@ -12,7 +12,7 @@ const maxLines = 65_536;
 
 export const shareKey = (gpu: number, pid: number): string => `${gpu}/${pid}`;
 
-/** A process that did nothing in the period has `-` there, and no share. */
+/** A process that did nothing in the period has `-`, so it has no share. */
 export function parsePmon(text: string): Map<string, number> {
   const shares = new Map<string, number>();
   let names: readonly string[] = [];

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { processesOf, readingsOf } from "../../../../test/fixtures/sources/nvidia-smi.ts";
 import { parseSmiXml } from "./query-xml.ts";
 
-/** A GPU of which only these elements are known. */
+/** A GPU with only these elements. */
 const gpuOf = (elements: string, log = ""): string =>
   `<nvidia_smi_log>${log}<gpu id="00000000:01:00.0"><uuid>GPU-a</uuid>${elements}</gpu></nvidia_smi_log>`;
 
@@ -50,7 +50,7 @@ test("the mask is absent where idling is not reported", () => {
   expect(readingsOf(old)["gpu_clock_event_reasons_mask"]).toBe("unsupported");
 });
 
-/** A MIG device and a process in one, as the XML has them. */
+/** A MIG device and a process inside one, in the format of the XML. */
 const migDevice = (gi: number, ci: number): string =>
   `<mig_device><gpu_instance_id>${gi}</gpu_instance_id><compute_instance_id>${ci}</compute_instance_id></mig_device>`;
 const inInstance = (pid: number, gi: string, ci: string): string =>

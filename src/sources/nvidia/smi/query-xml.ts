@@ -1,4 +1,4 @@
-/** `nvidia-smi -q -x` of every schema to GPUs. Pure: text in, readings or typed absences out; never throws. */
+/** Parses `nvidia-smi -q -x` of every schema into GPUs. Pure: returns readings or typed absences; never throws. */
 import type { Device } from "../../../model/device.ts";
 import { shortBusId } from "../bus-id.ts";
 import {
@@ -59,7 +59,7 @@ function readRule(gpu: Element, { metric, labels, as, xml, sum }: SmiRule): SmiR
   return [{ metric, labels, cell }];
 }
 
-/** A name whose text is N/A gives way to the next one with a value. */
+/** If the text of a name is N/A, the next name with a value is used. */
 function cellOf(gpu: Element, paths: readonly string[], as: SmiRule["as"]): SmiCell | undefined {
   let absent: SmiCell | undefined;
   for (const path of paths) {
@@ -83,7 +83,7 @@ function sumOf(gpu: Element, paths: readonly string[], as: SmiRule["as"]): SmiCe
   return total ?? absent;
 }
 
-/** Where no margin is reported it follows from the limit, for every vendor alike: an absent series would be in its way. */
+/** Without a reported margin, it is derived from the limit, as for every vendor; an absent series would prevent that. */
 function dropAbsentMargin(readings: readonly SmiReading[]): SmiReading[] {
   return readings.filter(
     ({ metric, cell }) => metric !== "temperatureMargin" || typeof cell === "number",
@@ -124,14 +124,17 @@ function readProcesses(gpu: Element): SmiGpu["processes"] {
     });
 }
 
-/** The numbers of the MIG instance an element belongs to. */
+/** The ids of the MIG instance an element belongs to. */
 function instanceOf(element: Element): (string | undefined)[] {
   return ["gpu_instance_id", "compute_instance_id"].map((name) =>
     parseReportedText(textAt(element, name)),
   );
 }
 
-/** MIG instances have memory of their own; before driver 470 they have no UUID here, and get the one NVIDIA's tools made then. */
+/**
+ * MIG instances have their own memory; before driver 470 the XML contains no UUIDs for them, so they get the ones NVIDIA's tools
+ * generated then.
+ */
 function readInstances(gpu: Element, parent: Device, processes: SmiGpu["processes"]): SmiGpu[] {
   const list = (find(gpu, "mig_devices")?.children ?? []).filter(
     ({ name }) => name === "mig_device",
@@ -143,7 +146,7 @@ function readInstances(gpu: Element, parent: Device, processes: SmiGpu["processe
     const uuid =
       parseReportedText(textAt(instance, "uuid")) ?? `MIG-${parent.uuid}/${gi}/${ci ?? "0"}`;
     const isOnly = list.filter((other) => instanceOf(other)[0] === gi).length === 1;
-    /** One GPU instance may hold several compute instances; a process without a number belongs to the only one. */
+    /** One GPU instance may contain several compute instances; a process without a compute instance id belongs to the only one. */
     const isHere = ({ gpuInstance, computeInstance }: SmiProcess): boolean =>
       gpuInstance === gi && (isOnly || (ci !== undefined && computeInstance === ci));
     return [

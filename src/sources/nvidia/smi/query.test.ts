@@ -10,7 +10,7 @@ import { parseSmiXml } from "./query-xml.ts";
 
 const MIB = 1_048_576;
 
-/** Only the named ones of what was read. */
+/** Keeps only the readings named in `wanted`. */
 function only(read: Record<string, unknown>, wanted: Record<string, unknown>): unknown {
   return Object.fromEntries(Object.keys(wanted).map((name) => [name, read[name]]));
 }

@@ -1,6 +1,6 @@
 /**
- * Runs nvidia-smi: with a deadline, never two at once, and each question less and less often while it fails. One that cannot even be killed,
- * because the driver holds it, is not waited for and keeps the next from starting.
+ * Runs nvidia-smi with a deadline, never two at once, and with a growing back-off per command while it fails. A process that
+ * cannot be killed because it hangs in the driver is not waited for, and blocks the next run.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { systemCode } from "../../../base/error.ts";
@@ -35,7 +35,7 @@ export class SmiRunner {
   readonly #options: SmiRunnerOptions;
   #child: ChildProcess | undefined;
   #sinceMs = 0;
-  /** By question: a monitor this card does not have must not delay the readings. */
+  /** One back-off per command: a failing pmon on a card that lacks it must not delay the readings. */
   readonly #backoffs = new Map<string, Backoff>();
 
   constructor(options: SmiRunnerOptions) {
@@ -43,8 +43,8 @@ export class SmiRunner {
   }
 
   /**
-   * What it printed. Throws an SmiError when it failed, was too late, still runs or is backing off. Some problems, such as a
-   * corrupted infoROM, make it exit with an error after a whole answer: `isUsable` decides whether such output counts.
+   * Returns the standard output. Throws an SmiError if the command failed, timed out, still runs or is backing off. Some problems, such
+   * as a corrupted infoROM, make it exit with an error after complete output: `isUsable` decides whether such output counts.
    */
   async run(
     args: readonly string[],
@@ -123,7 +123,7 @@ export class SmiRunner {
   }
 }
 
-/** nvidia-smi explains itself in its first line, on either stream. */
+/** nvidia-smi explains an error in the first line of its output, on either stream. */
 function firstLine(text: string): string | undefined {
   const line = text.trim().split("\n", 1)[0]?.trim().slice(0, 300);
   return line === "" ? undefined : line;

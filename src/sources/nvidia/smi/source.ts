@@ -1,6 +1,6 @@
 /**
- * NVIDIA's GPUs through nvidia-smi, where NVML cannot be loaded. A run costs 0.1 s of processor, so everything comes on the slow
- * schedule, and each frame is made of runs of its own: nothing that changes is repeated in between.
+ * NVIDIA's GPUs through nvidia-smi, if NVML cannot be loaded. A run costs 0.1 s of processor time, so all readings are in the
+ * slow tier, and each frame is made from its own runs: no changing value is repeated.
  */
 import { gpu, type Tier } from "../../../model/catalogue/index.ts";
 import { type Device, deviceInfoLabels, deviceLabels } from "../../../model/device.ts";
@@ -30,16 +30,16 @@ interface Sample {
   readonly cell: SmiCell;
 }
 
-/** One run may take this long where the driver is not persistently loaded or the machine is busy. */
+/** Deadline of one run; it is slow if the driver is not persistently loaded or the machine is busy. */
 export const smiRunDeadlineMs = 30_000;
 
 export class SmiSource implements PolledSource {
   readonly shape = "polled";
   readonly tiers: readonly Tier[] = ["slow"];
-  /** A read is one long run and a few short ones. */
+  /** A read consists of one long run and a few short ones. */
   readonly deadlineMs = 2 * smiRunDeadlineMs;
   readonly #options: SmiSourceOptions;
-  /** Every GPU seen, so that one that is no longer listed is reported as down. */
+  /** Every GPU seen so far, so that one that is no longer listed is reported as down. */
   readonly #known = new Map<string, Device>();
   #layout: Layout = { series: [] };
   #shape = "";
@@ -80,7 +80,7 @@ export class SmiSource implements PolledSource {
     this.#options.runner.close();
   }
 
-  /** Throws one sentence where nvidia-smi gave nothing usable. */
+  /** Throws an error with one sentence if nvidia-smi returned nothing usable. */
   async look(): Promise<readonly SmiGpu[]> {
     const gpus = await this.#client.gpus();
     const unique = new Map(gpus.map((one) => [one.device.uuid, one]));

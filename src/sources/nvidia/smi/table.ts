@@ -1,4 +1,4 @@
-/** A table: where each metric stands in nvidia-smi's XML, schemas v10 to v13. */
+/** Where each metric is in nvidia-smi's XML, schemas v10 to v13. */
 import type { GpuMetric } from "../protocol.ts";
 import type { CellKind } from "./value.ts";
 
@@ -6,9 +6,9 @@ export interface SmiRule {
   readonly metric: GpuMetric;
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly as: CellKind;
-  /** The first that is there; newer schemas' names first. */
+  /** The first existing path is used; newer schemas' paths come first. */
   readonly xml: readonly string[];
-  /** Where the XML has only parts: their sum, of those that are reported. */
+  /** Used if the XML contains only parts: the sum of those that are reported. */
   readonly sum?: readonly string[];
 }
 
@@ -84,7 +84,7 @@ export const smiRules: readonly SmiRule[] = [
   rule("temperatureLimit", "celsius", "temperature/gpu_temp_max_mem_threshold", {
     limit: "memory",
   }),
-  // Cards before Ampere report no average: what NVML and power.draw give there is the instantaneous one.
+  // Cards before Ampere report no average: for them NVML and power.draw return the instantaneous power.
   rule("power", "watts", [
     ...power("average_power_draw"),
     ...power("power_draw"),
@@ -142,10 +142,10 @@ export const smiRules: readonly SmiRule[] = [
   rule("fabricState", "fabricState", "fabric/state"),
 ];
 
-/** Idling is in the mask and holds no clock down. */
+/** The idle bit is part of the mask but does not lower a clock. */
 export const idleBit = 0;
 
-/** Reasons by their bit in NVML's mask, and by the end of their name in the XML. */
+/** Throttle reasons by bit in NVML's mask, and by the ending of their name in the XML. */
 export const reasonBits: readonly (readonly [bit: number, ending: string])[] = [
   [idleBit, "gpu_idle"],
   [1, "applications_clocks_setting"],

@@ -1,6 +1,7 @@
 /**
- * `nvidia-smi topo -p2p r` (or `w`) to which GPU reaches which other's memory. `topo -m` is the same matrix and parses too; it is not
- * run, as no metric describes how two GPUs are wired. Pure, and never throws. Tabs between the cells, the header underlined, a legend below:
+ * Parses `nvidia-smi topo -p2p r` (or `w`) into which GPU can access which other's memory. `topo -m` has the same format and parses too;
+ * it is not run, as no metric describes how two GPUs are wired. Pure, and never throws. Cells are separated by tabs, the header is
+ * underlined, a legend follows:
  *
  *     	GPU0	GPU1
  *     GPU0	X	OK
@@ -31,13 +32,13 @@ export function parseTopo(text: string): TopoMatrix {
   return matrix;
 }
 
-/** A cell of the peer matrix; `U` is unknown, and a new value is not guessed at. */
+/** Parses a cell of the peer matrix; `U` is unknown, and an unlisted value is treated the same. */
 export function peerCell(cell: string | undefined): SmiCell {
   if (cell === "OK") return 1;
   return ["CNS", "GNS", "TNS", "NS", "DR"].includes(cell ?? "") ? 0 : "failed";
 }
 
-/** Without the underline, which stands in a file too. */
+/** Removes the underline escape codes, which are written to files too. */
 function plain(cell: string): string {
   return cell.replace("\u001B[4m", "").replace("\u001B[0m", "").trim();
 }

@@ -1,7 +1,7 @@
-/** One cell of nvidia-smi's output as a number in the catalogue's unit, or the reason why it is none. Pure. */
+/** Parses one cell of nvidia-smi's output into a number in the catalogue's unit, or an absence reason. Pure. */
 import type { AbsenceReason } from "../../../model/presence.ts";
 
-/** What a cell holds; a cell without a unit is in the first one of `units`. */
+/** The kind of a cell's value; a cell without a unit is in the first one of `units`. */
 export type CellKind =
   | "ratio"
   | "bytes"
@@ -15,10 +15,10 @@ export type CellKind =
   | WordKind
   | "pstate";
 
-/** A cell that holds one of a few words. */
+/** A cell with one of a few words. */
 type WordKind = "yes" | "computeMode" | "recoveryAction" | "fabricState";
 
-/** By the word in lower case with single spaces; the numbers are NVML's. */
+/** Words in lower case with single spaces; the numbers are NVML's. */
 const words: Readonly<Record<WordKind, Readonly<Record<string, number>>>> = {
   yes: {
     active: 1,
@@ -78,12 +78,15 @@ export function readCell(given: string, kind: CellKind): SmiCell {
   const match = /^(-?\d{1,20}(?:\.\d{1,9})?)\s*([a-z%/]*)$/.exec(text);
   if (match === null) return absence(text);
   const unit = match[2] ?? "";
-  // A cell may hold "constructor", which every object has.
+  // The cell's unit may be "constructor", which every object has.
   const scale = Object.hasOwn(units[kind], unit) ? units[kind][unit] : undefined;
   return scale === undefined ? "failed" : Number(match[1]) * scale;
 }
 
-/** `N/A`, `[Not Supported]`, `Not available in WDDM driver model`, `Requested functionality has been deprecated`, `[Insufficient Permissions]`, `ERR!`, `GPU is lost` … */
+/**
+ * `N/A`, `[Not Supported]`, `Not available in WDDM driver model`, `Requested functionality has been deprecated`, `[Insufficient
+ * Permissions]`, `ERR!`, `GPU is lost` …
+ */
 function absence(text: string): AbsenceReason {
   if (/permission/.test(text)) return "denied";
   if (/^(n\/a|not supported|none|not available( in .*)?)$|deprecated/.test(text))

@@ -1,6 +1,6 @@
 /**
- * Reads the XML that `nvidia-smi -q -x` writes: elements, one attribute at most, text, no namespaces, no CDATA. Bounded and
- * forgiving, since the text may be cut short; never throws. Not an XML parser for anything else.
+ * Parses the XML that `nvidia-smi -q -x` writes: elements, one attribute at most, text, no namespaces, no CDATA. Bounded and
+ * tolerant, since the text may be truncated; never throws. Not a general XML parser.
  */
 
 export interface Element {
@@ -12,7 +12,10 @@ export interface Element {
 
 const deepest = 32;
 const mostElements = 200_000;
-/** Declarations, then `</name>`, `<name attributes>` and `<name/>`; a `<` that begins none of them is text. No part looks past the next `<`. */
+/**
+ * Declarations, then `</name>`, `<name attributes>` and `<name/>`; any other `<` is text. No part of the pattern matches past the
+ * next `<`.
+ */
 const tag = /<[?!][^<>]*>|<(\/?)([A-Za-z_][\w.-]*)([^<>]*?)(\/?)>/g;
 
 export function parseXml(text: string): Element {
@@ -28,7 +31,7 @@ export function parseXml(text: string): Element {
     if (name === undefined) continue;
     if (closes === "/") {
       const at = open.findLastIndex((element) => element.name === name);
-      // A closing tag nobody opened is left out; one of an outer element closes the inner ones with it.
+      // A closing tag without an opening one is ignored; a closing tag of an outer element closes the inner ones too.
       if (at > 0) open.length = at;
       continue;
     }
@@ -54,14 +57,14 @@ function decode(text: string): string {
     : text;
 }
 
-/** The first element along `a/b/c`. */
+/** The first element along the path `a/b/c`. */
 export function find(element: Element, path: string): Element | undefined {
   let at: Element | undefined = element;
   for (const name of path.split("/")) at = at?.children.find((child) => child.name === name);
   return at;
 }
 
-/** The trimmed text along the path of an element that holds nothing else. */
+/** The trimmed text of the element at the path; undefined if it has child elements. */
 export function textAt(element: Element, path: string): string | undefined {
   const found = find(element, path);
   return found === undefined || found.children.length > 0 ? undefined : found.text.trim();

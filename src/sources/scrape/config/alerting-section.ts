@@ -1,4 +1,4 @@
-/** `alerting`: which Alertmanagers get the alerts, and how alerts are relabeled for them. */
+/** The `alerting` section: the Alertmanagers that receive alerts, and the relabeling of alerts for them. */
 import * as v from "valibot";
 import { labelSet, labelValue } from "../../../model/labels.ts";
 import { relabel } from "../../../formats/relabel/relabel.ts";
@@ -80,7 +80,7 @@ function readAlertmanager(
   };
 }
 
-/** promtool applies the relabeling rules to static addresses and refuses those that are none. */
+/** Like promtool, applies the relabeling rules to static addresses and rejects invalid ones. */
 function checkTargets(
   { discovery, relabelRules }: AlertmanagerConfig,
   reading: ConfigDiagnostics,

@@ -1,4 +1,4 @@
-/** Where targets are listed: static, file, HTTP, DNS and Kubernetes. Other kinds load with a warning and discover nothing. */
+/** The discovery sections of targets: static, file, HTTP, DNS and Kubernetes. Other kinds load with a warning and discover nothing. */
 import * as v from "valibot";
 import { labelSet } from "../../../model/labels.ts";
 import { isLabelName, isLegacyLabelName } from "../../../formats/relabel/rule.ts";
@@ -58,7 +58,7 @@ export const discoveryEntries = {
 const discoverySchema = v.strictObject(discoveryEntries);
 export type DiscoveryRaw = v.InferOutput<typeof discoverySchema>;
 
-/** `isRelabelled`: rules may still make an address of what is none. */
+/** `isRelabelled`: relabeling rules may still turn an invalid address into a valid one. */
 export function readDiscovery(
   raw: DiscoveryRaw,
   isRelabelled: boolean,
@@ -110,7 +110,7 @@ export function readDiscovery(
 
 const findsNothing = "This discovery is inactive.";
 
-/** Whether a section names discoveries and none of them is active here: nothing can ever be found. */
+/** True if a section contains discoveries but none of them is active here, so that it can never find a target. */
 export function discoversNothing(raw: DiscoveryRaw, discovery: DiscoveryConfig): boolean {
   const isGiven = Object.entries(raw).some(
     ([key, value]) => key.endsWith("_sd_configs") && Array.isArray(value) && value.length > 0,

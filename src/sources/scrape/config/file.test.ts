@@ -63,7 +63,7 @@ test("promtool accepts and refuses the same files, but for those that say why no
   const passes = acceptedBy(tool.path, [], checks);
   const otherwise = files.filter((name) => {
     const noted = /^# promtool 2\.42 (accepts|refuses): /m.exec(textOf(name))?.[1];
-    // promtool looks at relabeled targets even where it is asked for the syntax alone.
+    // promtool checks relabeled targets even if only the syntax is to be checked.
     if (checks.includes(name)) return passes.includes(name);
     const expected = noted === undefined ? name.endsWith(".good.yml") : noted === "accepts";
     return loads.includes(name) !== expected;

@@ -1,6 +1,6 @@
 /**
- * Reads a whole prometheus.yml. Every mistake is one sentence with its line, every part that has no effect here is named,
- * and the text of the file is literal: only external labels expand variables, as in Prometheus.
+ * Reads a whole prometheus.yml. Every mistake is reported in one sentence with its line, every part without effect is listed, and
+ * the text is literal: only external labels expand variables, as in Prometheus.
  */
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -31,7 +31,7 @@ export type PrometheusCheckResult =
   | {
       readonly ok: true;
       readonly value: PrometheusConfig;
-      /** What promtool refuses and Prometheus starts with: targets that cannot be scraped, files that are not there. */
+      /** Problems that promtool rejects but Prometheus starts with: invalid targets, missing files. */
       readonly checkFailures: readonly FileProblem[];
     }
   | { readonly ok: false; readonly problems: readonly FileProblem[] };
@@ -70,7 +70,7 @@ export async function checkPrometheusFile(
   };
 }
 
-/** The checked configuration, or an error with the first problem and how many more there are. */
+/** Returns the checked configuration; throws an error with the first problem and the number of further ones. */
 export async function loadPrometheusFile(
   path: string,
   env: Variables,
@@ -150,10 +150,10 @@ async function openFile<Schema extends v.GenericSchema>(
 
 const secretKeys = /^(password|credentials|bearer_token|key|secrets)$/;
 
-/** With the path as it is written here, and without what was given where that may be a secret. */
+/** The sentence with the path as written in YAML, and without the value if it may be a secret. */
 export function plainSentence(value: unknown, path: ConfigPath, sentence: string): string {
   const parent = path.slice(0, -1);
-  // The checker sees a list as a mapping whose keys are 0, 1, 2.
+  // The schema treats a list as a mapping with the keys 0, 1, 2.
   if (sentence.startsWith("unknown key") && Array.isArray(valueAt(value, parent)))
     return `${parent.length === 0 ? "the file" : formatConfigPath(parent)} must be a mapping of keys.`;
   const named = sentence.replace(`"${path.join(".")}"`, formatConfigPath(path));

@@ -1,4 +1,4 @@
-/** `scrape_protocols`: which formats a target is asked for, the most wanted first. */
+/** `scrape_protocols`: the formats to request from a target, in order of preference. */
 import * as v from "valibot";
 import type { ExpositionFormat } from "../../../formats/exposition/visit.ts";
 import type { ConfigDiagnostics, ConfigPath } from "../../../config/yaml/diagnostics.ts";
@@ -19,11 +19,11 @@ type Protocol = (typeof names)[number];
 
 export const protocol = () => v.picklist(names, `one of ${names.join(", ")}`);
 
-/** Where none are named: as Prometheus, protobuf only for the sake of native histograms. */
+/** The default as in Prometheus: protobuf is requested only for native histograms. */
 export const defaultFormats = (isNative: boolean): readonly ExpositionFormat[] =>
   isNative ? ["protobuf", "openmetrics", "text"] : ["openmetrics", "text"];
 
-/** Undefined where the list is not given. */
+/** Undefined if the list is not configured. */
 export function readFormats(
   raw: readonly Protocol[] | undefined,
   reading: ConfigDiagnostics,
@@ -39,7 +39,7 @@ export function readFormats(
 export const readFallback = (raw: Protocol | undefined): ExpositionFormat =>
   raw === undefined ? "text" : protocols[raw];
 
-/* Lists of relabelling rules. */
+/* Lists of relabeling rules. */
 
 const ruleSchema = v.strictObject({
   source_labels: v.optional(v.array(scalar())),

@@ -40,15 +40,15 @@ export const globalSchema = v.strictObject({
   ...unsupportedEntries(unsupportedGlobalKeys),
 });
 
-/** What jobs take over beside what the configuration shows. */
+/** Defaults that jobs inherit but that are not part of the displayed configuration. */
 export interface JobDefaults extends GlobalConfig {
-  /** Undefined where none are named. */
+  /** Undefined if none are configured. */
   readonly formats: readonly ExpositionFormat[] | undefined;
   readonly extraMetrics: boolean;
   readonly histograms: HistogramSwitches;
 }
 
-/** A limit of 0 is none of its own: what stands in `global` holds. */
+/** A limit of 0 means that the one in `global` applies. */
 export function readLimits(
   raw: v.InferOutput<typeof limitsSchema>,
   otherwise?: ScrapeLimits,
@@ -82,7 +82,7 @@ export function isLegacy(raw: object): boolean | undefined {
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** With `env` the external labels are expanded from it, as Prometheus 3 does. */
+/** If `env` is given, the external labels are expanded from it, as in Prometheus 3. */
 export function readGlobal(
   raw: v.InferOutput<typeof globalSchema>,
   env: Variables | undefined,

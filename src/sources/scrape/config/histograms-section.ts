@@ -5,7 +5,7 @@ import type { ConfigDiagnostics, ConfigPath } from "../../../config/yaml/diagnos
 import { count, scalar, yamlBoolean } from "../../../config/yaml/fields.ts";
 import type { HistogramConfig } from "./types.ts";
 
-/** The same keys in `global` and in jobs; a job that has none takes over what `global` has. */
+/** The same keys exist in `global` and in jobs; a job without them inherits the values of `global`. */
 export const histogramEntries = {
   scrape_native_histograms: v.optional(yamlBoolean()),
   always_scrape_classic_histograms: v.optional(yamlBoolean()),
@@ -56,7 +56,7 @@ export function readHistograms(
   };
 }
 
-/** The finest schema whose buckets grow by at least this factor from each to the next. */
+/** The finest schema whose bucket boundaries grow by at least this factor. */
 function finestSchema(factor: number): number {
   if (factor <= 1) return maxSchema;
   const schema = Math.floor(-Math.log2(Math.log2(factor)));

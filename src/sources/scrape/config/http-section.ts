@@ -1,4 +1,4 @@
-/** The keys of an http client: who we are to the other side, and how it is trusted. */
+/** The keys of an HTTP client: its authentication, and TLS verification of the server. */
 import * as v from "valibot";
 import type {
   Authorization,
@@ -74,7 +74,7 @@ export const httpEntries = {
   bearer_token_file: optionalText(),
   tls_config: v.optional(tlsSchema),
   follow_redirects: v.optional(yamlBoolean(), true),
-  // A leave to speak it, not a demand: HTTP/1.1 is always allowed beside it.
+  // HTTP/2 is allowed, not required: HTTP/1.1 can always be used instead.
   enable_http2: v.optional(yamlBoolean()),
   http_headers: mappingOf(
     v.strictObject({ values: list(scalar()), secrets: list(scalar()), files: list(scalar()) }),
@@ -98,7 +98,7 @@ export const httpEntries = {
 const httpSchema = v.strictObject(httpEntries);
 export type HttpRaw = v.InferOutput<typeof httpSchema>;
 
-/** Whether anything is said about who we are or how to trust: what stands for a default says nothing. */
+/** True if neither authentication nor TLS is configured; keys equal to a default do not count. */
 export function isPlainHttp(raw: HttpRaw): boolean {
   const { basic_auth, authorization, oauth2, bearer_token, bearer_token_file, tls_config } = raw;
   return [basic_auth, authorization, oauth2, bearer_token, bearer_token_file, tls_config].every(
@@ -230,7 +230,7 @@ function readAuthorization(
   });
 }
 
-/** promtool looks for the files of a job's own client, not for those of its discoveries or of other sections. */
+/** promtool checks that the files of a job's own client exist, not those of its discoveries or of other sections. */
 const isOfJob = (path: ConfigPath): boolean => path.length === 2 && path[0] === "scrape_configs";
 
 function readTls(
@@ -301,7 +301,7 @@ const reservedHeaders = new Set([
   "x-amz-content-sha256",
 ]);
 
-/** Headers that are ours to set. */
+/** Rejects headers that the client sets itself. */
 export function checkHeaderName(name: string, reading: ConfigDiagnostics, path: ConfigPath): void {
   if (reservedHeaders.has(name.toLowerCase()))
     reading.wrong([...path, name], "this header may not be set here.");

@@ -24,7 +24,7 @@ import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnos
 import type { ScrapeConfig } from "./types.ts";
 import { unsupportedJobKeys, unsupportedEntries, reportUnsupported } from "./unsupported.ts";
 
-/** Go takes any text for a scheme and then fails to ask; `https` in capitals works. */
+/** Go accepts any scheme and then fails to scrape; `HTTPS` in capitals works. */
 export const scheme = () => v.optional(scalar(), "http");
 
 export function readScheme(
@@ -70,7 +70,7 @@ export const jobSchema = v.strictObject({
 
 export type JobRaw = v.InferOutput<typeof jobSchema>;
 
-/** A job that asks for something that is not supported is loaded, inactive; Prometheus's own file is not refused. */
+/** A job that requires an unsupported feature is loaded as inactive, so that a valid Prometheus file is not rejected. */
 export function readJob(
   raw: JobRaw,
   defaults: JobDefaults,
@@ -93,7 +93,7 @@ export function readJob(
   return job;
 }
 
-/** promtool applies the relabeling rules to static targets and refuses those that cannot be scraped. */
+/** Like promtool, applies the relabeling rules to static targets and rejects those that cannot be scraped. */
 function checkTargets(job: ScrapeConfig, reading: ConfigDiagnostics, path: ConfigPath): void {
   for (const [group, { targets, labels }] of job.discovery.static.entries())
     for (const [index, target] of targets.entries()) {

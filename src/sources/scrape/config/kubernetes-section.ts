@@ -1,4 +1,4 @@
-/** `kubernetes_sd_configs`: which objects are followed, in which namespaces, by which API server. */
+/** `kubernetes_sd_configs`: which objects to watch, in which namespaces, at which API server. */
 import * as v from "valibot";
 import { duration, goUrl, list, scalar, yamlBoolean } from "../../../config/yaml/fields.ts";
 import { isWebAddress } from "../../../config/yaml/go-url.ts";
@@ -32,12 +32,12 @@ export const kubernetesSchema = v.strictObject({
     }),
     {},
   ),
-  // Objects are followed as they change; older files still carry it.
+  // Objects are watched, so this key has no effect; older files still contain it.
   refresh_interval: v.optional(duration()),
   ...httpEntries,
 });
 
-/** Whose objects a role looks at. */
+/** The kinds of objects a role reads. */
 const followed: Readonly<Record<KubernetesRole, readonly KubernetesRole[]>> = {
   node: ["node"],
   pod: ["pod"],

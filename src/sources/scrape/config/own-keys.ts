@@ -1,6 +1,6 @@
 /**
- * The keys of gpulse.yaml that mean what they mean in a prometheus.yml. Only their outline is known here, so that a
- * command that scrapes nothing need not load what reads them: `readOwnSections` does.
+ * The keys of gpulse.yaml with the same meaning as in a prometheus.yml. Only their outline is declared here, so that a command
+ * that scrapes nothing does not load their parser: `readOwnSections` does.
  */
 import * as v from "valibot";
 

@@ -7,7 +7,7 @@ import { checkOwnSections, readOwnSections } from "./own-sections.ts";
 
 const schema = v.strictObject(ownKeys);
 
-/** As gpulse.yaml is read: secrets put in, the outline checked. */
+/** Reads text like gpulse.yaml: secrets resolved, the outline checked. */
 async function own(text: string, env: Readonly<Record<string, string>> = {}) {
   const checked = await checkText(text, "gpulse.yaml", schema, env);
   if (!checked.ok) throw new Error(checked.problems.map(({ sentence }) => sentence).join("\n"));

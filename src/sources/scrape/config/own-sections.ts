@@ -1,4 +1,4 @@
-/** Reads the parts of gpulse.yaml that mean what they mean in a prometheus.yml. */
+/** Reads the parts of gpulse.yaml that have the same meaning as in a prometheus.yml. */
 import * as v from "valibot";
 import { checkValue } from "../../../config/check.ts";
 import { GpulseError } from "../../../base/error.ts";
@@ -22,7 +22,7 @@ export type OwnSectionsCheckResult =
   | { readonly ok: true; readonly value: PrometheusConfig }
   | { readonly ok: false; readonly problems: readonly ConfigIssue[] };
 
-/** `folder` is the file's: relative paths start there. Secrets are in already. */
+/** `folder` is the file's folder, the base of relative paths. Secrets must be resolved already. */
 export function checkOwnSections(
   raw: OwnRaw,
   folder: string,
@@ -56,7 +56,7 @@ export function checkOwnSections(
   return { ok: true, value: { ...config, unsupported: warnings.map(({ sentence }) => sentence) } };
 }
 
-/** `at`: `file:line:column` of a path. */
+/** `at` returns `file:line:column` of a path. */
 export function readOwnSections(
   raw: OwnRaw,
   folder: string,

@@ -1,4 +1,4 @@
-/** One of `remote_write`: where samples go, and how patiently. */
+/** One entry of `remote_write`: where samples are sent, and its queue and retries. */
 import * as v from "valibot";
 import {
   count,
@@ -37,7 +37,7 @@ export const remoteWriteSchema = v.strictObject({
   ),
   queue_config: v.optional(
     v.strictObject({
-      // With 0 nothing would ever be sent, or without a pause: Prometheus loads it and fails at the first sample.
+      // With 0 nothing would be sent, or it would be sent without a pause: Prometheus loads the value and fails at the first sample.
       capacity: v.optional(count(1), "10000"),
       min_shards: v.optional(count(1), "1"),
       max_shards: v.optional(count(1), "50"),
@@ -86,7 +86,7 @@ export function readRemoteWrite(
   });
 }
 
-/** Host and path, with a number where several go there; never what may be a secret in a URL. */
+/** Host and path, with a number if several entries have the same; never a part of the URL that may be a secret. */
 function nameOf(url: string, names: ReadonlySet<string>): string {
   const { host, pathname } = isWebAddress(url) ? new URL(url) : { host: "inactive", pathname: "" };
   const base = `${host}${pathname}`;
@@ -125,7 +125,7 @@ function readOne(
     ]),
     version: messages[raw.protobuf_message],
     sendsExemplars: raw.send_exemplars,
-    // As in Prometheus, 2.0 always sends them.
+    // As in Prometheus, version 2.0 always sends them.
     sendsHistograms: raw.send_native_histograms || messages[raw.protobuf_message] === "2.0",
     queue: {
       capacity: queue.capacity,

@@ -1,4 +1,4 @@
-/** The schema of a whole prometheus.yml, and what it comes to. */
+/** The schema of a whole prometheus.yml, and its conversion to the checked configuration. */
 import * as v from "valibot";
 import { alertingSchema, readAlerting } from "./alerting-section.ts";
 import { nonEmptyScalar, list, yamlBoolean } from "../../../config/yaml/fields.ts";
@@ -46,7 +46,7 @@ export interface Sections {
 }
 
 /**
- * What is wrong is in `reading` then, and the result is not to be used.
+ * Records mistakes in `reading`; the result must not be used if there are any.
  * @param scrapesNative the default of `scrape_native_histograms`
  */
 export function readSections(
@@ -86,7 +86,7 @@ export function readJobs(
   return raw.map((job, index) => readJob(job, defaults, reading, ["scrape_configs", index]));
 }
 
-/** Two jobs of one name would be one to everybody who looks; `seen` carries on from file to file. */
+/** Two jobs with the same name could not be told apart; `seen` is passed from file to file. */
 export function checkJobNames(
   jobs: readonly ScrapeConfig[],
   seen: Set<string>,

@@ -1,6 +1,6 @@
 /**
- * Kubernetes label and field selectors, checked by the rules of the API server's own parser, so that a selector which the
- * server would refuse is found while the file is read.
+ * Kubernetes label and field selectors, checked by the rules of the API server's own parser, so that a selector the server would
+ * reject is reported when the file is read.
  *
  *   label:  app=web, tier in (a, b), !canary, cores > 4
  *   field:  spec.nodeName=a,status.phase!=Failed
@@ -9,7 +9,7 @@
 const namePart = /^(?:[A-Za-z0-9][A-Za-z0-9_.-]*)?[A-Za-z0-9]$/;
 const prefixPart = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/;
 
-/** What is wrong with a label selector, or undefined. */
+/** Returns the problem of a label selector; undefined if it is valid. */
 export function labelSelectorProblem(text: string): string | undefined {
   const tokens = text.match(/!=|==|[=!(),<>]|[^\s=!(),<>]+/g) ?? [];
   let at = 0;
@@ -84,7 +84,9 @@ function labelKeyProblem(key: string): string | undefined {
 const labelValueProblem = (value: string): string | undefined =>
   value.length <= 63 && namePart.test(value) ? undefined : `"${value}" is not a valid label value`;
 
-/** What is wrong with a field selector, or undefined. A backslash escapes a comma, an equals sign or itself in a value. */
+/**
+ * Returns the problem of a field selector; undefined if it is valid. A backslash escapes a comma, an equals sign or itself in a value.
+ */
 export function fieldSelectorProblem(text: string): string | undefined {
   const terms = text.match(/(?:\\[\s\S]|[^,\\]|\\$)+/g) ?? [];
   for (const term of terms) {

@@ -1,10 +1,10 @@
-/** A checked scrape configuration: every default filled in, every duration in milliseconds, every path absolute. */
+/** The checked scrape configuration: every default is filled in, every duration is in milliseconds, every path is absolute. */
 import type { ExpositionFormat } from "../../../formats/exposition/visit.ts";
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { LabelSet } from "../../../model/labels.ts";
 import type { RelabelRule } from "../../../formats/relabel/rule.ts";
 
-/** Limits are counts; 0 is none, as Prometheus has it. */
+/** Limits are counts or bytes; 0 means no limit, as in Prometheus. */
 export interface ScrapeLimits {
   readonly samples: number;
   readonly labels: number;
@@ -15,15 +15,15 @@ export interface ScrapeLimits {
   readonly keepDroppedTargets: number;
 }
 
-/** What is scraped of histograms. */
+/** Which histograms are scraped, and how. */
 export interface HistogramConfig {
-  /** Native histograms; protobuf is then the format asked for first. */
+  /** Scrape native histograms; protobuf is then the preferred format. */
   readonly isNative: boolean;
-  /** Classic buckets also of histograms that have native ones. */
+  /** Also scrape the classic buckets of histograms that have native ones. */
   readonly isAlwaysClassic: boolean;
-  /** Classic histograms become native ones with custom buckets. */
+  /** Convert classic histograms to native ones with custom buckets. */
   readonly isConverted: boolean;
-  /** Buckets of one native histogram; 0 is no limit. */
+  /** Maximum number of buckets of a native histogram; 0 means no limit. */
   readonly bucketLimit: number;
   /** Finer native histograms are merged down to this schema. */
   readonly maxSchema: number;
@@ -40,7 +40,7 @@ export interface ScrapeConfig {
   readonly honorTimestamps: boolean;
   readonly trackTimestampsStaleness: boolean;
   readonly enableCompression: boolean;
-  /** What is asked for, the most wanted first. */
+  /** Formats to request, in order of preference. */
   readonly formats: readonly ExpositionFormat[];
   /** The format of a page without a known Content-Type. */
   readonly fallbackFormat: ExpositionFormat;
@@ -48,13 +48,13 @@ export interface ScrapeConfig {
   readonly extraMetrics: boolean;
   readonly histograms: HistogramConfig;
   readonly limits: ScrapeLimits;
-  /** Before the scrape, on a target's labels. */
+  /** Applied to a target's labels before the scrape. */
   readonly relabelRules: readonly RelabelRule[];
-  /** After it, on each series'. */
+  /** Applied to each series' labels after the scrape. */
   readonly metricRelabelRules: readonly RelabelRule[];
   readonly discovery: DiscoveryConfig;
   readonly http: HttpClientConfig;
-  /** Why nothing of this job is scraped: it asks for something that is not supported. */
+  /** Why this job is not scraped: it requires an unsupported feature. */
   readonly inactive?: string;
 }
 
@@ -66,13 +66,13 @@ export interface DiscoveryConfig {
   readonly kubernetes: readonly KubernetesDiscovery[];
 }
 
-/** Addresses, and labels that all of them get. */
+/** Addresses, and labels added to all of them. */
 export interface TargetGroup {
   readonly targets: readonly string[];
   readonly labels: LabelSet;
 }
 
-/** Each pattern is absolute; its last part may hold a `*`. */
+/** Each pattern is absolute; its last part may contain a `*`. */
 export interface FileDiscovery {
   readonly files: readonly string[];
   readonly refreshIntervalMs: number;
@@ -87,7 +87,7 @@ export interface HttpDiscovery {
 export interface DnsDiscovery {
   readonly names: readonly string[];
   readonly type: "SRV" | "A" | "AAAA" | "MX" | "NS";
-  /** For every type but SRV. */
+  /** The port for every record type but SRV. */
   readonly port: number;
   readonly refreshIntervalMs: number;
 }
@@ -110,7 +110,7 @@ export interface KubernetesSelector {
 
 export interface KubernetesDiscovery {
   readonly role: KubernetesRole;
-  /** Without it and without a kubeconfig: the cluster this runs in. */
+  /** Without it and without a kubeconfig, the cluster this process runs in. */
   readonly apiServer?: string;
   readonly kubeconfigFile?: string;
   readonly namespaces: { readonly names: readonly string[]; readonly ownNamespace: boolean };
@@ -128,13 +128,13 @@ export interface QueueConfig {
   readonly minBackoffMs: number;
   readonly maxBackoffMs: number;
   readonly retryOnRateLimit: boolean;
-  /** Older samples are not sent; 0 is no bound. */
+  /** Older samples are not sent; 0 means no limit. */
   readonly sampleAgeLimitMs: number;
 }
 
 export interface RemoteWriteConfig {
   readonly url: string;
-  /** Given, or made from the url and the place in the list; unique. */
+  /** Configured, or made from the URL and the position in the list; unique. */
   readonly name: string;
   readonly timeoutMs: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -156,7 +156,7 @@ export interface AlertmanagerConfig {
   readonly pathPrefix: string;
   readonly timeoutMs: number;
   readonly relabelRules: readonly RelabelRule[];
-  /** On the alerts sent to this one, after those of `alerting`. */
+  /** Applied to alerts sent to this Alertmanager, after the rules of `alerting`. */
   readonly alertRelabelRules: readonly RelabelRule[];
   readonly discovery: DiscoveryConfig;
   readonly http: HttpClientConfig;
@@ -176,16 +176,16 @@ export interface PrometheusConfig {
   readonly global: GlobalConfig;
   readonly scrapeConfigs: readonly ScrapeConfig[];
   readonly remoteWrite: readonly RemoteWriteConfig[];
-  /** Absolute patterns, as given. */
+  /** Absolute patterns, not expanded. */
   readonly ruleFiles: readonly string[];
   readonly alerting: {
     readonly alertRelabelRules: readonly RelabelRule[];
     readonly alertmanagers: readonly AlertmanagerConfig[];
   };
   readonly otlp: {
-    /** Histograms with explicit bounds become native ones with custom buckets. */
+    /** Convert histograms with explicit bounds to native ones with custom buckets. */
     readonly toCustomBuckets: boolean;
   };
-  /** One sentence for each part that is understood and does nothing here, with its path. */
+  /** One sentence, with its path, for each part that is valid but has no effect here. */
   readonly unsupported: readonly string[];
 }

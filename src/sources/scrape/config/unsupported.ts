@@ -1,12 +1,12 @@
-/** The parts of Prometheus's configuration that are known and have no effect here, with the reason for the warning. */
+/** The parts of Prometheus's configuration that are valid but have no effect here, with the reason for the warning. */
 import * as v from "valibot";
 import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 
 interface Lack {
   readonly why: string;
-  /** To go on without it would do something else than was asked for. */
+  /** The file is rejected, since ignoring the key would change the meaning of the configuration. */
   readonly isRefused?: true;
-  /** What may be given without a word, since it asks for what is done anyway. */
+  /** Values accepted without a warning, since they request the existing behaviour. */
   readonly fine?: readonly string[];
   /** The only values that Prometheus loads. */
   readonly only?: readonly string[];

@@ -1,4 +1,4 @@
-/** Every kind of discovery there is, each made from its part of the configuration. */
+/** The list of all discovery kinds, each created from its part of the configuration. */
 import type { Log } from "../../../base/log.ts";
 import type { DiscoveryConfig } from "../config/types.ts";
 import { dnsDiscovery, type DnsOptions } from "./dns.ts";
@@ -16,7 +16,7 @@ export interface DiscoveryContext {
 }
 
 export interface DiscoveryPlan {
-  /** Parts with the same key find the same targets: one discovery serves them all. */
+  /** Plans whose parts have the same key find the same targets and share one discovery. */
   readonly part: unknown;
   readonly make: () => Discovery;
 }

@@ -26,7 +26,7 @@ const srv = (host: string, port: number): Buffer =>
   Buffer.concat([Buffer.of(0, 1, 0, 1, port >> 8, port & 255), wireName(host)]);
 const mx = (host: string): Buffer => Buffer.concat([Buffer.of(0, 10), wireName(host)]);
 
-/** A name server for one zone: header, the question again, and an answer record each. */
+/** A name server for one zone. A response contains the header, the question, and one record per answer. */
 async function nameServer(zone: Zone): Promise<string> {
   const socket = createSocket("udp4");
   socket.on("message", (query, from) => {

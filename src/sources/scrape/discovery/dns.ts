@@ -1,4 +1,4 @@
-/** Targets that names in the DNS stand for: A, AAAA, SRV, MX and NS records, asked with the system's search list. */
+/** Targets from DNS names: A, AAAA, SRV, MX and NS records, resolved with the system's search list. */
 import { Resolver } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
 import { formatError, systemCode } from "../../../base/error.ts";
@@ -13,7 +13,7 @@ import {
 } from "./group.ts";
 
 export interface DnsOptions {
-  /** Instead of the system's, as `127.0.0.1:5353`. */
+  /** Replaces the system's name servers, such as `127.0.0.1:5353`. */
   readonly servers?: readonly string[];
   readonly resolvConf?: string;
 }
@@ -53,7 +53,7 @@ export function dnsDiscovery(config: DnsDiscovery, log: Log, options: DnsOptions
   };
 }
 
-/** Records of the first form of the name that exists; none where every form is known not to. */
+/** Returns the records of the first candidate name that exists; none if no candidate exists. */
 async function lookUp(
   resolver: Resolver,
   name: string,
@@ -66,7 +66,7 @@ async function lookUp(
       return await records(resolver, candidate, config);
     } catch (thrown) {
       const code = systemCode(thrown);
-      // The name is there and has no such record: that is an answer.
+      // The name exists without a record of this type: this is a result, not an error.
       if (code === "ENODATA") return [];
       if (code !== "ENOTFOUND")
         problem = thrown instanceof Error ? thrown : new Error(String(thrown));
@@ -110,7 +110,7 @@ interface SearchList {
   candidates(name: string): readonly string[];
 }
 
-/** `search` and `ndots` of resolv.conf, as the system's own look-ups use them. */
+/** `search` and `ndots` of resolv.conf, applied as in the system's own lookups. */
 async function searchList(file: string): Promise<SearchList> {
   const text = await readFile(file, "utf8").catch(() => "");
   return parseSearchList(text);

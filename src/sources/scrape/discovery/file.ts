@@ -1,6 +1,6 @@
 /**
- * Targets listed in JSON and YAML files. A change is seen at once where the system reports on it, and at the refresh
- * interval otherwise; a file that cannot be read or understood keeps its last good groups, one that is gone loses them.
+ * Targets listed in JSON and YAML files. A change is noticed at once if the system reports it, otherwise at the refresh interval.
+ * A file that cannot be read or parsed retains its last good groups; a deleted file loses them.
  */
 import { type FSWatcher, watch } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
@@ -12,7 +12,7 @@ import { populateTarget } from "../targets/populate.ts";
 import { type DiscoveredGroup, type Discovery, readGroups } from "./group.ts";
 
 const maxBytes = 64 * 1024 * 1024;
-/** Debounce: a file that is being written sends many events. */
+/** Debounce: writing a file causes many events. */
 const settleMs = 50;
 
 interface ParsedFile {
@@ -57,7 +57,7 @@ export function fileDiscovery(config: FileDiscovery, log: Log): Discovery {
     }
   };
 
-  /** Folders are watched, not files: an editor that saves by renaming would be lost otherwise. */
+  /** Watches folders instead of files, because a watch on a file would miss editors that save by renaming. */
   const watchFolders = (emit: (groups: readonly DiscoveredGroup[]) => void): void => {
     for (const folder of new Set(config.files.map((pattern) => path.dirname(pattern)))) {
       try {
@@ -115,7 +115,7 @@ async function groupsOf(file: string, text: string): Promise<readonly Discovered
   });
 }
 
-/** Checks the target files that jobs name, as promtool does: their form, and that each target can be scraped. */
+/** Like promtool, checks the target files of all jobs: their format, and that each target can be scraped. */
 export async function checkTargetFiles(configs: readonly ScrapeConfig[]): Promise<string[]> {
   const problems: string[] = [];
   for (const config of configs)
@@ -131,7 +131,7 @@ export async function checkTargetFiles(configs: readonly ScrapeConfig[]): Promis
               );
           }
       } catch (thrown) {
-        // A file may appear later.
+        // The file may be created later.
         if (systemCode(thrown) !== "ENOENT") problems.push(`${file}: ${formatError(thrown)}.`);
       }
     }
@@ -164,7 +164,7 @@ async function filesOf(patterns: readonly string[]): Promise<readonly string[]> 
   return [...found];
 }
 
-/** `*`, `?` and `[a-z]` as a shell reads them. */
+/** Converts a shell pattern with `*`, `?` and `[a-z]` to a regular expression. */
 export function globPattern(glob: string): RegExp {
   const source = glob.replace(/\[(\^?)([^\]]+)\]|[*?]|[\\^$.|+(){}[\]]/g, (part, not, set) => {
     if (part === "*") return "[^/]*";

@@ -1,13 +1,13 @@
-/** What every discovery finds: groups of targets, each target a set of labels, and the one interface they find them behind. */
+/** The interface of all discoveries and their result: groups of targets, each target a set of labels. */
 import type { TargetGroup } from "../config/types.ts";
 
 export type TargetLabels = Readonly<Record<string, string>>;
 
-/** A group is never changed after it was emitted: the same object stands for the same targets. */
+/** A group is immutable after it has been emitted: the same object always stands for the same targets. */
 export interface DiscoveredGroup {
-  /** Where it comes from: a place in a file, a URL, an object of a cluster. Shown when something is wrong with it. */
+  /** Origin of the group for error messages: a place in a file, a URL, an object of a cluster. */
   readonly source: string;
-  /** Each with its `__address__`. */
+  /** Each target has an `__address__`. */
   readonly targets: readonly TargetLabels[];
   /** Labels of every target in the group; a target's own override them. */
   readonly labels: TargetLabels;
@@ -15,16 +15,16 @@ export interface DiscoveredGroup {
 
 export interface Discovery {
   /**
-   * Finds until closed. `emit` gets all groups there are now; it is called once after the first attempt, whatever came of
-   * it, and then at each change. What cannot be read any more keeps its last good groups.
+   * Discovers until closed. `emit` receives all current groups: once after the first attempt, successful or not, and then after
+   * each change. An unreadable part retains its last good groups.
    */
   start(emit: (groups: readonly DiscoveredGroup[]) => void): void;
   close(): void;
 }
 
-/* Target groups as files and HTTP answers carry them: a list of `{targets, labels}`. Strict: an unknown key is an error. */
+/* Target groups in files and HTTP responses: a list of `{targets, labels}`. Strict: an unknown key is an error. */
 
-/** @throws Error with one sentence: what is wrong and in which group. */
+/** @throws Error with one sentence: the problem and its group */
 export function readGroups(
   value: unknown,
   sourceOf: (index: number) => string,
@@ -63,12 +63,9 @@ function readLabels(labels: unknown, index: number): TargetLabels {
   return labels as TargetLabels;
 }
 
-/* The discoveries that ask again and again: at once, and then every so often, never twice at the same time. */
+/* Discoveries that poll: at once, and then at the refresh interval, never twice at the same time. */
 
-/**
- * @param find returns the groups; undefined where they are the same as before, or nothing could be found out, which it
- * has logged it.
- */
+/** @param find returns the groups; undefined if they have not changed, or if it failed and has logged that */
 export function createRefreshingDiscovery(
   everyMs: number,
   find: (signal: AbortSignal) => Promise<readonly DiscoveredGroup[] | undefined>,

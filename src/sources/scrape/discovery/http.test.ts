@@ -18,7 +18,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Gives one answer after the other; the last again and again. */
+/** Sends the given responses in order and repeats the last one. */
 async function serve(answers: readonly Answer[]) {
   const left = [...answers];
   const seen: Record<string, unknown>[] = [];

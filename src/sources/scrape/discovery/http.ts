@@ -1,4 +1,4 @@
-/** Targets that an HTTP endpoint lists as JSON. Bounded; an answer that cannot be used keeps the last good groups. */
+/** Targets that an HTTP endpoint lists as JSON. Bounded; after an unusable response the last good groups are retained. */
 import { HttpClient } from "../../../net/http/client.ts";
 import { request, formatUrl } from "../../../net/http/request.ts";
 import { formatError } from "../../../base/error.ts";

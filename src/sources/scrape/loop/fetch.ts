@@ -1,4 +1,4 @@
-/** Gets a target's page: one request, within the timeout and the size limit. */
+/** Fetches a target's page: one request, within the timeout and the size limit. */
 import { systemCode } from "../../../base/error.ts";
 import type { ExpositionFormat } from "../../../formats/exposition/visit.ts";
 import type { HttpClient } from "../../../net/http/client.ts";
@@ -30,7 +30,7 @@ const types: Readonly<Record<ExpositionFormat, readonly string[]>> = {
   text: ["text/plain;version=0.0.4"],
 };
 
-/** The most wanted first, and anything rather than nothing. */
+/** The preferred format first; any other format is accepted too. */
 export function acceptHeader(formats: readonly ExpositionFormat[]): string {
   const wanted = formats.flatMap((format) => types[format]);
   const weighed = wanted.map((type, at) => {
@@ -40,7 +40,7 @@ export function acceptHeader(formats: readonly ExpositionFormat[]): string {
   return [...weighed, "*/*;q=0.1"].join(",");
 }
 
-/** By the formats of a job: computed once. */
+/** The Accept header per format list, computed once. */
 const acceptHeaders = new WeakMap<readonly ExpositionFormat[], string>();
 
 function knownAcceptHeader(formats: readonly ExpositionFormat[]): string {
@@ -49,7 +49,7 @@ function knownAcceptHeader(formats: readonly ExpositionFormat[]): string {
   return header;
 }
 
-/** Where no limit is set: more than any page, less than all memory. */
+/** Size limit if none is configured: larger than any page, smaller than the memory. */
 const maxBytes = 512 * 1024 * 1024;
 
 export async function fetchPage(
@@ -70,7 +70,7 @@ export async function fetchPage(
       ...headers,
     },
     timeoutMs: target.timeoutMs,
-    // Prometheus refuses a body as large as the limit, too.
+    // Prometheus also rejects a body exactly as large as the limit.
     maxBytes: limit > 0 ? limit - 1 : maxBytes,
     signal: options.signal,
   }).catch((thrown: unknown) => {

@@ -1,4 +1,4 @@
-// Native histograms, exemplars and start times of scraped pages on their way into a batch.
+// Tests how native histograms, exemplars and start times of scraped pages are added to a batch.
 import { expect, test } from "vitest";
 import {
   exampleFamilies,

@@ -1,4 +1,4 @@
-/** Scrapes one target again and again at its moments, and writes each scrape as one batch. Never two scrapes at once. */
+/** Scrapes one target at its planned times and writes each scrape as one batch. Never runs two scrapes at once. */
 import { formatError } from "../../../base/error.ts";
 import type { SampleBatch } from "../../../formats/samples/batch.ts";
 import type { HttpClient } from "../../../net/http/client.ts";
@@ -9,10 +9,10 @@ import { BodyTooLargeError, type FetchedPage, fetchPage } from "./fetch.ts";
 import { extraReports, usualReports } from "./report.ts";
 import { type PageOutcome, ScrapeCache } from "./scrape-cache.ts";
 
-/** A scrape this near to its planned moment gets that moment as its time: evenly spaced times cost the store nothing. */
+/** A scrape this close to its planned time gets the planned time as its timestamp: evenly spaced timestamps need almost no storage. */
 const toleranceMs = 2;
 
-/** The first planned moment after `fromMs`: whole intervals since the epoch, plus the target's own offset. */
+/** The first planned time after `fromMs`: a multiple of the interval since the epoch, plus the target's own offset. */
 export const nextMoment = (fromMs: number, intervalMs: number, offsetMs: number): number =>
   Math.floor((fromMs - offsetMs) / intervalMs) * intervalMs + offsetMs + intervalMs;
 
@@ -21,7 +21,7 @@ export function alignedTime(nowMs: number, plannedMs: number, intervalMs: number
   return worthIt && Math.abs(nowMs - plannedMs) <= toleranceMs ? plannedMs : nowMs;
 }
 
-/** The moment after a scrape that was planned for `plannedMs`, also when its timer came a little early or the clock was set. */
+/** The planned time after the one at `plannedMs`, also if the timer fired slightly early or the clock was set. */
 export function momentAfter(
   plannedMs: number,
   nowMs: number,
@@ -38,17 +38,17 @@ export interface ScrapeContext {
   readonly log: Log;
   readonly nowMs: () => number;
   readonly version: string;
-  /** Two hubs with other seeds do not scrape at the same moments. */
+  /** Hubs with different seeds scrape at different times. */
   readonly seed: string;
-  /** Start times are stored, so that `_created` lines are no series. */
+  /** Start times are stored, so `_created` lines do not become series. */
   readonly usesStarts?: boolean | undefined;
 }
 
-/** What may change while a loop runs, asked for at every scrape. */
+/** Settings that may change while a loop runs; read at every scrape. */
 export interface LoopSettings {
   readonly config: ScrapeConfig;
   readonly client: HttpClient;
-  /** Why no target of the pool is scraped now. */
+  /** Why the pool's targets are not scraped at present; undefined if they are. */
   readonly refused: string | undefined;
 }
 
@@ -61,7 +61,7 @@ export class ScrapeLoop {
   readonly startedMs: number;
   /** The time of its last scrape; undefined before the first. */
   lastMs: number | undefined;
-  /** When it was stopped. */
+  /** When the loop was stopped; undefined while it runs. */
   stoppedMs: number | undefined;
   readonly #settings: () => LoopSettings;
   readonly #around: ScrapeContext;
@@ -94,20 +94,20 @@ export class ScrapeLoop {
     );
   }
 
-  /** Lets the scrape that runs now come to its end. */
+  /** Stops after the running scrape has finished. */
   async stop(): Promise<void> {
     this.stoppedMs ??= this.#around.nowMs();
     clearTimeout(this.#timer);
     await this.#running;
   }
 
-  /** Gives up the scrape that runs now, too. */
+  /** Stops and aborts the running scrape. */
   async abort(): Promise<void> {
     this.#closing.abort();
     await this.stop();
   }
 
-  /** When the next scrape would have been, were it not stopped. */
+  /** The time of the next scrape if the loop had not been stopped. */
   nextMs(): number {
     return nextMoment(this.#around.nowMs(), this.target.intervalMs, this.#offsetMs);
   }
@@ -115,7 +115,7 @@ export class ScrapeLoop {
   async #tick(): Promise<void> {
     const { nowMs, log } = this.#around;
     const { intervalMs, url } = this.target;
-    // The clock was set back, or the interval is longer than a timer can be.
+    // The clock was set back, or the interval is longer than a timer's maximum.
     const isEarly = this.#plannedMs - nowMs() > toleranceMs;
     if (!isEarly) {
       const timeMs = alignedTime(nowMs(), this.#plannedMs, intervalMs);
@@ -174,7 +174,7 @@ export class ScrapeLoop {
     await write(book.finish());
   }
 
-  /** Logged when it begins or changes, since most pages repeat. */
+  /** Logs dropped samples when they begin or change, since most pages repeat them. */
   #tellLeftOut({ duplicates, outOfBounds }: PageOutcome): void {
     const leftOut = `${duplicates} ${outOfBounds}`;
     if (leftOut === this.#leftOut) return;

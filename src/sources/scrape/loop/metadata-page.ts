@@ -24,7 +24,7 @@ export class MetadataPage {
     return this.#families.values();
   }
 
-  /** What has changed since the last call. */
+  /** Returns the metadata changed since the last call. */
   news(): readonly Metadata[] {
     if (this.#news.size === 0) return [];
     const changed = [...this.#news].flatMap((family) => this.#families.get(family) ?? []);

@@ -1,19 +1,19 @@
 /**
- * The lines of one page that belong together: the parts of a classic histogram, which become one histogram with custom
- * buckets, and `_created` lines, which state the start of the series beside them. Lives as long as the page.
+ * Combines lines of one page: the parts of a classic histogram become one histogram with custom buckets, and `_created` lines set
+ * the start time of their metric's series. Lives as long as the page.
  */
 import { checkHistogram, type HistogramFault } from "../../../model/histogram/check.ts";
 import { customSchema, type Histogram } from "../../../model/histogram/histogram.ts";
 import { type LabelSet, labelValue } from "../../../model/labels.ts";
 
-/** Which part of a metric a series is. */
+/** The part of a metric that a series is. */
 export interface MetricPart {
   readonly kind: "bucket" | "sum" | "count" | "created" | "value";
   /** Equal for all parts of one metric: its family and labels. */
   readonly key: string;
-  /** The upper bound of a bucket. */
+  /** Upper bound if the series is a bucket. */
   readonly bound: number;
-  /** The whole metric's, without `le`. */
+  /** The labels of the whole metric, without `le`. */
   readonly labels: LabelSet;
 }
 
@@ -27,8 +27,8 @@ const kinds: Readonly<Record<string, MetricPart["kind"]>> = {
 const counted = ["counter", "histogram", "summary"];
 
 /**
- * Undefined for a series of no family that counts.
- * @param usesStarts otherwise a `_created` line is a series like any other
+ * Undefined for a series whose metric is not a counter, histogram or summary.
+ * @param usesStarts if false, a `_created` line is an ordinary series
  */
 export function metricPart(
   labels: LabelSet,
@@ -55,7 +55,7 @@ export function metricPart(
   };
 }
 
-/** A classic histogram as its lines are read. */
+/** Collects the lines of a classic histogram. */
 export class PageHistogram {
   readonly labels: LabelSet;
   readonly timeMs: number | undefined;
@@ -74,7 +74,7 @@ export class PageHistogram {
     else if (kind === "count") this.#count = value;
   }
 
-  /** With custom buckets; a cumulative count that goes down is a negative one and refused. */
+  /** Converts to custom buckets; a decreasing cumulative count means a negative bucket count and is rejected. */
   convert(): Histogram | HistogramFault {
     const sorted = [...this.#buckets].sort(([left], [right]) => left - right);
     const count = this.#count ?? this.#buckets.get(Infinity) ?? sorted.at(-1)?.[1] ?? 0;

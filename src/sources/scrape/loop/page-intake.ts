@@ -1,6 +1,6 @@
 /**
- * One page of a target on its way into a batch: counts, limits, duplicates, native histograms, exemplars and start times.
- * Nothing outlives the page but what the cache's series remember.
+ * Adds one page of a target to a batch: counts, limits, duplicates, native histograms, exemplars and start times. Only the
+ * cache's series outlive the page.
  */
 import type { PageExemplar, PageVisitor } from "../../../formats/exposition/visit.ts";
 import type { BatchStart } from "../../../formats/samples/batch.ts";
@@ -14,10 +14,10 @@ import type { CachedSeries } from "./scrape-cache.ts";
 
 const maxAheadMs = 600_000;
 
-/** The batch that is filled, and its series. */
+/** The batch being filled, and its series. */
 export interface PageBatch {
   open(exposed: LabelSet, emptied: readonly string[], config: ScrapeConfig): CachedSeries;
-  /** The series of a histogram that is converted from the parts of a classic one. */
+  /** Returns the series of a histogram converted from a classic one. */
   openConverted(key: string, labels: LabelSet, config: ScrapeConfig): CachedSeries;
   isInBatch(series: CachedSeries): boolean;
   add(series: CachedSeries, timeMs: number, value: number): void;
@@ -43,9 +43,9 @@ export class PageIntake implements PageVisitor<CachedSeries> {
   readonly #batch: PageBatch;
   readonly #moment: PageMoment;
   readonly #classic = new Map<string, PageHistogram>();
-  /** Metrics that have native buckets beside the classic ones. */
+  /** Keys of metrics with native buckets besides the classic ones. */
   readonly #native = new Set<string>();
-  /** The starts that `_created` lines state, by the key of their metric. */
+  /** Start times from `_created` lines, by the key of their metric. */
   readonly #created = new Map<string, number>();
   #lastMs = 0;
   #lastHistogram: Histogram | undefined;
@@ -100,7 +100,7 @@ export class PageIntake implements PageVisitor<CachedSeries> {
     this.#batch.metadata(kind, family, text);
   }
 
-  /** After the last line. */
+  /** To be called after the last line. */
   finish(): void {
     const { config, timeMs } = this.#moment;
     for (const [key, classic] of this.#classic) {
@@ -118,7 +118,7 @@ export class PageIntake implements PageVisitor<CachedSeries> {
     }
   }
 
-  /** Whether the part is stored as a series of its own. */
+  /** True if the part is stored as a series of its own. */
   #takesPart(part: MetricPart, value: number, ownTimeMs: number | undefined): boolean {
     const { isConverted, isAlwaysClassic } = this.#moment.config.histograms;
     const { kind, key, labels } = part;
@@ -152,7 +152,9 @@ export class PageIntake implements PageVisitor<CachedSeries> {
     this.#lastHistogram = histogram;
   }
 
-  /** Merged to the resolution and the number of buckets that the job allows; more fail the scrape, as in Prometheus. */
+  /**
+   * Merges buckets down to the job's resolution and bucket limit; a histogram that still exceeds it fails the scrape, as in Prometheus.
+   */
   #limited(histogram: Histogram): Histogram {
     const { maxSchema, bucketLimit } = this.#moment.config.histograms;
     const coarse =
@@ -165,7 +167,7 @@ export class PageIntake implements PageVisitor<CachedSeries> {
     return limited;
   }
 
-  /** The time of a sample that is to be added; undefined where it is not. */
+  /** The timestamp of a sample to add; undefined if the sample is dropped. */
   #admit(series: CachedSeries, ownTimeMs: number | undefined): number | undefined {
     const { counts } = this;
     const { timeMs, nowMs, page, config } = this.#moment;

@@ -8,7 +8,7 @@ export const usualReports = [
   "scrape_series_added",
 ] as const;
 
-/** Those that are asked for apart. */
+/** Report samples that must be enabled. */
 export const extraReports = [
   "scrape_timeout_seconds",
   "scrape_sample_limit",

@@ -1,11 +1,11 @@
-/** The labels a scraped series ends up with: the page's and the target's together, then relabelled. Pure. */
+/** Computes the labels of a scraped series: merges the page's and the target's labels, then applies relabeling. Pure. */
 import { type LabelSet, labelSet, labelValue } from "../../../model/labels.ts";
 import { relabel } from "../../../formats/relabel/relabel.ts";
 import type { ScrapeConfig, ScrapeLimits } from "../config/types.ts";
 
 type Rules = Pick<ScrapeConfig, "honorLabels" | "metricRelabelRules">;
 
-/** Undefined where a rule drops the series. @param emptied labels that the page gives as empty */
+/** Undefined if a rule drops the series. @param emptied labels with an empty value on the page */
 export function sampleLabels(
   exposed: LabelSet,
   emptied: readonly string[],
@@ -21,11 +21,11 @@ export function sampleLabels(
   return metricRelabelRules.length === 0 ? merged : relabel(merged, metricRelabelRules);
 }
 
-/** The page wins, also with a label that it gives as empty. */
+/** The page's labels win, including empty ones. */
 const honoured = (exposed: LabelSet, target: LabelSet): LabelSet =>
   labelSet(Object.fromEntries([...target, ...exposed]));
 
-/** The target wins; what the page said goes on as `exported_…`, with as many prefixes as it takes to be free. */
+/** The target's labels win; a conflicting label of the page is renamed to `exported_…`, with as many prefixes as needed to be unique. */
 function exported(exposed: LabelSet, target: LabelSet): LabelSet {
   const labels = new Map(exposed);
   const conflicts: (readonly [string, string])[] = [];
@@ -34,7 +34,7 @@ function exported(exposed: LabelSet, target: LabelSet): LabelSet {
     if (before !== "") conflicts.push([name, before]);
     labels.set(name, value);
   }
-  // Short names first: `exported_x` of the page must find the place that `x` of the page has taken.
+  // Short names first, so that the page's `exported_x` finds the name that its `x` was renamed to.
   for (const [name, value] of conflicts.sort(([left], [right]) => left.length - right.length)) {
     let free = name;
     do free = `exported_${free}`;
@@ -44,14 +44,14 @@ function exported(exposed: LabelSet, target: LabelSet): LabelSet {
   return labelSet(Object.fromEntries(labels));
 }
 
-/* Limits that fail a whole scrape, with Prometheus's words for it. Pure. */
+/* Limits that fail a whole scrape, with Prometheus's messages. Pure. */
 
 /** A limit that rejects the whole page. */
 export class ScrapeRejectedError extends Error {}
 
 const short = (text: string): string => text.slice(0, 50);
 
-/** @throws ScrapeRejectedError where a series has too many labels, or too long ones. */
+/** @throws ScrapeRejectedError if a series has too many or too long labels */
 export function checkLabels(labels: LabelSet, limits: ScrapeLimits): void {
   const metric = labelValue(labels, "__name__");
   if (metric === undefined)

@@ -1,6 +1,6 @@
 /**
- * The series of one target across scrapes: each series' labels are worked out once, its label block is kept, and a page
- * becomes a batch by looking lines up. Knows which series ended. One page is all there or not there at all.
+ * The cache of one target's series across scrapes: each series' labels are computed once, its label block is retained, and later
+ * pages look up their lines. It detects series that ended. A page is stored whole or not at all.
  */
 import { formatOf, parsePage } from "../../../formats/exposition/parse.ts";
 import { parseProtobufPage } from "../../../formats/exposition/protobuf.ts";
@@ -22,33 +22,33 @@ import { type MetricPart, metricPart } from "./metric-parts.ts";
 import { type PageBatch, PageIntake } from "./page-intake.ts";
 import { type ReportName, usualReports } from "./report.ts";
 
-/** A series as the page knows it. */
+/** A series of the page. */
 export interface CachedSeries {
-  /** Its place in the arena; -1 where relabelling drops it. */
+  /** Index of its label block in the arena; -1 if relabeling drops the series. */
   slot: number;
   readonly hash: number;
-  /** The batch it is in, and where there. */
+  /** The last batch that contains it, and its index there. */
   batch: number;
   place: number;
-  /** The last page whose end would have ended it. */
+  /** The last page that tracked it; a tracked series ends when a page lacks it. */
   page: number;
   isNew: boolean;
-  /** Of a histogram that is converted, or of a metric whose start stands in a line of its own. */
+  /** Present for a part of a converted histogram, or of a metric with a separate `_created` line. */
   readonly part?: MetricPart | undefined;
-  /** The start that was stored last, and the exemplar: pages repeat both. */
+  /** The start and the exemplar stored last; pages repeat both. */
   startMs?: number;
   exemplar?: string;
 }
 
 export interface PageOutcome {
-  /** Why the whole page is rejected. */
+  /** Why the whole page is rejected; undefined if it is accepted. */
   readonly error: Error | undefined;
   readonly scraped: number;
   readonly kept: number;
   readonly seriesAdded: number;
-  /** Duplicate series on the page; the first one counts. */
+  /** Number of duplicate series on the page; the first of them is stored. */
   readonly duplicates: number;
-  /** Too far in the future. */
+  /** Number of samples too far in the future. */
   readonly outOfBounds: number;
 }
 
@@ -64,7 +64,7 @@ export class ScrapeCache {
   readonly metadata = new MetadataPage();
   readonly #target: LabelSet;
   #memory = new SeriesMemory<CachedSeries>();
-  /** Label blocks by slot; the reports' come first. */
+  /** Label blocks by slot; the report series come first. */
   #arena = new BatchBuilder();
   readonly #reports: ReadonlyMap<ReportName, CachedSeries>;
   #tracked: CachedSeries[] = [];
@@ -78,8 +78,8 @@ export class ScrapeCache {
   #page = 0;
 
   /**
-   * @param target the labels that every series of it carries
-   * @param usesStarts `_created` lines are starts of the series beside them, and no series
+   * @param target the labels added to every series
+   * @param usesStarts `_created` lines set start times and do not become series
    */
   constructor(target: LabelSet, reports: readonly ReportName[] = usualReports, usesStarts = false) {
     this.#target = target;
@@ -93,7 +93,7 @@ export class ScrapeCache {
     );
   }
 
-  /** Begins a batch with a page. An empty page, or none, ends every series. */
+  /** Begins a batch with a page. An empty or missing page ends every series. */
   takePage(
     body: Buffer,
     contentType: string | undefined,
@@ -121,21 +121,21 @@ export class ScrapeCache {
     return { error, ...page.counts };
   }
 
-  /** Begins a batch in which every series ends, but not the reports. */
+  /** Begins a batch that ends every series except the report series. */
   endAll(timeMs: number): void {
     this.#begin();
     for (const series of this.#tracked) this.#end(series, timeMs);
     this.#tracked = [];
   }
 
-  /** Adds to the batch that `takePage` or `endAll` has begun. */
+  /** Adds a report sample to the batch begun by `takePage` or `endAll`. */
   report(name: ReportName, timeMs: number, value: number): void {
     const series = this.#reports.get(name);
     if (series === undefined) throw new Error(`BUG: the report ${name} was not announced`);
     this.#add(series, timeMs, value);
   }
 
-  /** What is there of the target now: its series and its reports. */
+  /** The target's current series and its report series. */
   *live(): Generator<CachedSeries> {
     yield* this.#reports.values();
     yield* this.#tracked;
@@ -166,7 +166,7 @@ export class ScrapeCache {
     return batch;
   }
 
-  /** The label blocks of the batch's series and their hashes: most pages have the series of the one before. */
+  /** The label blocks of the batch's series and their hashes; cached, since most pages contain the same series as the previous one. */
   #seriesColumns(): SeriesColumns {
     const slots = this.#slots;
     const last = this.#lastColumns;
@@ -244,7 +244,7 @@ export class ScrapeCache {
   }
 
   #openConverted(key: string, labels: LabelSet, config: ScrapeConfig): CachedSeries {
-    // No line of a page begins like this.
+    // A page line cannot begin with these bytes.
     const text = `\0\0${Buffer.from(key).toString("latin1")}`;
     const line = this.#memory.find(text);
     return this.#memory.see(
@@ -257,7 +257,7 @@ export class ScrapeCache {
     return { slot, hash: hashOf(labels), batch: -1, place: 0, page: -1, isNew: true, part };
   }
 
-  /** What was on the page before and is not on this one ends, unless the same labels stand there in other words. */
+  /** Ends series that are missing from this page, unless another line of it has the same labels. */
   #endTracked(tracked: CachedSeries[], timeMs: number): void {
     const gone = this.#tracked.filter(({ page }) => page !== this.#page);
     this.#tracked = tracked;
@@ -282,7 +282,7 @@ export class ScrapeCache {
     this.#samples.words[at + 1] = histogramHigh;
   }
 
-  /** Pages repeat an exemplar until there is another. */
+  /** Stores an exemplar when it changes; pages repeat the last one. */
   #exemplar(series: CachedSeries, exemplar: PageExemplar, timeMs: number): void {
     const text = JSON.stringify(exemplar);
     if (series.exemplar === text) return;
@@ -292,7 +292,7 @@ export class ScrapeCache {
     this.#attached.exemplar(series.place, () => timed);
   }
 
-  /** The place first: making room may replace the columns. */
+  /** Get the index first: growing may replace the columns. */
   #add(series: CachedSeries, timeMs: number, value: number): void {
     const at = this.#samples.add(this.#place(series), timeMs);
     this.#samples.values[at] = value;
@@ -313,7 +313,7 @@ export class ScrapeCache {
     this.#samples.count = 0;
   }
 
-  /** Label blocks of forgotten series are let go once they are the most of the arena. */
+  /** Rebuilds the arena once label blocks of forgotten series are more than half of it. */
   #compact(): void {
     const live = this.#memory.size + this.#reports.size;
     if (this.#arena.seriesCount <= 2 * live + spareSlots) return;
@@ -339,7 +339,7 @@ function isSame(some: readonly number[], others: readonly number[]): boolean {
   return true;
 }
 
-/** Marks every series that relabeling drops: only its text is stored. */
+/** Shared by all series that relabeling drops; only their text is stored. */
 const droppedSeries: CachedSeries = {
   slot: -1,
   hash: 0,

@@ -1,6 +1,6 @@
 /**
- * The series of targets that are gone. They end two intervals and a bit later, at the time of the scrape that did not
- * come any more; what another loop has taken up meanwhile goes on, since the target was only set up again.
+ * Staleness markers for the series of removed targets. They are written two intervals and a bit later, with the time of the first
+ * missed scrape. Series that another loop has continued meanwhile get none, since their target was only reconfigured.
  */
 import { formatError } from "../../../base/error.ts";
 import type { CachedSeries } from "./scrape-cache.ts";
@@ -12,7 +12,7 @@ interface PendingStaleMarkers {
   readonly dueMs: number;
 }
 
-/** Endings are looked at together: each look passes over all that runs. */
+/** Interval of writing the markers that are due, together, since each check iterates over all running loops. */
 const sweepMs = 1_000;
 
 export class StaleSeriesQueue {
@@ -26,7 +26,7 @@ export class StaleSeriesQueue {
     this.#running = running;
   }
 
-  /** Of a loop that has stopped. */
+  /** Adds the series of a stopped loop. */
   add(loop: ScrapeLoop): void {
     if (loop.lastMs === undefined) return;
     const { intervalMs } = loop.target;
@@ -59,7 +59,7 @@ export class StaleSeriesQueue {
     this.#timer = undefined;
   }
 
-  /** Of the series that are due, those that a loop which began after their own had stopped also has. */
+  /** Of the series that are due, those that also exist in a loop started after theirs had stopped. */
   #takenUp(due: readonly PendingStaleMarkers[]): Set<CachedSeries> {
     const firstMs = Math.min(...due.map(({ loop }) => loop.stoppedMs ?? 0));
     const later = [...this.#running()].filter(

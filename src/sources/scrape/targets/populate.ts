@@ -1,4 +1,4 @@
-/** From what was discovered to what is scraped: defaults, relabelling, and the checks that Prometheus makes. Pure. */
+/** Turns discovered targets into scrape targets: defaults, relabeling, and the checks that Prometheus makes. Pure. */
 import { formatDuration } from "../../../config/duration.ts";
 import { type LabelSet, labelSet } from "../../../model/labels.ts";
 import { relabel } from "../../../formats/relabel/relabel.ts";
@@ -9,7 +9,7 @@ import { lacksPort } from "./target.ts";
 export type PopulatedTarget =
   | {
       readonly is: "active";
-      /** All but `__meta_…`: those that begin with `__` stay, since the target is scraped by them. */
+      /** All labels but `__meta_…`; the others that begin with `__` configure the scrape. */
       readonly labels: LabelSet;
       readonly discovered: LabelSet;
       readonly intervalMs: number;
@@ -72,7 +72,7 @@ const broken = (why: string): PopulatedTarget => ({ is: "broken", why });
 
 const unitsMs = [31_536_000_000, 604_800_000, 86_400_000, 3_600_000, 60_000, 1_000, 1];
 
-/** As Prometheus writes durations: units from the largest down, whole numbers. Undefined for what is none, and for 0. */
+/** Parses a duration in Prometheus's format: units from the largest down, whole numbers. Undefined if it is invalid or 0. */
 export function parseScrapeDuration(text: string): number | undefined {
   const match =
     /^(?:(\d+)y)?(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/.exec(text);

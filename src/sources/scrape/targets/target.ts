@@ -1,4 +1,4 @@
-/** One thing that is scraped: its labels, its address, and how the last scrape of it went. */
+/** One scrape target: its labels, its address, and the result of its last scrape. */
 import { createHash } from "node:crypto";
 import { labelKey, type LabelSet, labelValue } from "../../../model/labels.ts";
 import type { ScrapeConfig } from "../config/types.ts";
@@ -7,23 +7,23 @@ type Health = "unknown" | "up" | "down";
 
 interface LastScrape {
   readonly health: Health;
-  /** Empty where it went well. */
+  /** Empty if the scrape succeeded. */
   readonly error: string;
   readonly timeMs: number | undefined;
   readonly durationSeconds: number;
 }
 
 export class Target {
-  /** With those that begin with `__`. */
+  /** Including those that begin with `__`. */
   readonly labels: LabelSet;
-  /** What its series carry. */
+  /** The target labels added to its series. */
   readonly publicLabels: LabelSet;
   readonly url: string;
   readonly intervalMs: number;
   readonly timeoutMs: number;
-  /** Equal for equal labels and address: such targets are one. */
+  /** Equal for equal labels and address; such targets are duplicates. */
   readonly identity: string;
-  /** Follows the discovery, also where the target itself stays. */
+  /** The discovered labels; updated on every discovery, even if the target itself stays the same. */
   discovered: LabelSet;
   last: LastScrape = { health: "unknown", error: "", timeMs: undefined, durationSeconds: 0 };
 
@@ -47,7 +47,7 @@ export class Target {
       .slice(0, 32);
   }
 
-  /** Its place in the interval, the same after every restart; other seeds place it elsewhere. */
+  /** The target's offset within the interval: the same after every restart, different with another seed. */
   offsetMs(seed: string): number {
     const digest = createHash("sha256").update(`${seed}\0${this.identity}`).digest();
     return Math.floor((digest.readUIntBE(0, 6) / 2 ** 48) * this.intervalMs);
@@ -83,12 +83,12 @@ const escapePath = (path: string): string =>
 export const joinHostPort = (host: string, port: number | string): string =>
   host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 
-/** Host and port, or undefined where the text is not of the form `host:port` or `[host]:port`. */
+/** Host and port; undefined if the text is not of the form `host:port` or `[host]:port`. */
 export function splitHostPort(text: string): readonly [host: string, port: string] | undefined {
   const match = /^(?:\[([^\][]*)\]|([^:\][]*)):([^:\][]*)$/.exec(text);
   return match === null ? undefined : [match[1] ?? match[2] ?? "", match[3] ?? ""];
 }
 
-/** An address that would be one with a port, and has none. */
+/** True if the text is a valid address apart from a missing port. */
 export const lacksPort = (text: string): boolean =>
   splitHostPort(text) === undefined && splitHostPort(`${text}:1234`) !== undefined;

@@ -1,4 +1,4 @@
-/** Frames from a fleet: a layout per tier, made once, and numbers written in its order. */
+/** Turns a fleet's state into frames: one layout per tier, built once, and values written in its order. */
 import { openMetricsFloat } from "../../../formats/exposition/open-metrics-float.ts";
 import { gpu as metrics, type MetricEntry, ml, type Tier } from "../../../model/catalogue/index.ts";
 import { type Frame, FrameWriter } from "../../../model/frame.ts";
@@ -13,7 +13,7 @@ import { countsWork } from "../workloads/make.ts";
 import type { GpuModel } from "../physics/model.ts";
 import { readingsOf, type SimReading } from "./readings.ts";
 
-/* The queue's numbers as series: what the work on all machines adds up to. */
+/* The job queue's numbers as series, summed over all machines. */
 
 /** Adds the series in the order in which writeWork fills them. */
 function addWork(builder: LayoutBuilder, host: string): void {
@@ -34,7 +34,7 @@ function addHistogram(builder: LayoutBuilder, metric: MetricEntry, host: string)
   builder.add(metric, labelSet({ host }), "_count");
 }
 
-/** Fills them from a slot on; returns the slot after the last. */
+/** Fills the series from a slot on; returns the slot after the last. */
 function writeWork(writer: FrameWriter, firstSlot: number, { machines }: SimFleet): number {
   let slot = firstSlot;
   const put = (of: (tally: Tally) => number): void => {
@@ -79,7 +79,7 @@ export class Emitter {
   readonly #host: string;
   readonly #readings = new Map<GpuModel, Readonly<Record<Tier, readonly SimReading[]>>>();
   readonly #fixed: Readonly<Record<Tier, Layout>>;
-  /** The slow tier's layout with who owns what now; made again only when that has changed. */
+  /** The slow tier's layout with the current owners; rebuilt only if they have changed. */
   #slow: { readonly layout: Layout; readonly changes: number };
 
   constructor(fleet: SimFleet, host: string) {
@@ -98,7 +98,7 @@ export class Emitter {
     this.#slow = { layout: this.#fixed.slow, changes: -1 };
   }
 
-  /** The fleet as it stands. `frameTime` turns virtual time into the frame's. */
+  /** The fleet's current state as a frame. `frameTime` converts virtual time to the frame's. */
   frame(tier: Tier, timeMs: number, frameTime: (virtualMs: number) => number): Frame {
     const layout = tier === "slow" ? this.#slowLayout() : this.#fixed[tier];
     const writer = new FrameWriter(layout, timeMs);
@@ -135,7 +135,7 @@ export class Emitter {
     return builder.build();
   }
 
-  /** Both are always 1: who the GPU is, and whose memory it can reach. */
+  /** Two series whose value is always 1: the GPU's identity, and the GPUs whose memory it can access. */
   #addIdentity(builder: LayoutBuilder): void {
     for (const { gpus } of this.#fleet.machines) {
       for (const gpu of gpus) {
@@ -153,7 +153,7 @@ export class Emitter {
     }
   }
 
-  /** Owners and XIDs come and go, so they stand behind the fixed part. */
+  /** Owners and XIDs come and go, so their series follow the fixed part. */
   #slowLayout(): Layout {
     const { changes } = this.#fleet;
     if (this.#slow.changes === changes) return this.#slow.layout;

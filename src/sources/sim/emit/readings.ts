@@ -1,6 +1,6 @@
 /**
- * What a card of each model reports, and from which part of its state. One list serves the layout and the frame, in the same
- * order. What the vendor's real driver does not report on such a card is not in the list.
+ * The readings that a card of each model reports, and the state each comes from. One list serves the layout and the frame, in the
+ * same order. Readings that the vendor's real driver does not report for such a card are not in the list.
  */
 import { gpu as metrics, type MetricEntry, type Tier } from "../../../model/catalogue/index.ts";
 import type { SimGpu } from "../fleet/gpu.ts";
@@ -12,7 +12,7 @@ export interface SimReading {
   readonly metric: MetricEntry;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: (gpu: SimGpu) => number;
-  /** Still reported by a card that is lost or asleep. */
+  /** True if a lost or sleeping card still reports it. */
   readonly always: boolean;
 }
 
@@ -23,7 +23,7 @@ const reading = (
   always = false,
 ): SimReading => ({ metric, labels, value, always });
 
-/** No real card counts work: it is reported only where a scenario runs a load that does. */
+/** No real card counts work: the metric exists only in scenarios with a load that does. */
 export function readingsOf(
   model: GpuModel,
   countsWork: boolean,
@@ -129,7 +129,7 @@ function throttling(model: GpuModel): SimReading[] {
   });
 }
 
-/** NVML's bit of each reason, in the order of `throttleReasons`. */
+/** NVML's bit of each throttle reason, in the order of `simThrottleReasons`. */
 const maskBits: Readonly<Record<(typeof simThrottleReasons)[number], number>> = {
   power_cap: 2,
   power_brake: 7,
@@ -138,7 +138,7 @@ const maskBits: Readonly<Record<(typeof simThrottleReasons)[number], number>> = 
   clock_setting: 1,
 };
 
-/** As the driver has it: bit 0 in deep idle. */
+/** The mask as the driver reports it: bit 0 in deep idle. */
 function eventReasonsMask({ rung, reasons }: SimGpu["state"]): number {
   return simThrottleReasons.reduce(
     (mask, reason, at) => mask | (((reasons >> at) & 1) << maskBits[reason]),
@@ -159,7 +159,7 @@ function slowReadings(model: GpuModel): SimReading[] {
     reading(metrics.pcieLinkWidth, (gpu) => gpu.pcieWidth),
     reading(metrics.pcieReplays, (gpu) => gpu.pcieReplays),
   ];
-  // A Radeon's energy counter reads 0 always: it reports none.
+  // A Radeon's energy counter always reads 0, so it is not reported.
   if (datacentre || nvidia) list.push(reading(metrics.energy, ({ state }) => state.energyJoules));
   if (datacentre || nvidia) {
     list.push(
@@ -186,7 +186,7 @@ function slowReadings(model: GpuModel): SimReading[] {
   return list;
 }
 
-/** What NVML's GPM counts. */
+/** The metrics of NVML's GPM. */
 function activityReadings(): SimReading[] {
   const share =
     (of: (units: UnitActivity) => number) =>
@@ -230,7 +230,7 @@ function activityReadings(): SimReading[] {
   ];
 }
 
-/** Traffic asked for, held to what the link carries now: a downgraded link carries less. */
+/** The requested traffic, limited to what the link can transfer now: a downgraded link transfers less. */
 function pcieBytes({ model, pcieGeneration, pcieWidth }: SimGpu, share: number): number {
   const link = (pcieWidth / model.pcie.width) * 2 ** (pcieGeneration - model.pcie.generation);
   return Math.min(share, link) * model.pcie.bytesPerSecond;

@@ -1,4 +1,4 @@
-/** From a scenario to its machines: which GPUs there are, what each has to do, what will go wrong. */
+/** Builds the machines of a scenario: their GPUs, each GPU's work, and the faults. */
 import { makeSimCard, type SimCard, noDemand } from "../physics/card.ts";
 import { idleState } from "../physics/gpu.ts";
 import type { GpuModel } from "../physics/model.ts";
@@ -14,18 +14,18 @@ import type { FaultPlan } from "./faults.ts";
 import type { Assignment, SimGpu } from "./gpu.ts";
 import { SimMachine } from "./machine.ts";
 
-/** GPUs that share a queue, and can reach each other. */
+/** Number of GPUs that share a queue and can access each other. */
 export const gpusPerMachine = 8;
 
 export interface FleetOptions {
   readonly seed: number;
-  /** Whose GPUs they are, such as host and source: part of their uuids alone, never of what they do. */
+  /** Owner of the GPUs, such as host and source; affects only their UUIDs, never their behaviour. */
   readonly owner?: string | undefined;
-  /** How many; as many as the scenario lists where not given. */
+  /** The number of GPUs; the scenario's if undefined. */
   readonly gpus: number | undefined;
-  /** In place of the scenario's models. */
+  /** Replaces the scenario's models. */
   readonly model: GpuModel | undefined;
-  /** In place of the scenario's work: what a service says of a GPU, by index. */
+  /** Replaces the scenario's work: the load that a service reports for a GPU, by index. */
   readonly follow?: ((index: number) => ReportedLoad | undefined) | undefined;
 }
 
@@ -60,7 +60,7 @@ export function buildMachines(scenario: Scenario, options: FleetOptions): SimMac
   return machines;
 }
 
-/** The fleet in its order, over and over until there are as many as asked for. */
+/** Repeats the scenario's fleet in order until the requested number is reached. */
 function fillSlots(scenario: Scenario, { gpus, model }: FleetOptions): Slot[] {
   const listed = scenario.fleet.flatMap((entry) => {
     const found = model ?? findModel(entry.model);
@@ -90,7 +90,7 @@ function buildGpu(
   cards.set(model, card);
   const random = new Random(seed, `gpu/${index}`);
   const identity = new Random(seed, `uuid/${owner}/${index}`);
-  // Cards in a chassis do not all breathe the same air.
+  // The air temperature differs between the cards of a chassis.
   const around = normalEnvironment(card, scenario.ambient + random.between(-1.5, 2.5));
   around.airflow = scenario.airflow;
   return {

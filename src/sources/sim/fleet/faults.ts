@@ -1,4 +1,4 @@
-/** Faults by name: each is a change to what surrounds a card, or to what it answers, never to the physics. */
+/** Faults by name: each changes a card's environment or what it reports, never the physics. */
 import type { SimGpu } from "./gpu.ts";
 
 export const faultNames = [
@@ -24,7 +24,7 @@ export interface FaultPlan {
   readonly amount: number | undefined;
 }
 
-/** How far into the fault an instant is, or undefined outside it. */
+/** Time since the fault began; undefined if it is not active. */
 export function intoFault(plan: FaultPlan, elapsedMs: number): number | undefined {
   if (elapsedMs < plan.atMs) return undefined;
   const since = elapsedMs - plan.atMs;
@@ -32,7 +32,7 @@ export function intoFault(plan: FaultPlan, elapsedMs: number): number | undefine
   return into < plan.forMs ? into : undefined;
 }
 
-/** What is wrong with a GPU in the coming second. Begins from a sound one each time, so that faults end by themselves. */
+/** Sets the faults of a GPU for the coming second. Starts from a healthy state each time, so that faults end by themselves. */
 export function applyFaults(gpu: SimGpu, elapsedMs: number): void {
   const { around, model } = gpu;
   around.fansFailed = false;
@@ -83,7 +83,7 @@ function applyFault(
       gpu.pcieReplays += 2;
       return;
     case "ecc-growth": {
-      // More with every minute, as a failing row does; one in fifty is past mending.
+      // The rate grows every minute, as for a failing row; one error in fifty is uncorrectable.
       const perMinute = (amount ?? 6) * (1 + intoMs / 60_000);
       if (!model.memory.ecc) return;
       if (gpu.faultRandom.chance(Math.min(1, perMinute / 60))) {
@@ -93,11 +93,11 @@ function applyFault(
       return;
     }
     case "xid":
-      // An event, not a state: it happens in the first second.
+      // An XID is an event, not a state: it happens in the first second.
       if (intoMs < 1_000 && model.vendor === "nvidia") gpu.xid = amount ?? 31;
       return;
     case "memory-leak":
-      // Of a program that runs: nobody leaks on an empty card.
+      // A leak needs a running program.
       if (gpu.workload.kind !== undefined)
         gpu.leakedBytes =
           leakedBytes + Math.round(((amount ?? 1) / 100 / 60) * gpu.context.memoryBytes);

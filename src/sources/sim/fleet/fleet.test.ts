@@ -93,7 +93,7 @@ test("ten thousand GPUs fit, and each has an identity of its own", () => {
   fleet.advanceTo(500);
 });
 
-/** Two cards that do the same; one of them has the fault from the second minute on, for five. */
+/** Two cards with the same work; one of them has the fault from the second minute on, for five minutes. */
 function pair(fault: FaultName, amount?: number): { well: SimGpu; ill: SimGpu; fleet: SimFleet } {
   const fleet = fleetOf(
     `

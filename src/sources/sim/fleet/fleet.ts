@@ -1,4 +1,4 @@
-/** All machines of a simulation, brought to an instant of virtual time. Where it stands depends on seed and time, never on who asked. */
+/** All machines of a simulation, advanced in virtual time. The state depends only on seed and time, never on the reads. */
 import type { Device } from "../../../model/device.ts";
 import { stepMs } from "../physics/card.ts";
 import type { Scenario } from "../scenario/schema.ts";
@@ -11,7 +11,7 @@ export class SimFleet {
   readonly machines: readonly SimMachine[];
   readonly gpus: readonly SimGpu[];
   readonly devices: readonly Device[];
-  /** The date and time at which the simulation begins. */
+  /** The date and time of the simulation's start. */
   readonly startMs: number;
   readonly #hangs: readonly FaultPlan[];
   #steps = 0;
@@ -32,7 +32,7 @@ export class SimFleet {
       }));
   }
 
-  /** Brings every GPU to this much virtual time after the start. Never goes back. */
+  /** Advances every GPU to this virtual time since the start. Never goes back. */
   advanceTo(elapsedMs: number): void {
     const steps = Math.floor(elapsedMs / stepMs);
     if (steps <= this.#steps) return;
@@ -46,7 +46,7 @@ export class SimFleet {
     return sum;
   }
 
-  /** How much longer the driver answers nobody, or 0. */
+  /** How much longer the driver does not respond; 0 if it does. */
   hangsForMs(elapsedMs: number): number {
     for (const plan of this.#hangs) {
       const into = intoFault(plan, elapsedMs);

@@ -1,4 +1,4 @@
-/** One simulated GPU: its card and state, what runs on it, and what is wrong with it. */
+/** One simulated GPU: its card and state, its work, and its faults. */
 import type { Device } from "../../../model/device.ts";
 import { governorMs, type SimCard, type Demand } from "../physics/card.ts";
 import type { GpuModel } from "../physics/model.ts";
@@ -9,11 +9,11 @@ import type { WorkContext, Workload } from "../workloads/workload.ts";
 import type { LoadReader } from "../follow/follower.ts";
 import type { FaultPlan } from "./faults.ts";
 
-/** Work a scenario gives a GPU directly. */
+/** Work that a scenario assigns to a GPU directly. */
 export interface Assignment {
   readonly run: string;
   readonly level: number;
-  /** Units of work a second that are asked for. */
+  /** Units of work requested per second. */
   readonly rate: number | undefined;
   readonly afterMs: number;
   readonly forMs: number | undefined;
@@ -29,18 +29,18 @@ export interface SimGpu {
   readonly faultRandom: Random;
   readonly faults: readonly FaultPlan[];
   readonly assignments: readonly Assignment[];
-  /** Where a service says what runs here; then neither an assignment nor a queue does. */
+  /** The load reported by a service; if set, neither assignments nor a queue determine the work. */
   readonly followedLoad: LoadReader | undefined;
   readonly around: CardEnvironment;
   readonly demand: Demand;
   state: SimGpuState;
   workload: Workload;
-  /** The assignment that runs now, or -1. */
+  /** Index of the running assignment; -1 if none. */
   assigned: number;
   job: SimJob | undefined;
-  /** Slower than its clocks say: 1 is sound. */
+  /** Speed relative to what the clocks allow: 1 for a healthy card. */
   pace: number;
-  /** What the program that runs took and does not give back. */
+  /** Memory that the running program has leaked. */
   leakedBytes: number;
   lost: boolean;
   pcieGeneration: number;
@@ -48,12 +48,12 @@ export interface SimGpu {
   pcieReplays: number;
   eccCorrected: number;
   eccUncorrected: number;
-  /** An XID that has just happened. */
+  /** An XID that occurred in this second. */
   xid: number | undefined;
   readonly xids: Map<number, { count: number; lastMs: number }>;
 }
 
-/** The assignment in force at an instant, or -1. Later ones win. */
+/** The index of the assignment that applies at an instant; -1 if none. Later ones win. */
 export function assignmentAt(assignments: readonly Assignment[], elapsedMs: number): number {
   for (let at = assignments.length - 1; at >= 0; at--) {
     const plan = assignments[at];
@@ -68,7 +68,7 @@ export function assignmentAt(assignments: readonly Assignment[], elapsedMs: numb
   return -1;
 }
 
-/** A card without a display, with nothing to do for a while, is put to sleep by its driver. */
+/** True if the driver has put the card to sleep: it has no display and has been idle for a while. */
 export function isAsleep(gpu: SimGpu): boolean {
   return gpu.sleeps && gpu.state.quietSteps * governorMs > 10_000;
 }

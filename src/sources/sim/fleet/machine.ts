@@ -1,4 +1,4 @@
-/** Up to eight GPUs and the queue that feeds them. Machines know nothing of each other, so one more never changes another. */
+/** Up to eight GPUs and their job queue. Machines are independent, so another one never changes the existing ones. */
 import { stepMs, type Demand } from "../physics/card.ts";
 import { idleState, step } from "../physics/gpu.ts";
 import { clockHertz } from "../physics/state.ts";
@@ -16,7 +16,7 @@ export class SimMachine {
   readonly gpus: readonly SimGpu[];
   readonly tally: Tally;
   readonly #queue: JobQueue | undefined;
-  /** Grows whenever a job starts or ends or an XID is new: what a layout is made of has changed. */
+  /** Incremented when a job starts or ends or a new XID occurs, since each changes the layout. */
   changes = 0;
 
   constructor(gpus: readonly SimGpu[], queue: JobQueue | undefined, tally: Tally) {
@@ -25,7 +25,7 @@ export class SimMachine {
     this.tally = tally;
   }
 
-  /** Advances through the steps [from, to) of virtual time, whose day and date begin at startMs. */
+  /** Advances through the steps [from, to) of virtual time, which starts at the date startMs. */
   advance(from: number, to: number, startMs: number): void {
     for (let at = from; at < to; at++) {
       const elapsedMs = at * stepMs;
@@ -33,7 +33,7 @@ export class SimMachine {
       for (const gpu of this.gpus) {
         if (gpu.lost) continue;
         const { card, state, demand } = gpu;
-        // A card in deep idle would be at boost by the time work runs.
+        // A card in deep idle reaches boost before the work runs.
         const clock = state.rung < 0 ? 1 : clockHertz(card, state) / card.model.clocks.boostHertz;
         gpu.workload.advance(stepMs, gpu.pace * clock, startMs + elapsedMs, demand);
         if (gpu.pace < 1) slacken(demand, gpu.pace);
@@ -43,7 +43,7 @@ export class SimMachine {
     }
   }
 
-  /** What changes at most once a second: faults, jobs that end and begin. */
+  /** Updates what changes at most once a second: faults, starting and ending jobs. */
   #second(elapsedMs: number, startMs: number): void {
     this.#queue?.tick(elapsedMs);
     for (const gpu of this.gpus) {
@@ -53,7 +53,7 @@ export class SimMachine {
       const struck = gpu.lost || gpu.xid !== undefined;
       gpu.xid = undefined;
       if (gpu.lost && !was) this.changes += 1;
-      // It comes back from a reset: cold, its counters at zero.
+      // After a reset the card is cold and its counters are zero.
       if (was && !gpu.lost) gpu.state = idleState(gpu.card, gpu.around, false);
       if (struck) this.#stop(gpu, elapsedMs, true);
       if (!gpu.lost) this.#feed(gpu, elapsedMs);
@@ -93,7 +93,7 @@ export class SimMachine {
     this.changes += 1;
   }
 
-  /** Another workload's name is another job; how busy it is, the running one asks by itself. */
+  /** A different workload name is a different job; the running one reads its load by itself. */
   #obey(gpu: SimGpu, reported: LoadReader, elapsedMs: number): void {
     const said = reported();
     const now = gpu.workload instanceof FollowedWorkload ? gpu.workload.workload : undefined;
@@ -113,7 +113,7 @@ export class SimMachine {
     }
     if (gpu.workload !== idleWorkload) this.changes += 1;
     gpu.job = undefined;
-    // The driver takes back what an ended program held.
+    // The driver frees the memory of an ended program.
     gpu.leakedBytes = 0;
     gpu.assigned = -1;
     gpu.workload = idleWorkload;
@@ -131,7 +131,7 @@ export class SimMachine {
   }
 }
 
-/** A kernel that gets less done in its time moves fewer bits: the units wait, and what they would have drawn is not drawn. */
+/** A slowed kernel moves fewer bits: its units wait and draw less power. */
 function slacken(demand: Demand, pace: number): void {
   demand.core *= pace;
   demand.dram *= pace;
@@ -139,7 +139,7 @@ function slacken(demand: Demand, pace: number): void {
   demand.tensor *= pace;
 }
 
-/** What a program never gives back comes on top of what it needs, until the card has no more. */
+/** Adds the leaked memory to what the program needs, up to the card's memory. */
 function leak({ demand, context, leakedBytes }: SimGpu): void {
   if (demand.memoryBytes > 0)
     demand.memoryBytes = Math.min(context.memoryBytes, demand.memoryBytes + leakedBytes);

@@ -11,7 +11,7 @@ import type { PolledSource } from "../../source.ts";
 vi.setConfig({ testTimeout: 120_000 });
 const waiting = { timeout: 30_000, interval: 50 };
 
-/** A service on loopback whose answer a test may change at any time. */
+/** A service on loopback whose response a test can change at any time. */
 let answer: { status: number; body: string };
 let server: http.Server;
 let asked = 0;
@@ -53,7 +53,7 @@ async function follow(): Promise<void> {
   source = made.shape === "polled" ? made : expect.fail("streams");
 }
 
-/** Reads after this much more virtual time. */
+/** Reads after this much additional virtual time. */
 async function later(ms: number, tier: "fast" | "slow" = "fast"): Promise<Frame> {
   clockMs += ms;
   return source.read(tier, clockMs, new AbortController().signal);
@@ -81,7 +81,7 @@ test("each GPU does what the service said last, and one it does not name is idle
   const watts = ["0", "1", "2"].map((gpu) => of(frame, "gpu_power_watts", gpu) ?? Number.NaN);
   expect(of(frame, "gpu_utilization_ratio", "1")).toBeCloseTo(1, 2);
   expect(of(frame, "gpu_utilization_ratio", "2")).toBe(0);
-  // The model's own power: more for more work, and the idle one draws what an idle H200 draws.
+  // The model's own power: it rises with the load, and the idle GPU draws what an idle H200 draws.
   expect(watts[1]).toBeGreaterThan((watts[0] ?? 0) + 100);
   expect(watts[0]).toBeGreaterThan((watts[2] ?? 0) + 50);
   const owners = (await later(1_000, "slow")).layout.series
@@ -117,7 +117,7 @@ test("a service that is away for long leaves its GPUs idle, is reported once, an
   answer = { status: 503, body: "" };
   const before = asked;
   await vi.waitFor(() => expect(asked).toBeGreaterThan(before + 1), waiting);
-  // One that is away for a moment has not lost its jobs.
+  // A service that is unavailable for a moment keeps its jobs.
   expect(of(await later(1_000), "gpu_utilization_ratio", "0")).toBeGreaterThan(0.4);
   expect(lines).toEqual([]);
   clockMs += 10_001;

@@ -1,6 +1,6 @@
 /**
- * Asks a service about once a second what its GPUs do, beside the reads: none ever waits for it. A service that is away
- * for long has no jobs any more, so its GPUs are idle until it answers again; that is said once, never every second.
+ * Polls a service about once a second for the load of its GPUs, independently of the reads, which never wait for it. A service
+ * that is unavailable for long has no jobs, so its GPUs are idle until it responds again; this is logged once, not every second.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../../base/log.ts";
@@ -18,7 +18,7 @@ import {
 const askEveryMs = 1_000;
 const timeoutMs = 2_000;
 const awayAfterMs = 10_000;
-/** A hundred thousand GPUs at a hundred bytes each fit. */
+/** Enough for a hundred thousand GPUs at a hundred bytes each. */
 const maxBytes = 16 * 1_048_576;
 
 interface FollowerOptions {
@@ -44,7 +44,7 @@ export class Follower {
     this.#ended = this.#run();
   }
 
-  /** What was last said of a GPU; undefined where nothing was: it is idle. */
+  /** The load last reported for a GPU; undefined if none was reported, which means idle. */
   of(index: number): ReportedLoad | undefined {
     return this.#said.get(index);
   }
@@ -56,7 +56,7 @@ export class Follower {
       if (signal.aborted) return;
       if (typeof said === "string") this.#miss(said);
       else this.#hear(said);
-      // Not what keeps a program alive: its reads are.
+      // The timer is unreferenced, because the reads keep the process alive.
       await sleep(askEveryMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
@@ -104,9 +104,11 @@ export class Follower {
   }
 }
 
-/* Work that a service says a GPU does: its kernel for the share of time it says, with the memory it says. The rest is physics. */
+/*
+ * A workload reported by a service: the GPU runs its kernel for the reported share of time with the reported memory. The rest is physics.
+ */
 
-/** What is said of one GPU now, or undefined: nothing runs on it. */
+/** Returns the load of one GPU; undefined if nothing runs on it. */
 export type LoadReader = () => ReportedLoad | undefined;
 
 export class FollowedWorkload implements Workload {

@@ -1,6 +1,6 @@
 /**
- * What a service that is followed says of its GPUs, checked. Unknown keys pass, so that a service may say more; a name,
- * a share or a size that means nothing makes the whole answer void, since half an answer would be a guess.
+ * Parses and checks the load of GPUs that a followed service reports. Unknown keys are ignored, so that a service may report more. An
+ * invalid name, share or size rejects the whole response, since half of it would be a guess.
  *
  *     {"simulated":true,"gpus":[{"gpu":0,"workload":"inference","busy":0.43,"memoryBytes":6e10}]}
  */
@@ -9,11 +9,11 @@ import { findKernelName, type KernelName } from "../kernels.ts";
 import { knowsWorkload } from "../workloads/make.ts";
 import type { WorkloadKind } from "../workloads/workload.ts";
 
-/** What one GPU does now. */
+/** The current load of one GPU. */
 export interface ReportedLoad {
   readonly workload: string;
   readonly kernel: KernelName;
-  /** Absent when no job runs. */
+  /** Absent if no job runs. */
   readonly kind: WorkloadKind | undefined;
   /** Share of time in which kernels run. */
   readonly busy: number;
@@ -40,7 +40,7 @@ const answer = v.object({
   ),
 });
 
-/** Loads by GPU index, or a sentence that says what is wrong with the answer. */
+/** Returns the loads by GPU index, or a sentence with the problem of the response. */
 export function parseReportedLoads(text: string): ReadonlyMap<number, ReportedLoad> | string {
   let given: unknown;
   try {
@@ -59,7 +59,7 @@ export function parseReportedLoads(text: string): ReadonlyMap<number, ReportedLo
   return said;
 }
 
-/** The same kernels that the workloads of these names run. */
+/** The kernel that the workload of this name runs. */
 function kernelOf(workload: string): KernelName {
   if (workload === "batch") return "infer_heavy";
   return findKernelName(workload) ?? "stress";

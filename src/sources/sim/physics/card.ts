@@ -1,10 +1,10 @@
-/** A model made ready for stepping: its clock ladder, and the decay of every RC stage over one step, worked out once. */
+/** A model prepared for stepping: its clock ladder and the decay of every RC stage over one step, computed once. */
 import type { GpuModel } from "./model.ts";
 import { kernels, type UnitActivity } from "../kernels.ts";
 
-/* Clock, voltage and what both do to dynamic power. A card's clocks are a ladder of fixed steps. */
+/* Clock, voltage, and their effect on dynamic power. A card's clocks form a ladder of fixed steps. */
 
-/** The load voltage at a clock. Deep idle has a voltage of its own, lower than any load's. */
+/** The voltage under load at a clock. Deep idle has its own voltage, lower than any under load. */
 function voltsAt(model: GpuModel, hertz: number): number {
   const { floorVolts, maxVolts, kneeHertz } = model.voltage;
   const { boostHertz } = model.clocks;
@@ -15,7 +15,7 @@ function voltsAt(model: GpuModel, hertz: number): number {
   );
 }
 
-/** f·V² over its value at boost: what dynamic power is multiplied by. */
+/** The factor of dynamic power: f·V² relative to its value at boost. */
 export function dynamicScale(model: GpuModel, hertz: number): number {
   const volts = voltsAt(model, hertz) / model.voltage.maxVolts;
   return (hertz / model.clocks.boostHertz) * volts * volts;
@@ -27,7 +27,7 @@ interface ClockLadder {
   readonly scale: Float64Array;
 }
 
-/** Every clock from idle to boost. The last rung is boost, the first is idle, rungs between are whole steps. */
+/** All clocks from idle to boost. The first rung is idle, the last is boost, with whole steps in between. */
 function clockLadder(model: GpuModel): ClockLadder {
   const { idleHertz, boostHertz, stepHertz } = model.clocks;
   const rungs = Math.floor((boostHertz - idleHertz) / stepHertz) + 1;
@@ -43,7 +43,7 @@ function clockLadder(model: GpuModel): ClockLadder {
   return { hertz, volts, scale };
 }
 
-/** The highest rung whose value is at most the bound, or 0. Values rise. */
+/** The highest rung whose value is at most the bound, or 0. Values must be ascending. */
 export function highestRung(values: Float64Array, bound: number): number {
   let low = 0;
   let high = values.length - 1;
@@ -58,11 +58,11 @@ export function highestRung(values: Float64Array, bound: number): number {
 export interface SimCard {
   readonly model: GpuModel;
   readonly stepMs: number;
-  /** Steps from one decision of the governor to the next: it measures the mean over them. */
+  /** Steps between two decisions of the governor, which averages over them. */
   readonly governorSteps: number;
   readonly ladder: ClockLadder;
   readonly topRung: number;
-  /** Steps that the reported power is averaged over. */
+  /** Number of steps over which the reported power is averaged. */
   readonly windowSteps: number;
   readonly junctionDecay: number;
   readonly spreaderDecay: number;
@@ -71,13 +71,15 @@ export interface SimCard {
   readonly memoryDecay: number;
 }
 
-/** The governor decides at this pace. A real one follows a load within about 100 ms: half of that shows it. */
+/** Interval of the governor's decisions. A real one follows a load within about 100 ms; half of that is fine enough to show it. */
 export const governorMs = 50;
 
-/** The simulator steps at the governor's pace. */
+/** The simulator steps at the governor's interval. */
 export const stepMs = governorMs;
 
-/** A card that steps at another pace takes whole parts of the governor's: bursts of 30 ms heat a die whose junction follows in 50 ms. */
+/**
+ * Prepares a card. A step other than the governor's must divide its interval: bursts of 30 ms heat a die whose junction follows in 50 ms.
+ */
 export function makeSimCard(model: GpuModel, ownStepMs = stepMs): SimCard {
   const ladder = clockLadder(model);
   const decay = (seconds: number): number => Math.exp(-ownStepMs / 1_000 / seconds);
@@ -96,10 +98,10 @@ export function makeSimCard(model: GpuModel, ownStepMs = stepMs): SimCard {
   };
 }
 
-/* What a program asks of a GPU during one step. Workloads and recorded phases write it, the physics reads it. */
+/* The load on a GPU during one step. Written by workloads and recorded phases, read by the physics. */
 
 export interface Demand {
-  /** Whether a program holds a context. */
+  /** True if a program holds a context. */
   context: boolean;
   /** Share of the step in which kernels ran. */
   busy: number;
@@ -107,14 +109,14 @@ export interface Demand {
   core: number;
   /** Share of the memory bandwidth used while busy. */
   dram: number;
-  /** What the memory controller counter shows while busy: it counts time, so it reads higher than bandwidth. */
+  /** The reading of the memory controller's counter while busy: it counts time, so it is higher than the bandwidth share. */
   memoryBusy: number;
   /** Share of cycles in which the matrix units are active while busy. */
   tensor: number;
-  /** Of the kernel that runs. */
+  /** Unit activity of the running kernel. */
   units: UnitActivity;
   memoryBytes: number;
-  /** Share of the PCIe link used, by direction as the GPU sees it. */
+  /** Share of the PCIe link used, by direction from the GPU's view. */
   receive: number;
   transmit: number;
 }

@@ -1,4 +1,4 @@
-/** The clock governor: power cap, thermal limits, power brake, idle states. It sees what happened in earlier steps, never the coming one. */
+/** The clock governor: power cap, thermal limits, power brake, idle states. It decides from earlier steps, never from the coming one. */
 import { type SimCard, dynamicScale, governorMs, highestRung } from "./card.ts";
 import {
   type CardEnvironment,
@@ -8,20 +8,20 @@ import {
   type SimGpuState,
 } from "./state.ts";
 
-/* Where the watts go: board, clock tree, leakage, compute and memory. */
+/* Power by component: board, clock tree, leakage, compute and memory. */
 
-/** Leakage grows by e every this many degrees; two H200 cards at 32 and 45 °C differ by 12 W at the same idle clock. */
+/** Leakage grows by a factor of e per this many degrees; two H200 cards at 32 and 45 °C differ by 12 W at the same idle clock. */
 const leakageFoldKelvin = 40;
 const leakageReferenceCelsius = 35;
 
 export function leakageWatts(card: SimCard, volts: number, celsius: number): number {
   const relative = volts / card.model.voltage.maxVolts;
-  // A card past 150 °C has long shut down; the bound keeps a wild scenario finite.
+  // A card above 150 °C has shut down long before; the limit keeps an extreme scenario finite.
   const excess = Math.min(celsius, 150) - leakageReferenceCelsius;
   return card.model.power.leakageWatts * relative * relative * Math.exp(excess / leakageFoldKelvin);
 }
 
-/** f·V² over its value at boost, also in deep idle. */
+/** The factor of dynamic power (f·V² relative to boost), also in deep idle. */
 export function scaleAt(card: SimCard, rung: number): number {
   if (rung >= 0) return card.ladder.scale[rung] ?? 1;
   const { clocks, voltage } = card.model;
@@ -29,7 +29,7 @@ export function scaleAt(card: SimCard, rung: number): number {
   return (clocks.idleHertz / clocks.boostHertz) * volts * volts;
 }
 
-/** Power with nothing to do at full clock or in deep idle, at a die temperature. */
+/** Idle power at full clock or in deep idle, at a die temperature. */
 export function idleWatts(card: SimCard, deep: boolean, celsius: number): number {
   const { boardWatts, clockTreeWatts } = card.model.power;
   const { voltage, clocks } = card.model;
@@ -41,10 +41,10 @@ export function idleWatts(card: SimCard, deep: boolean, celsius: number): number
   );
 }
 
-/** While the mean is still low the card may draw this much over its limit, as H200 traces show in the first second of a load. */
+/** While the mean is low, the card may exceed its limit by this much, as H200 traces show in the first second of a load. */
 const burstShare = 1.05;
 const burstGain = 0.08;
-/** The reason bit of the power cap stays this many decisions, 300 ms, after the cap lets go. */
+/** The power cap's reason bit stays set for this many decisions, 300 ms, after the cap no longer applies. */
 const capHold = 6;
 
 export const reasonBit = {
@@ -55,7 +55,7 @@ export const reasonBit = {
   clockSetting: 16,
 } as const;
 
-/** Chooses the rung until the next decision and the throttle reasons that go with it. */
+/** Chooses the rung until the next decision, and the throttle reasons. */
 export function govern(
   card: SimCard,
   state: SimGpuState,
@@ -98,7 +98,7 @@ export function govern(
   state.reasons = reasons;
 }
 
-/** The highest rung at which the load seen last stays within what the cap allows now. */
+/** The highest rung at which the last measured load stays within the current cap. */
 function powerCapRung(card: SimCard, state: SimGpuState, around: CardEnvironment): number {
   const { power } = card.model;
   const target = around.powerLimitWatts * power.capShare;
@@ -116,7 +116,10 @@ function powerCapRung(card: SimCard, state: SimGpuState, around: CardEnvironment
   );
 }
 
-/** Above the target the clock goes down a little each step, below it comes back; at slowdown the hardware halves it. */
+/**
+ * Above the target temperature the clock is lowered a little each step, below it raised again; at the slowdown temperature the
+ * hardware halves it.
+ */
 function thermalRungs(card: SimCard, state: SimGpuState): { rungs: number; hardware: boolean } {
   const { thermal } = card.model;
   const over = governingCelsius(card, state) - thermal.targetCelsius;

@@ -1,4 +1,4 @@
-/** One GPU, one step at a time: governor, power, heat, counters. No clock and no chance in here: the same inputs give the same state. */
+/** Advances one GPU step by step: governor, power, heat, counters. No clock and no randomness: the same inputs give the same state. */
 import { type SimCard, type Demand, governorMs } from "./card.ts";
 import { kernels } from "../kernels.ts";
 import { govern, idleWatts, leakageWatts, scaleAt } from "./governor.ts";
@@ -11,11 +11,11 @@ import {
 } from "./state.ts";
 import { airflow, fanTarget, heat, updateSensors, sinkKelvinPerWatt } from "./thermal.ts";
 
-/** The utilisation counters show about the last 200 ms: what they take in of 50 ms. */
+/** The utilization counters average over about the last 200 ms: the weight of the latest 50 ms. */
 const counterShare = 0.25;
 const counterMs = 50;
 
-/** A GPU that has been idle for long. Deep idle unless a context is held on a card whose clocks that keeps up. */
+/** The state of a GPU that has been idle for long: deep idle, unless a program holds a context on a card that then stays at boost. */
 export function idleState(card: SimCard, around: CardEnvironment, context: boolean): SimGpuState {
   const deep = !(context && card.model.clocks.contextHoldsBoost);
   const state: SimGpuState = {
@@ -59,7 +59,7 @@ export function idleState(card: SimCard, around: CardEnvironment, context: boole
   return state;
 }
 
-/** Heat raises leakage and leakage heats: a few rounds find where both agree. */
+/** Heat raises leakage and leakage raises heat: iterates until both converge. */
 function settleIdle(
   card: SimCard,
   state: SimGpuState,
@@ -84,7 +84,7 @@ function settleIdle(
   state.ringSum = state.powerWatts * card.windowSteps;
 }
 
-/** The ambient temperature at which an idle card shows this die temperature: what a trace's first reading reports on its room. */
+/** The ambient temperature at which an idle card has this die temperature; derives a room's temperature from a trace's first reading. */
 export function ambientForIdle(card: SimCard, dieCelsius: number, context: boolean): number {
   const { thermal, power } = card.model;
   const watts = idleWatts(card, !(context && card.model.clocks.contextHoldsBoost), dieCelsius);
@@ -96,7 +96,7 @@ export function ambientForIdle(card: SimCard, dieCelsius: number, context: boole
   );
 }
 
-/** Advances by one step under a demand. */
+/** Advances by one step under a load. */
 export function step(
   card: SimCard,
   state: SimGpuState,
@@ -119,7 +119,7 @@ export function step(
   count(card, state, demand);
 }
 
-/** Collects what the governor goes by at its next decision. */
+/** Accumulates the measurements for the governor's next decision. */
 function measure(
   card: SimCard,
   state: SimGpuState,

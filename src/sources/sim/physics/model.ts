@@ -1,17 +1,17 @@
-/** What a GPU model is: constants only. Everything the simulator reports on a card follows from these and from its load. */
+/** The constants of a GPU model. Everything the simulator reports about a card follows from these and from its load. */
 
 export interface FanConstants {
   readonly count: number;
   readonly maxRpm: number;
-  /** Below this the fans stand still on cards that allow it. */
+  /** Below this temperature the fans stop, on cards that support it. */
   readonly stopBelowCelsius?: number;
-  /** Speed ratio over temperature of the governing sensor, rising. */
+  /** Fan speed ratio by temperature of the governing sensor, ascending. */
   readonly curve: readonly (readonly [celsius: number, ratio: number])[];
 }
 
 export interface VoltageConstants {
   readonly idleVolts: number;
-  /** The floor: below the knee a lower clock saves no voltage, above it voltage rises to the maximum at boost. */
+  /** The minimum under load: below the knee a lower clock saves no voltage, above it the voltage rises to the maximum at boost. */
   readonly floorVolts: number;
   readonly maxVolts: number;
   readonly kneeHertz: number;
@@ -19,11 +19,11 @@ export interface VoltageConstants {
 
 export interface PowerConstants {
   readonly limitWatts: number;
-  /** The governor steers the mean to this share of the limit: 0.987 on an H200, whose mean under load is 691 of 700 W. */
+  /** The governor keeps the mean at this share of the limit: 0.987 on an H200, whose mean under load is 691 of 700 W. */
   readonly capShare: number;
-  /** Drawn whatever the clock: memory refresh, regulators, links. */
+  /** Drawn at any clock: memory refresh, regulators, links. */
   readonly boardWatts: number;
-  /** The clock tree at boost with nothing to do. */
+  /** Power of the idle clock tree at boost. */
   readonly clockTreeWatts: number;
   /** Leakage at 35 °C and full voltage. */
   readonly leakageWatts: number;
@@ -31,30 +31,30 @@ export interface PowerConstants {
   readonly coreWatts: number;
   /** Dynamic power of the memory system, from L2 to the chips, at full bandwidth. */
   readonly memoryWatts: number;
-  /** The reported power is the mean over this. */
+  /** The window over which the reported power is averaged. */
   readonly windowMs: number;
 }
 
-/** One RC stage: what a watt adds once settled, and how long that takes. */
+/** One RC stage: the settled temperature rise per watt, and its time constant. */
 export interface ThermalStage {
   readonly kelvinPerWatt: number;
   readonly seconds: number;
 }
 
 export interface ThermalConstants {
-  /** Junction to spreader, and spreader to heatsink base: both heated by what the die draws. */
+  /** Junction to spreader, and spreader to heatsink base; both are heated by the die's power. */
   readonly junction: ThermalStage;
   readonly spreader: ThermalStage;
-  /** The heatsink's base over its fins, heated by the whole board. */
+  /** The heatsink's base above its fins, heated by the whole board. */
   readonly base: ThermalStage;
-  /** What memory traffic adds at the die's sensor. */
+  /** Rise at the die's sensor from memory traffic. */
   readonly traffic: ThermalStage;
   /** Fins to air at full airflow, heated by the whole board. */
   readonly sink: ThermalStage;
-  /** Memory chips over the heatsink, heated by traffic; and how much of the die's own rise reaches them. */
+  /** Memory chips above the heatsink, heated by traffic; and the share of the die's own rise that reaches them. */
   readonly memory: ThermalStage;
   readonly memoryCoupling: number;
-  /** The hottest spot of the die over its edge sensor. */
+  /** The hottest spot of the die above its edge sensor. */
   readonly hotspotKelvinPerWatt: number;
   readonly targetCelsius: number;
   readonly slowdownCelsius: number;
@@ -71,7 +71,7 @@ export interface GpuModel {
   readonly vbios: string;
   readonly partNumber?: string;
   readonly linkType: "PCIe" | "SXM" | "OAM";
-  /** The temperatures the vendor's driver reports on this card. */
+  /** The temperature sensors that the vendor's driver reports for this card. */
   readonly sensors: readonly ("edge" | "hotspot" | "memory")[];
   readonly memory: {
     readonly totalBytes: number;
@@ -93,16 +93,16 @@ export interface GpuModel {
     readonly stepHertz: number;
     readonly videoHertz: number;
     readonly idleVideoHertz: number;
-    /** Datacentre cards stay at boost while a program holds a context, even one that does nothing. */
+    /** Datacentre cards stay at boost while a program, even an idle one, holds a context. */
     readonly contextHoldsBoost: boolean;
-    /** How long the clocks stay up after the last use. */
+    /** How long the clocks stay high after the last use. */
     readonly holdMs: number;
   };
   readonly voltage: VoltageConstants;
   readonly power: PowerConstants;
   readonly thermal: ThermalConstants;
-  /** Absent where the chassis cools it. */
+  /** Absent if the chassis cools the card. */
   readonly fans?: FanConstants;
-  /** Work a kernel gets done at boost, over an H200: what makes the same job slower on a smaller card. */
+  /** Work a kernel completes at boost relative to an H200; makes the same job slower on a smaller card. */
   readonly speed: number;
 }

@@ -1,19 +1,19 @@
-/** The state of one GPU between two steps, and what is around it. Plain numbers, so that ten thousand fit in memory. */
+/** The state of one GPU between two steps, and its environment. Plain numbers, so that ten thousand GPUs fit in memory. */
 import type { SimCard } from "./card.ts";
 import type { UnitActivity } from "../kernels.ts";
 
-/** What surrounds and ails a card. Faults are changes to this, never to the physics. */
+/** A card's environment and defects. Faults change this, never the physics. */
 export interface CardEnvironment {
   ambientCelsius: number;
-  /** Chassis airflow over its normal value; cools cards without fans of their own. */
+  /** Chassis airflow relative to normal; cools cards without fans of their own. */
   airflow: number;
   fansFailed: boolean;
-  /** Resistance from die to heatsink over its normal value: 1 is good paste. */
+  /** Thermal resistance from die to heatsink relative to normal; 1 is good paste. */
   pasteFactor: number;
   powerLimitWatts: number;
-  /** The board asks the card to halve its clock. */
+  /** True if the board requests the card to halve its clock. */
   powerBrake: boolean;
-  /** Clocks never above this; boost where nothing is wrong. */
+  /** Upper limit of the clock; boost on a healthy card. */
   ceilingHertz: number;
 }
 
@@ -29,7 +29,7 @@ export function normalEnvironment(card: SimCard, ambientCelsius: number): CardEn
   };
 }
 
-/** Throttle reasons in the order of the seconds counters. */
+/** Throttle reasons, in the order of their seconds counters. */
 export const simThrottleReasons = [
   "power_cap",
   "power_brake",
@@ -39,21 +39,21 @@ export const simThrottleReasons = [
 ] as const;
 
 export interface SimGpuState {
-  /** Rung of the clock ladder, or -1 in deep idle. */
+  /** Rung of the clock ladder; -1 in deep idle. */
   rung: number;
-  /** Decisions of the governor since the card last had a reason to stay at boost. */
+  /** Decisions of the governor since the card last had a reason for boost. */
   quietSteps: number;
-  /** What the governor measured last: compute power as it would be at boost, and memory power. */
+  /** The governor's last measurement: compute power scaled to boost, and memory power. */
   seenCoreWatts: number;
   seenMemoryWatts: number;
-  /** What it has measured since: sums over this many steps. */
+  /** Sums measured since then, over this many steps. */
   measuredSteps: number;
   measuredCoreWatts: number;
   measuredMemoryWatts: number;
   capHoldSteps: number;
-  /** How far the thermal governor holds the clock down, in rungs. */
+  /** By how many rungs the thermal governor lowers the clock. */
   thermalRungs: number;
-  /** Bit per throttle reason, in the order of `throttleReasons`. */
+  /** One bit per throttle reason, in the order of `simThrottleReasons`. */
   reasons: number;
   readonly reasonSeconds: Float64Array;
 
@@ -68,19 +68,19 @@ export interface SimGpuState {
   memoryCelsius: number;
   fanRatio: number;
 
-  /** True power over the last steps, for the reported mean. */
+  /** True power of the last steps, for the reported mean. */
   readonly powerRing: Float64Array;
   ringAt: number;
   ringSum: number;
   powerWatts: number;
   energyJoules: number;
 
-  /** What the counters of a real card show: smoothed over about two tenths of a second. */
+  /** The counters as a real card reports them: smoothed over about 200 ms. */
   utilization: number;
   memoryUtilization: number;
   tensorActivity: number;
   dramActivity: number;
-  /** Of the kernel that ran last: times utilisation, what each unit's counter shows. */
+  /** Unit activity of the last kernel; multiplied by utilization it gives each unit's counter. */
   units: UnitActivity;
   memoryBytes: number;
   receive: number;
@@ -92,7 +92,7 @@ export function reportedWatts(card: SimCard, state: SimGpuState): number {
   return state.ringSum / card.windowSteps;
 }
 
-/** The temperature that fans and slowdown go by: AMD goes by the hottest spot. */
+/** The temperature that controls fans and slowdown; AMD uses the hottest spot. */
 export function governingCelsius(card: SimCard, state: SimGpuState): number {
   return card.model.vendor === "amd" ? state.hotspotCelsius : state.dieCelsius;
 }

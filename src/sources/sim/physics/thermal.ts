@@ -1,13 +1,15 @@
-/** Heat: RC stages from the junction through the heatsink to the air, the memory chips beside them, and the fan that follows. */
+/**
+ * Heat transfer: RC stages from the junction through the heatsink to the air, the memory chips, and the fan controlled by temperature.
+ */
 import type { SimCard } from "./card.ts";
 import type { FanConstants } from "./model.ts";
 import { type CardEnvironment, governingCelsius, type SimGpuState } from "./state.ts";
 
-/** What still moves air when every fan stands: little through a server's dense fins, more around an open card. */
+/** Airflow with all fans stopped: little through a server's dense fins, more around an open card. */
 const stillAir = { chassis: 0.015, card: 0.05 } as const;
 const fanSeconds = 2.5;
 
-/** Airflow over its normal value: the chassis for cards without fans, else the card's own. */
+/** Airflow relative to normal: the chassis's for cards without fans, otherwise the card's own. */
 export function airflow(card: SimCard, state: SimGpuState, around: CardEnvironment): number {
   const ownFans = card.model.fans !== undefined;
   const still = ownFans ? stillAir.card : stillAir.chassis;
@@ -15,7 +17,7 @@ export function airflow(card: SimCard, state: SimGpuState, around: CardEnvironme
   return Math.max(still, ownFans ? state.fanRatio * around.airflow : around.airflow);
 }
 
-/** Heatsink to air: convection falls with the flow to the power 0.8. */
+/** Thermal resistance from heatsink to air: convection scales with the flow to the power of 0.8. */
 export function sinkKelvinPerWatt(card: SimCard, flow: number): number {
   return card.model.thermal.sink.kelvinPerWatt * flow ** -0.8;
 }
@@ -36,7 +38,7 @@ export function fanTarget(fans: FanConstants, celsius: number): number {
   return lastRatio;
 }
 
-/** One step of all stages, heated by what the die and the memory system drew during it. */
+/** Advances all stages by one step, heated by the power of the die and the memory system. */
 export function heat(
   card: SimCard,
   state: SimGpuState,
@@ -85,7 +87,7 @@ export function heat(
   }
 }
 
-/** The sensors, from the stages. */
+/** Computes the sensor readings from the stages. */
 export function updateSensors(card: SimCard, state: SimGpuState): void {
   const { thermal } = card.model;
   const rise = state.junctionKelvin + state.spreaderKelvin;

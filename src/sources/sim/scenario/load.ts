@@ -1,4 +1,4 @@
-/** A scenario by its name, or from a user's file. */
+/** Loads a scenario by its name, or from a user's file. */
 import { readFileSync } from "node:fs";
 import { parseDocument } from "yaml";
 import { checkValue } from "../../../config/check.ts";
@@ -7,7 +7,7 @@ import { GpulseError, formatError, systemCode } from "../../../base/error.ts";
 import { scenarios } from "../scenarios/scenarios.ts";
 import { type Scenario, scenarioSchema } from "./schema.ts";
 
-/** What has a slash, a backslash or a YAML ending is a file; anything else is a name. */
+/** An argument with a slash, a backslash or a YAML ending is a file; anything else is a scenario's name. */
 export function loadScenario(nameOrFile: string): Scenario {
   if (!/[/\\]|\.ya?ml$/i.test(nameOrFile)) {
     const text = Object.hasOwn(scenarios, nameOrFile) ? scenarios[nameOrFile] : undefined;
@@ -56,7 +56,7 @@ export function parseScenario(text: string, shown: string): Scenario {
   try {
     given = document.toJS();
   } catch (thrown) {
-    // An alias that names nothing, or too many of them.
+    // An undefined alias, or too many of them.
     throw thrown instanceof Error ? wrong(thrown) : thrown;
   }
   const checked = checkValue(scenarioSchema, given ?? {});

@@ -1,4 +1,4 @@
-/** What a scenario file may say. Every key has its sentence in docs/reference/sim-scenarios.md. */
+/** The schema of a scenario file. Every key is documented in docs/reference/sim-scenarios.md. */
 import * as v from "valibot";
 import { durationMs, flag, text, wholeNumber } from "../../../config/fields.ts";
 import { findModel, models } from "../models/index.ts";
@@ -22,7 +22,7 @@ const model = v.pipe(
   v.check((given) => findModel(given) !== undefined, modelNames),
 );
 
-/** `all`, one index, `0-3`, or a list such as `0,2,5-7`; comes out as a test of an index. */
+/** `all`, one index, `0-3`, or a list such as `0,2,5-7`; parsed into a predicate on the index. */
 const gpusTake = "all, an index, a range such as 0-3, or a list such as 0,2,5-7";
 const gpus = v.pipe(
   v.union([v.pipe(v.number(gpusTake), v.transform(String)), v.string(gpusTake)], gpusTake),
@@ -103,7 +103,7 @@ export const scenarioSchema = v.strictObject({
 
 export type Scenario = v.InferOutput<typeof scenarioSchema>;
 
-/** Whether a list such as `0,2,5-7` names the GPU. */
+/** True if a list such as `0,2,5-7` contains the GPU. */
 export function namesGpu(list: string, index: number): boolean {
   if (list === "all") return true;
   return list.split(",").some((part) => {

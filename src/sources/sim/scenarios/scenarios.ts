@@ -1,6 +1,5 @@
-/** The scenarios that come with gpulse, as text, so that they travel inside the bundle and read like a user's own file. */
+/** The built-in scenarios, as text, so that they are part of the bundle and have the format of a user's own file. */
 
-/** Every fault once, each on a GPU of its own where it can be. */
 const faultsScenario = `
 says: Every fault once within an hour, on a machine that otherwise trains. It starts over every hour.
 ambient: 27
@@ -22,7 +21,6 @@ faults:
   - { fault: hung-driver, at: 40m, for: 30s, every: 1h }
 `;
 
-/** One of each model. */
 const mixedScenario = `
 says: One of each model, each with work of its own.
 ambient: 25
@@ -39,7 +37,6 @@ workloads:
   - { gpus: 5, run: batch }
 `;
 
-/** Two desktop cards under the same stress test. */
 const stressScenario = `
 says: An RX 7800 XT beside an RX 7700 XT under the same stress test, after a minute of idling.
 ambient: 24
@@ -50,7 +47,6 @@ workloads:
   - { gpus: all, run: stress, after: 1m }
 `;
 
-/** Nobody does anything. */
 const idleScenario = `
 says: Nothing runs. The desktop card without a display falls asleep.
 ambient: 22
@@ -63,7 +59,6 @@ workloads:
   - { gpus: all, run: idle }
 `;
 
-/** A benchmark's shape: a still system, warm-up, a measured run, stillness. */
 const mlperfScenario = `
 says: A benchmark run every 20 minutes. Two minutes of stillness, then eight GPUs serve as fast as they can for 18.
 ambient: 25
@@ -73,7 +68,7 @@ workloads:
   - { gpus: all, run: infer_heavy, after: 2m, for: 18m, every: 20m }
 `;
 
-/** What `sim:8` shows. */
+/** The scenario of `sim:8`. */
 const defaultScenario = `
 says: A shared machine. Eleven users for eight GPUs train, serve and run batches through a job queue.
 ambient: 27

@@ -1,4 +1,4 @@
-/** A model that serves requests: more by day than by night, in bursts, with a queue of its own in which requests wait. */
+/** A model that serves requests: more by day than by night, in bursts, with its own request queue. */
 import { kernels } from "../kernels.ts";
 import type { Demand } from "../physics/card.ts";
 import {
@@ -25,7 +25,7 @@ export class InferenceWorkload implements Workload {
   #bursting = false;
   #untilSwitchMs = 0;
 
-  /** The level is the mean share of time the card is busy serving. */
+  /** `level` is the mean share of time the card is busy serving. */
   constructor(context: WorkContext, { level, warm }: WorkloadOptions) {
     const { random } = context;
     this.#context = context;
@@ -54,7 +54,7 @@ export class InferenceWorkload implements Workload {
       this.#backlogMs += this.#serviceMs;
       tally.requests.observe((this.#backlogMs / Math.max(0.05, pace) + 1) / 1_000);
     }
-    // Ten seconds of waiting and callers give up.
+    // Callers give up after ten seconds of waiting.
     this.#backlogMs = Math.min(this.#backlogMs, 10_000);
     tally.tokens.inference += Math.round(arrivals * this.#tokensPerRequest * Math.max(0.1, speed));
     const canMs = stepMs * pace;
@@ -66,13 +66,13 @@ export class InferenceWorkload implements Workload {
   }
 }
 
-/** Traffic over its mean by the time of day. */
+/** Traffic relative to its mean, by time of day. */
 export function daily(clockMs: number): number {
   const hours = (clockMs % dayMs) / 3_600_000;
   return 1 + daySwing * Math.cos(((hours - peakHour) / 24) * 2 * Math.PI);
 }
 
-/** The number of events for one uniform draw, by inversion; means are small here. */
+/** Samples a number of events from one uniform draw, by inversion; means are small here. */
 export function poisson(mean: number, uniform: number): number {
   let probability = Math.exp(-mean);
   let below = probability;

@@ -1,4 +1,4 @@
-/** From a name in a scenario to a running workload. */
+/** Creates a workload from its name in a scenario. */
 import { findKernelName, type KernelName, kernels } from "../kernels.ts";
 import type { Demand } from "../physics/card.ts";
 import {
@@ -12,10 +12,13 @@ import { InferenceWorkload } from "./inference.ts";
 import { BatchWorkload, idleWorkload, SteadyWorkload } from "./steady.ts";
 import { TrainingWorkload } from "./training.ts";
 
-/* A load whose work is counted: as fast as the card can, or so many units a second. What gets done follows from model and clock alone. */
+/*
+ * A load whose work is counted: as fast as the card allows, or a number of units per second. The completed work follows only from
+ * model and clock.
+ */
 
 const memoryShare = 0.9;
-/** Work that waits longer than this is given up, as callers do. */
+/** Work that waits longer than this is dropped, as callers give up. */
 const longestBacklogSeconds = 1;
 
 export class CountedWorkload implements Workload {
@@ -47,10 +50,10 @@ export class CountedWorkload implements Workload {
   }
 }
 
-/** Beside these every kernel's name is a workload: `matmul_fp32`, `memcopy`. */
+/** In addition, every kernel's name is a workload: `matmul_fp32`, `memcopy`. */
 export const workloadNames = ["idle", "training", "inference", "batch", "stress", "work"] as const;
 
-/** Loads that count what they get done, in units that compare. */
+/** True for loads that count their completed work, in comparable units. */
 export const countsWork = (name: string): boolean => name === "work" || name === "stress";
 
 export function knowsWorkload(name: string): boolean {

@@ -1,6 +1,6 @@
 /**
- * The job queue of one machine. A closed circle, as on a real shared one: each user thinks, submits a job, waits until a GPU
- * is free, and thinks again when it has ended. What jobs there are comes from a deck, so that the mix holds for every seed.
+ * The job queue of one machine. A closed loop, as on a real shared machine: each user thinks, submits a job, waits for a free
+ * GPU, and thinks again after the job has ended. Jobs are drawn from a deck, so that the mix is the same for every seed.
  */
 import type { Random } from "../random.ts";
 import type { WorkloadKind, JobOutcome, Tally } from "./workload.ts";
@@ -42,7 +42,7 @@ const userNames = [
   "priya",
 ];
 const thinkMs = [15_000, 120_000] as const;
-/** Jobs that do not end well by themselves. */
+/** Shares of jobs that fail or are cancelled by chance. */
 const failedShare = 0.03;
 const cancelledShare = 0.04;
 
@@ -52,7 +52,7 @@ export class JobQueue {
   readonly #tally: Tally;
   readonly #deck: JobRule[] = [];
   readonly #waiting: SimJob[] = [];
-  /** When each user submits next; infinite while a job of theirs waits or runs. */
+  /** When each user submits next; infinite while one of their jobs waits or runs. */
   readonly #submitsAtMs: number[];
   #submitted = 0;
 
@@ -60,13 +60,13 @@ export class JobQueue {
     this.#random = random;
     this.#rules = rules;
     this.#tally = tally;
-    // All at once at the start: a machine that has been in use for long is busy when one looks.
+    // Most users submit at once at startup, since a machine in long use is busy from the start.
     this.#submitsAtMs = Array.from({ length: users }, (_, user) =>
       user < users * 0.85 ? 0 : random.between(...thinkMs),
     );
   }
 
-  /** Lets users whose time has come submit. Called once a virtual second. */
+  /** Submits the jobs of all users whose time has come. Called once per virtual second. */
   tick(nowMs: number): void {
     for (const [user, atMs] of this.#submitsAtMs.entries()) {
       if (atMs > nowMs) continue;
@@ -76,7 +76,7 @@ export class JobQueue {
     this.#tally.waiting = this.#waiting.length;
   }
 
-  /** The next job for a free GPU. */
+  /** Returns the next job for a free GPU. */
   take(nowMs: number): SimJob | undefined {
     const job = this.#waiting.shift();
     if (job === undefined) return undefined;
@@ -86,7 +86,7 @@ export class JobQueue {
     return job;
   }
 
-  /** A job is over, or its GPU took it down. */
+  /** Ends a job; `lost` if its GPU failed. */
   end(job: SimJob, nowMs: number, lost: boolean): void {
     const luck = this.#random.next();
     const outcome: JobOutcome =
@@ -107,7 +107,7 @@ export class JobQueue {
     if (rule === undefined) throw new Error("BUG: a queue without jobs in its deck");
     this.#submitted += 1;
     const round = Math.floor(user / userNames.length);
-    // What runs at the start has been running for a while.
+    // Jobs at the start have already been running for a while.
     const left = nowMs === 0 ? random.between(0.15, 1) : 1;
     return {
       name: `${rule.kind}-${this.#submitted}`,

@@ -1,4 +1,4 @@
-/** The simple ones: idling, batches one after the other, and any kernel of the table for as long as it is left running. */
+/** The simple workloads: idle, consecutive batches, and any single kernel. */
 import { busyAt, type KernelName, kernels } from "../kernels.ts";
 import type { Demand } from "../physics/card.ts";
 import {
@@ -11,7 +11,7 @@ import {
   type WorkloadOptions,
 } from "./workload.ts";
 
-/** Nothing runs and nobody holds a context. */
+/** Nothing runs and no program holds a context. */
 export const idleWorkload: Workload = {
   advance(_stepMs, _pace, _clockMs, demand) {
     apply(demand, kernels.idle, 0);
@@ -60,7 +60,7 @@ export class BatchWorkload implements Workload {
   }
 }
 
-/** One kernel in its own pattern: the stress test is one. */
+/** One kernel in its own pattern, such as the stress test. */
 export class SteadyWorkload implements Workload {
   readonly kind: WorkloadKind;
   readonly #context: WorkContext;
@@ -88,7 +88,7 @@ export class SteadyWorkload implements Workload {
     if (this.#loading.advance(stepMs, demand)) return;
     const busy = busyAt(kernels[this.#kernel].pattern, this.#sinceMs);
     apply(demand, kernels[this.#kernel], busy);
-    // Other kernels do work of another kind: their units would not compare.
+    // Other kernels do a different kind of work, so their units would not be comparable.
     if (this.#kernel === "stress")
       this.#context.done.units += busy * unitsIn(this.#context, stepMs, pace);
     this.#sinceMs += stepMs;

@@ -1,4 +1,6 @@
-/** Training: steps of forward, backward and optimiser, now and then a wait for data, a checkpoint, and an evaluation after each epoch. */
+/**
+ * Training: steps of forward, backward and optimiser, with occasional waits for data, a checkpoint, and an evaluation after each epoch.
+ */
 import { kernels } from "../kernels.ts";
 import type { Demand } from "../physics/card.ts";
 import {
@@ -9,7 +11,7 @@ import {
   type WorkloadOptions,
 } from "./workload.ts";
 
-/** The optimiser and the exchange of gradients: less arithmetic, more memory. */
+/** Share of the optimiser and the gradient exchange, with less arithmetic and more memory traffic. */
 const optimiserShare = 0.1;
 const evaluationBusy = 0.88;
 
@@ -72,7 +74,7 @@ export class TrainingWorkload implements Workload {
 
   #ended(pace: number): void {
     const { random, tally, speed } = this.#context;
-    // The step was over somewhere inside the last slice; the rest of the slice belongs to the next step.
+    // The step ended within the last slice; the rest of the slice belongs to the next step.
     this.#workMs -= this.#stepMs;
     const restMs = this.#workMs / pace;
     tally.steps.observe((this.#tookMs - restMs) / 1_000);
@@ -101,7 +103,7 @@ export class TrainingWorkload implements Workload {
     else {
       apply(demand, kernels.idle, 0);
       if (this.#phase === "checkpoint") demand.transmit = 0.45;
-      // A wait for data is part of the step that waits.
+      // A wait for data counts towards the duration of the waiting step.
       else this.#tookMs += stepMs;
     }
     this.#leftMs -= stepMs;

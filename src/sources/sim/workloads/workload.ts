@@ -1,10 +1,10 @@
-/** What runs on a GPU: something that says, step by step, what it asks of the card. */
+/** The interface of workloads: each determines, step by step, the load on its GPU. */
 import { ml } from "../../../model/catalogue/index.ts";
 import type { Kernel } from "../kernels.ts";
 import type { Demand } from "../physics/card.ts";
 import type { Random } from "../random.ts";
 
-/* What the work of a group of GPUs adds up to: jobs, steps, requests, samples, tokens. Read by the emitter, never reset. */
+/* The completed work of a group of GPUs: jobs, steps, requests, samples, tokens. Read by the emitter, never reset. */
 
 export const jobKinds = ["training", "inference", "batch", "stress"] as const;
 export type WorkloadKind = (typeof jobKinds)[number];
@@ -13,7 +13,7 @@ export type JobOutcome = (typeof jobOutcomes)[number];
 
 export class LatencyHistogram {
   readonly bounds: readonly number[];
-  /** Not cumulative; the last counts what is over every bound. */
+  /** Not cumulative; the last one counts values above every bound. */
   readonly counts: Float64Array;
   sum = 0;
 
@@ -50,45 +50,45 @@ function zeroes<Key extends string>(keys: readonly Key[]): Record<Key, number> {
 }
 
 export interface WorkContext {
-  /** The stream of this GPU alone. */
+  /** This GPU's own random stream. */
   readonly random: Random;
   readonly tally: Tally;
-  /** Memory a program can get on this card. */
+  /** Memory available to a program on this card. */
   readonly memoryBytes: number;
-  /** How fast this model is over an H200: sizes what a job gets done, not how long its steps take. */
+  /** The model's speed relative to an H200: scales the work of a job, not the duration of its steps. */
   readonly speed: number;
-  /** What this GPU got done under a load that counts its work; never reset. */
+  /** Work this GPU has completed under a load that counts it; never reset. */
   readonly done: { units: number };
 }
 
-/** How a workload is asked for. */
+/** A workload's configuration. */
 export interface WorkloadOptions {
   /** Busy share of an inference service. */
   readonly level: number;
-  /** Already running when one first looks: nothing is left to load. */
+  /** Start in the running state, with nothing left to load. */
   readonly warm: boolean;
-  /** Units of work a second; as much as the card can where absent. */
+  /** Units of work per second; as many as the card can do if absent. */
   readonly rate?: number | undefined;
 }
 
 export interface Workload {
-  /** Absent for idling: no job. */
+  /** Absent for idle, which is no job. */
   readonly kind?: WorkloadKind;
   /**
-   * Writes the demand of the coming step. `pace` is how fast work went in the last one: 1 at boost on a sound card.
-   * `clockMs` is the virtual time of day and date.
+   * Writes the load of the coming step. `pace` is the speed of work in the last step: 1 at boost on a healthy card. `clockMs` is
+   * the virtual date and time.
    */
   advance(stepMs: number, pace: number, clockMs: number, demand: Demand): void;
 }
 
-/** An H200 at boost, whose speed is 1: one unit is a millisecond of it. */
+/** An H200 at boost, whose speed is 1: one unit is one millisecond of its work. */
 const UNITS_PER_SECOND_AT_SPEED_ONE = 1_000;
 
-/** The units of work that a card gets done in a step in which it is busy throughout. */
+/** The units of work a card completes in a step in which it is always busy. */
 export const unitsIn = ({ speed }: WorkContext, stepMs: number, pace: number): number =>
   (speed * UNITS_PER_SECOND_AT_SPEED_ONE * pace * stepMs) / 1_000;
 
-/** A share of a kernel's activity, into a demand that keeps its memory and context. */
+/** Writes a share of a kernel's activity into a load, leaving its memory and context unchanged. */
 export function apply(demand: Demand, kernel: Kernel, busy: number, core = 1): void {
   demand.busy = busy;
   demand.core = kernel.core * core;
@@ -100,7 +100,7 @@ export function apply(demand: Demand, kernel: Kernel, busy: number, core = 1): v
   demand.transmit = busy * kernel.transmit;
 }
 
-/** Memory of a starting program, filled from the host: true until all of it is there. */
+/** Fills the memory of a starting program from the host; returns true when it is complete. */
 export class MemoryLoader {
   readonly #bytes: number;
   readonly #totalMs: number;

@@ -1,4 +1,4 @@
-/** The module every GPU since Pascal takes: memory patterns, integer products with known answers, and the FP32 rate. Pure. */
+/** The PTX module for every GPU since Pascal: memory patterns, integer products with known results, and the FP32 rate. Pure. */
 import {
   addToDigest,
   kernel,
@@ -12,7 +12,7 @@ import {
   storeDigest,
 } from "./kernel.ts";
 
-/** Constants of the word a pattern has at an index; expected.ts computes the same. */
+/** Constants of the word of a pattern at an index; expected.ts uses the same. */
 export const patternMix = {
   first: 0x9e37_79b9_7f4a_7c15n,
   second: 0xbf58_476d_1ce4_e5b9n,
@@ -20,7 +20,7 @@ export const patternMix = {
 
 const hex = (value: bigint): string => `0x${value.toString(16).toUpperCase()}U`;
 
-/** `%word = (mix(%index) & %mask) ^ %constant`: a constant pattern has mask 0, one that depends on the address all ones. */
+/** `%word = (mix(%index) & %mask) ^ %constant`: a constant pattern has mask 0, an address-dependent one has all ones. */
 const patternWord = (word: string, offset: number): string => `
   add.u64 %mixed, %index, ${offset + 1};
   mul.lo.u64 %mixed, %mixed, ${hex(patternMix.first)};
@@ -32,7 +32,7 @@ const patternWord = (word: string, offset: number): string => `
   and.b64 %mixed, %mixed, %mask;
   xor.b64 %${word}, %mixed, %constant;`;
 
-/** A loop over 16 bytes a thread: `%index` counts u64 words from `%first`, `%at` is their address. */
+/** A loop over 16 bytes per thread: `%index` counts u64 words from `%first`, `%at` is their address. */
 const overWords = (body: string): string => `
   .reg .u32 %rank;
   .reg .u64 %index, %step, %at, %stepBytes, %left, %mixed, %half, %word0, %word1;
@@ -95,14 +95,14 @@ ${addToDigest("digest", "x")}
 ${addToDigest("digest", "y")}`,
 );
 
-/** Chains of one thread, and links of each chain in one pass of the loop. */
+/** `chains` per thread, and `links` of each chain per pass of the loop. */
 export const fp32Shape = { threads: 256, blocksPerSm: 4, chains: 8, links: 32 } as const;
-/** FLOP of one block in one loop. */
+/** FLOP of one block per loop. */
 export const fp32FlopPerLoop = fp32Shape.threads * fp32Shape.chains * fp32Shape.links * 2;
 
 /**
- * x ← x² − 1.9: bounded, chaotic and exactly rounded, so every SM has the same bits after any number of steps and a wrong bit
- * grows instead of being rounded away.
+ * x ← x² − 1.9 is bounded, chaotic and exactly rounded, so every SM computes the same bits after any number of steps, and a wrong
+ * bit grows instead of being rounded away.
  */
 const fp32 = kernel({
   name: "fp32_rate",

@@ -1,9 +1,9 @@
 /**
- * What the kernels of `gpulse check` share, as PTX text: parameters, thread numbers, digests and the report of a wrong value. The
+ * PTX text shared by the kernels of `gpulse check`: parameters, thread numbers, digests and the report of a wrong value. The
  * driver compiles the text, so no toolkit is needed. Pure.
  */
 
-/** The arithmetic that kernels and the host's reference (expected.ts) agree on. */
+/** Constants of the arithmetic shared by the kernels and the host's reference (expected.ts). */
 export const mixing = {
   multiplier: 1_664_525,
   increment: 1_013_904_223,
@@ -25,7 +25,7 @@ export const list = (register: string, count: number): string =>
 
 export interface KernelText {
   readonly name: string;
-  /** Every parameter is 64 bits wide, so that the host packs them without knowing the kernel. */
+  /** Every parameter is 64 bits wide, so that the host packs them the same way for every kernel. */
   readonly params: readonly string[];
   /** Directives between parameters and body, such as `.maxntid 256, 1, 1`. */
   readonly directives?: string;
@@ -63,7 +63,7 @@ export const addToDigest = (digest: string, word: string): string =>
   `  xor.b32 %${digest}, %${digest}, %${word};
   mul.lo.u32 %${digest}, %${digest}, ${mixing.digestPrime};`;
 
-/** Sets `%clock0`, after every thread of the block has its inputs. */
+/** Sets `%clock0` after every thread of the block has loaded its inputs. */
 export const startClock = `
   .reg .u64 %clock0, %clock1;
   bar.sync 0;
@@ -95,8 +95,8 @@ export const storeDigest = `
 stored:`;
 
 /**
- * `findings`, eight u64: wrong values, the lowest place of one, all of the bits that differed, one unused, and a bitmap of the
- * SMs that took part (256 bits).
+ * Layout of `findings`, eight u64: the number of wrong values, the lowest offset of one, the OR of all differing bits, one
+ * unused, and a bitmap of the participating SMs (256 bits).
  */
 export const findings = { bytes: 64, wrong: 0, first: 8, bits: 16, sms: 32, smBytes: 32 } as const;
 
@@ -124,7 +124,7 @@ export const markSm = `
   atom.global.or.b32 %smOld, [%smAt + ${findings.sms}], %smBit;
 marked:`;
 
-/** Parameters of the two kernels that compare with known answers; `flip…` name the one bit to flip, for the self-test. */
+/** Parameters of the two kernels that compare with known results; `flip…` select the one bit to flip in the self-test. */
 export const productParams = [
   "expected",
   "findings",
@@ -139,8 +139,8 @@ export const productParams = [
 
 /**
  * The frame around a calculation with a known digest per thread: repeats it, compares, reports. `start` sets the inputs from
- * `%seed32` and `%tid0`; `step` is one iteration, which xors `%flip` into one value that counts and adds to `%digest`.
- * `%flip` is 0 except in the one thread and step of a self-test.
+ * `%seed32` and `%tid0`; `step` is one iteration, which xors `%flip` into one value of the result and adds to `%digest`. `%flip`
+ * is 0 except in one thread and step of a self-test.
  */
 export const productKernel = (name: string, start: string, step: string): string =>
   kernel({

@@ -1,6 +1,6 @@
 /**
- * The module for tensor cores since Ampere: bf16 products with known answers and the bf16 rate by mma.sync. On Hopper mma.sync
- * reaches about 60 % of what the chip can do, so wgmma.ts measures it there. Pure.
+ * The PTX module for tensor cores since Ampere: bf16 products with known results and the bf16 rate by mma.sync. On Hopper
+ * mma.sync reaches about 60 % of the chip's peak, so wgmma.ts measures the rate there. Pure.
  */
 import {
   addToDigest,
@@ -20,7 +20,7 @@ export const tensorProductShape = { threads: 128, iterations: 256 } as const;
 const instruction = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32";
 export const flopPerMma = 2 * 16 * 8 * 16;
 
-/** Two whole numbers from −8 to 7 as a pair of bf16, which holds them exactly. */
+/** Two integers from −8 to 7 as a pair of bf16, which represents them exactly. */
 const nextPair = (register: string): string => `
   mad.lo.u32 %state, %state, ${mixing.multiplier}, ${mixing.increment};
   shr.u32 %digit, %state, 8;
@@ -38,8 +38,8 @@ const nextPair = (register: string): string => `
   or.b32 %${register}, %low16, %high16;`;
 
 /**
- * Sums of whole numbers around 1.5 × 2²² stay exact in FP32 and are never zero, so that each of the 32 bits of an accumulator
- * counts. The digest takes every intermediate sum: a bit that flips later sums would round away is still found.
+ * Sums of integers around 1.5 × 2²² stay exact in FP32 and are never zero, so that each of the 32 bits of an accumulator counts.
+ * The digest includes every intermediate sum, so a flipped bit is found even if later sums would round it away.
  */
 const products = productKernel(
   "tensor_products",
@@ -59,11 +59,11 @@ ${lines(4, (at) => `  mov.b32 %sum, %c${at};\n${addToDigest("digest", "sum")}`)}
 );
 
 export const mmaShape = { threads: 256, blocksPerSm: 2, chains: 8, rounds: 8 } as const;
-/** FLOP of one block in one loop. */
+/** FLOP of one block per loop. */
 export const mmaFlopPerLoop =
   (mmaShape.threads / 32) * mmaShape.chains * mmaShape.rounds * flopPerMma;
 
-/** Random bf16 pairs of magnitude 0.5 to 2: zeros would draw less power and run at higher clocks. */
+/** Random bf16 pairs of magnitude 0.5 to 2; zeros would draw less power and run at higher clocks. */
 export const randomPair = (register: string, index: string): string => `
   mul.lo.u32 %hash, ${index}, ${mixing.golden};
   shr.u32 %fold, %hash, 15;

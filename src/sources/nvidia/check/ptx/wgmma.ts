@@ -1,4 +1,6 @@
-/** The module for Hopper: the bf16 rate by wgmma, the instruction its peak is quoted for. It runs on compute capability 9.0 alone. Pure. */
+/**
+ * The PTX module for Hopper: the bf16 rate by wgmma, the instruction its peak is quoted for. Runs on compute capability 9.0 only. Pure.
+ */
 import {
   addToDigest,
   kernel,
@@ -11,7 +13,7 @@ import {
 } from "./kernel.ts";
 import { randomPair } from "./tensor.ts";
 
-/** Two warpgroups of 64 × 256 on one shared B, as matrix libraries tile it; four steps of 16 along K lie in shared memory. */
+/** Two warpgroups of 64 × 256 on one shared B, tiled as in matrix libraries; four steps of 16 along K are in shared memory. */
 export const wgmmaShape = { threads: 256, blocksPerSm: 1, steps: 4, perLoop: 16 } as const;
 const sums = 128;
 const tile = { aBytes: 64 * 16 * 2, bBytes: 256 * 16 * 2 } as const;

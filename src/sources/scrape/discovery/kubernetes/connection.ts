@@ -1,6 +1,6 @@
 /**
- * How to reach the API server: as the configuration says, as a kubeconfig says, or as the service account of the pod
- * this runs in. Never runs a credential program that a kubeconfig names.
+ * How to connect to the API server: from the configuration, a kubeconfig, or the service account of the pod this process runs in.
+ * Never runs a credential program configured in a kubeconfig.
  */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
@@ -10,7 +10,7 @@ import { Secret } from "../../../../net/http/secret.ts";
 import type { KubernetesDiscovery } from "../../config/types.ts";
 
 export interface KubeConnection {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly server: string;
   readonly http: HttpClientConfig;
   /** The namespace of the pod or of the kubeconfig's context. */
@@ -19,7 +19,7 @@ export interface KubeConnection {
 
 export interface KubeEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where a pod finds its service account. */
+  /** The folder of a pod's service account. */
   readonly accountDir?: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the roles `endpoints` and `endpointslice` share: an endpoint that is a pod also gets the pod's labels, and the
- * ports of such pods that no endpoint covers become targets too.
+ * Shared by the roles `endpoints` and `endpointslice`: an endpoint that is a pod also gets the pod's labels, and ports of such
+ * pods that are not endpoints become targets too.
  */
 import type { TargetLabels } from "../group.ts";
 import { joinHostPort } from "../../targets/target.ts";
@@ -37,7 +37,7 @@ export class EndpointTargets {
     this.targets.push({ ...labels, ...podLabels(pod), ...containerAt(pod, port) });
   }
 
-  /** Ports of the pods seen that are no endpoint of the service. */
+  /** Adds the pods' ports that are no endpoint of the service. */
   addOtherPorts(): void {
     for (const { pod, ports } of this.#seen.values()) {
       const ip = pod.status?.podIP ?? "";
@@ -58,7 +58,7 @@ export class EndpointTargets {
   }
 }
 
-/** The labels of the container that has the endpoint's port. */
+/** The labels of the container with the endpoint's port. */
 function containerAt(pod: KubePod, port: number | undefined): TargetLabels {
   if (port === undefined) return {};
   let found: TargetLabels = {};

@@ -1,6 +1,6 @@
 /**
- * Follows one kind of object at an API server: lists it, then watches from there, again and again. After a broken
- * connection it resumes; if the server no longer has the version (410) it lists again. The last objects stay meanwhile.
+ * Follows one kind of object at an API server: lists it, then watches from that version, in a loop. After a broken connection it
+ * resumes; if the server no longer has the version (410), it lists again. Until then the last objects are retained.
  */
 import { backoffMs, pause } from "../../../../base/retry.ts";
 import { formatError } from "../../../../base/error.ts";
@@ -11,17 +11,17 @@ import type { Log } from "../../../../base/log.ts";
 import type { KubeObject } from "./objects.ts";
 
 export interface FollowOptions {
-  /** The list's address, with its selectors. */
+  /** The URL of the list, with its selectors. */
   readonly url: string;
   readonly client: HttpClient;
   readonly log: Log;
   readonly random: () => number;
   readonly signal: AbortSignal;
-  /** All current objects; any other was deleted. */
+  /** Receives all current objects; any other object has been deleted. */
   readonly listed: (objects: readonly KubeObject[]) => void;
   readonly changed: (object: KubeObject) => void;
   readonly deleted: (object: KubeObject) => void;
-  /** The first attempt has failed. */
+  /** Called if the first attempt has failed. */
   readonly failed: () => void;
 }
 
@@ -31,7 +31,7 @@ const maxListBytes = 256 * 1024 * 1024;
 const maxLineBytes = 16 * 1024 * 1024;
 const backoff = { firstMs: 500, longestMs: 30_000 };
 
-/** The server no longer knows the place to go on from. */
+/** The server no longer has the resource version to resume from. */
 class VersionExpiredError extends Error {}
 
 export async function follow(options: FollowOptions): Promise<void> {
@@ -47,7 +47,7 @@ export async function follow(options: FollowOptions): Promise<void> {
       if (signal.aborted) return;
       if (thrown instanceof VersionExpiredError) {
         version = undefined;
-        // A server that rejects every watch at once must not be polled without a pause.
+        // Back off if the server rejects every watch immediately.
         failures = Math.max(failures, 1);
       } else {
         if (failures === 0) options.failed();
@@ -93,7 +93,7 @@ async function list({ url, client, signal, listed }: FollowOptions): Promise<str
   }
 }
 
-/** Ends without an error when the server closes the watch, as it does every few minutes. */
+/** Returns without an error when the server closes the watch, which it does every few minutes. */
 async function watch(options: FollowOptions, from: string): Promise<string> {
   const { client, signal, random } = options;
   const seconds = Math.round(300 * (1 + random()));
@@ -126,7 +126,7 @@ interface WatchEvent {
   readonly object?: KubeObject & { readonly code?: number; readonly message?: string };
 }
 
-/** Returns the place the event stands at. */
+/** Returns the resource version of the event. */
 function take(line: string, { changed, deleted }: FollowOptions): string | undefined {
   const { type, object } = JSON.parse(line) as WatchEvent;
   if (object === undefined) return undefined;

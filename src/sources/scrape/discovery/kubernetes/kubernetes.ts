@@ -1,4 +1,4 @@
-/** Targets of a Kubernetes cluster: what a role needs is followed, and each object's group is built when it changes. */
+/** Targets of a Kubernetes cluster: watches the objects a role needs, and rebuilds an object's group when it changes. */
 import { formatError } from "../../../../base/error.ts";
 import { HttpClient } from "../../../../net/http/client.ts";
 import type { Log } from "../../../../base/log.ts";
@@ -30,7 +30,7 @@ const api: Readonly<Record<Resource, { readonly group: string; readonly plural: 
   ingress: { group: "/apis/networking.k8s.io/v1", plural: "ingresses" },
 };
 
-/** Events come in bursts. */
+/** Debounce: events come in bursts. */
 const settleMs = 50;
 const retryMs = 10_000;
 const maxSockets = 1_000;
@@ -52,7 +52,7 @@ export function kubernetesDiscovery(
     try {
       const connection = await connectionOf(config, options);
       if (closing.signal.aborted) return;
-      // Every watch holds a connection for as long as it goes on.
+      // Every watch occupies a connection for its whole duration.
       client = new HttpClient(connection.http, maxSockets);
       followAll(client, connection, emit);
     } catch (thrown) {
@@ -118,7 +118,7 @@ export function kubernetesDiscovery(
   };
 }
 
-/** One address per namespace that is followed; nodes have none. */
+/** One list URL per watched namespace; nodes have no namespace. */
 function addresses(
   kind: Resource,
   config: KubernetesDiscovery,

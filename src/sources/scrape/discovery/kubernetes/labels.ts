@@ -1,4 +1,4 @@
-/** Labels that several roles share: an object's labels and annotations, and those of a node, service, pod and container. */
+/** Labels shared by several roles: an object's labels and annotations, and those of a node, service, pod and container. */
 import type { DiscoveredGroup, TargetLabels } from "../group.ts";
 import type {
   Container,
@@ -63,7 +63,7 @@ export function podLabels(pod: KubePod): TargetLabels {
   };
 }
 
-/** Containers, then init containers, as they stand in the pod. */
+/** Containers, then init containers, in the order of the pod's spec. */
 export function containersOf({
   spec,
 }: KubePod): readonly { readonly container: Container; readonly isInit: boolean }[] {
@@ -85,24 +85,24 @@ export const portLabels = (port: ContainerPort): TargetLabels => ({
   [`${prefix}pod_container_port_protocol`]: port.protocol ?? "",
 });
 
-/* What a role is: the kind of object it makes groups of, and how. */
+/* A role: the kind of object it makes groups of, and how. */
 
-/** Other objects to look at. What is looked at is remembered, so that its change rebuilds the group. */
+/** Access to other objects while a group is built. Each access is recorded, so that a change of the object rebuilds the group. */
 export interface RelatedObjects {
   get<Kind extends Resource>(kind: Kind, key: string): ResourceObjects[Kind] | undefined;
-  /** Whether a target also gets the labels of its node. */
+  /** True if targets also get the labels of their node. */
   readonly attachNodes: boolean;
 }
 
 export interface DiscoveryRole<Kind extends Resource> {
   readonly resource: Kind;
-  /** Kinds that `build` looks at. */
+  /** Other kinds that `build` reads. */
   readonly beside: readonly Resource[];
-  /** Undefined where the object has no address to scrape. */
+  /** Undefined if the object has no address to scrape. */
   build(object: ResourceObjects[Kind], beside: RelatedObjects): DiscoveredGroup | undefined;
 }
 
-/** The labels of the node a target runs on, where they are asked for. */
+/** The labels of the node a target runs on, if configured. */
 export function attachedNode(beside: RelatedObjects, nodeName: string | undefined): TargetLabels {
   if (!beside.attachNodes || nodeName === undefined || nodeName === "") return {};
   const node = beside.get("node", nodeName);

@@ -1,4 +1,4 @@
-/** The parts of Kubernetes's objects that discovery reads. Every field may be missing in what an API server sends. */
+/** The fields of Kubernetes objects that discovery reads. Any field may be missing in a response of the API server. */
 
 export interface ObjectMeta {
   readonly name?: string;
@@ -142,7 +142,7 @@ export interface ResourceObjects {
 }
 export type Resource = keyof ResourceObjects;
 
-/** `namespace/name`, or the name of what has no namespace. */
+/** `namespace/name`, or the name alone for an object without a namespace. */
 export const keyOf = ({ metadata }: KubeObject): string =>
   metadata?.namespace === undefined || metadata.namespace === ""
     ? (metadata?.name ?? "")

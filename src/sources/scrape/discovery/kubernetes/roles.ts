@@ -1,4 +1,4 @@
-/** The roles of Kubernetes discovery: how one object becomes a target group, with the labels that Prometheus defines. */
+/** The roles of Kubernetes discovery: how an object becomes a target group, with the labels that Prometheus defines. */
 import type { DiscoveredGroup, TargetLabels } from "../group.ts";
 import { joinHostPort } from "../../targets/target.ts";
 import { EndpointTargets } from "./endpoint-targets.ts";
@@ -163,7 +163,7 @@ export function matchesHost(pattern: string, host: string): boolean {
   );
 }
 
-/** A node is scraped at its first address type in this order. */
+/** The order of preference of a node's address types. */
 const nodeAddressTypes = [
   "InternalIP",
   "InternalDNS",

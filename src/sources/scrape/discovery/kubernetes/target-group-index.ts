@@ -1,11 +1,11 @@
-/** The objects known of a cluster and the groups made of them; a group is built again only when something it looked at changed. */
+/** The known objects of a cluster and the groups built from them; a group is rebuilt only if an object it was built from has changed. */
 import type { DiscoveredGroup } from "../group.ts";
 import { keyOf, type KubeObject, type Resource, type ResourceObjects } from "./objects.ts";
 import type { RelatedObjects, DiscoveryRole } from "./labels.ts";
 
 interface IndexedObject {
   readonly object: KubeObject;
-  /** Which list it came by: another list's silence about it says nothing. */
+  /** The list the object came from; only a new version of this list removes it. */
   readonly origin: string;
 }
 
@@ -14,7 +14,7 @@ export class TargetGroupIndex {
   readonly #attachNodes: boolean;
   readonly #objects = new Map<Resource, Map<string, IndexedObject>>();
   readonly #groups = new Map<string, DiscoveredGroup>();
-  /** By `kind key` of what was looked at: the objects whose groups looked at it. */
+  /** By `kind key` of an object that was read: the keys of the groups built from it. */
   readonly #lookers = new Map<string, Set<string>>();
   readonly #dirty = new Set<string>();
   #hasEmitted = false;
@@ -43,7 +43,7 @@ export class TargetGroupIndex {
     this.#change(kind, keyOf(object), undefined);
   }
 
-  /** All groups there are, or undefined where they are what they were the last time. */
+  /** All groups; undefined if they have not changed since the last call. */
   groups(): readonly DiscoveredGroup[] | undefined {
     if (this.#dirty.size === 0 && this.#hasEmitted) return undefined;
     for (const key of this.#dirty) this.#build(key);
@@ -56,7 +56,7 @@ export class TargetGroupIndex {
     if (known === undefined) this.#of(kind).delete(key);
     else this.#of(kind).set(key, known);
     if (kind === this.#role.resource) this.#dirty.add(key);
-    // What goes takes those with it that stood on it, a moment later: until then they stay as they are.
+    // A deleted object does not mark its dependants as dirty: they are usually deleted a moment later, and stay unchanged until then.
     if (known === undefined) return;
     for (const looker of this.#lookers.get(`${kind} ${key}`) ?? []) this.#dirty.add(looker);
   }
