@@ -10,7 +10,7 @@ interface Piece {
   readonly entries?: Readonly<Record<string, Piece>>;
   readonly item?: Piece;
   readonly wrapped?: Piece;
-  readonly default?: string | number | boolean;
+  readonly default?: unknown;
   readonly options?: readonly (string | Piece)[];
   readonly literal?: string | number;
   readonly pipe?: readonly Piece[];
@@ -86,6 +86,9 @@ function takes(piece: Piece): string {
   return piece.type === "string" ? "text" : (piece.type ?? "value");
 }
 
-function fallbackOf(piece: Piece): string {
-  return piece.default === undefined ? "" : `\`${String(piece.default)}\``;
+/** Empty for an empty mapping or list: nothing is set then. */
+function fallbackOf({ default: value }: Piece): string {
+  if (value === undefined) return "";
+  if (typeof value !== "object" || value === null) return `\`${String(value)}\``;
+  return Object.keys(value).length === 0 ? "" : `\`${JSON.stringify(value)}\``;
 }

@@ -41,35 +41,93 @@ const rule = v.strictObject({
   replacement: v.optional(v.string()),
 });
 
-/** How a receiver over HTTP is asked: TLS, headers, and who asks. */
+const described = <Schema extends v.GenericSchema>(schema: Schema, text: string) =>
+  v.pipe(schema, v.description(text));
+
+/** How to reach a receiver over HTTP: headers, credentials and TLS. */
 export const httpOptions = {
-  headers: v.optional(pairs(), {}),
-  username: v.optional(text()),
-  password: v.optional(text()),
-  password_file: v.optional(text("a file")),
-  bearer_token: v.optional(text()),
-  bearer_token_file: v.optional(text("a file")),
-  ca_file: v.optional(text("a file")),
-  cert_file: v.optional(text("a file")),
-  key_file: v.optional(text("a file")),
-  server_name: v.optional(text("a host name")),
-  insecure_skip_verify: v.optional(flag(), false),
+  headers: v.optional(described(pairs(), "Headers to add to every request."), {}),
+  username: v.optional(described(text(), "User for HTTP basic authentication.")),
+  password: v.optional(
+    described(text(), "Its password. Best as ${VARIABLE} or file:PATH; never printed."),
+  ),
+  password_file: v.optional(
+    described(text("a file"), "File with the password, read again for every request."),
+  ),
+  bearer_token: v.optional(
+    described(text(), "Token to send. Best as ${VARIABLE} or file:PATH; never printed."),
+  ),
+  bearer_token_file: v.optional(
+    described(text("a file"), "File with the token, read again for every request."),
+  ),
+  ca_file: v.optional(
+    described(text("a file"), "CA certificates to trust, as PEM, instead of the system's."),
+  ),
+  cert_file: v.optional(
+    described(text("a file"), "Client certificate for mutual TLS, as PEM; needs key_file."),
+  ),
+  key_file: v.optional(described(text("a file"), "Private key of the client certificate, as PEM.")),
+  server_name: v.optional(
+    described(
+      text("a host name"),
+      "Host name to expect in the server's certificate, if not the URL's.",
+    ),
+  ),
+  insecure_skip_verify: v.optional(
+    described(flag(), "Accept any server certificate. Only for networks you trust."),
+    false,
+  ),
 };
 
 const httpSchema = v.strictObject(httpOptions);
 export type HttpOptions = v.InferOutput<typeof httpSchema>;
 
 export const samplesOptions = {
-  url: text("an address such as //host:9090/api/v1/write"),
-  name: v.optional(text("a name for logs, metrics and the spool's folder")),
-  timeout: v.optional(durationMs(100, 3_600_000), "30s"),
-  batch: v.optional(wholeNumber(1, 100_000), 2_000),
-  shards: v.optional(wholeNumber(1, 64), 1),
-  labels: v.optional(pairs(), {}),
-  write_relabel_configs: v.optional(v.array(rule, "a list of relabelling rules"), []),
+  url: described(
+    text("an address such as //host:9090/api/v1/write"),
+    "The receiver: //HOST:PORT/PATH.",
+  ),
+  name: v.optional(
+    described(
+      text("a name for logs, metrics and the spool's folder"),
+      "Name in logs and metrics, and of the spool's folder; made from the address if absent.",
+    ),
+  ),
+  timeout: v.optional(described(durationMs(100, 3_600_000), "Timeout of one request."), "30s"),
+  batch: v.optional(described(wholeNumber(1, 100_000), "Most samples in one request."), 2_000),
+  shards: v.optional(
+    described(
+      wholeNumber(1, 64),
+      "Requests in flight at a time. The samples of a series stay in order.",
+    ),
+    1,
+  ),
+  labels: v.optional(
+    described(pairs(), "Labels to add to every series that does not have them."),
+    {},
+  ),
+  write_relabel_configs: v.optional(
+    described(
+      v.array(rule, "a list of relabelling rules"),
+      "Prometheus relabeling rules for outgoing series; only in gpulse.yaml.",
+    ),
+    [],
+  ),
   ...httpOptions,
-  spool_bytes: v.optional(wholeNumber(65_536, 2 ** 50), 2 ** 30),
-  spool_age: v.optional(durationMs(1_000, 365 * 86_400_000), "7d"),
+  spool_bytes: v.optional(
+    described(
+      wholeNumber(65_536, 2 ** 50),
+      "Most bytes to hold on disk while the receiver is unavailable; the oldest are dropped and counted.",
+    ),
+    2 ** 30,
+  ),
+  spool_age: v.optional(
+    described(
+      durationMs(1_000, 365 * 86_400_000),
+      "How long to hold samples on disk while the receiver is unavailable.",
+    ),
+    "7d",
+  ),
 };
 
 const schema = v.strictObject(samplesOptions);

@@ -13,6 +13,14 @@ test.for(pages.map(({ path, render }) => [path, render] as const))(
   },
 );
 
+test("every option of a source or sink has a meaning, and no default is an object's name", () => {
+  const page = readFileSync(join(repository, "docs/reference/sources-and-sinks.md"), "utf8");
+  const rows = page.split("\n").filter((line) => line.startsWith("| `"));
+  expect(rows.length).toBeGreaterThan(300);
+  expect(rows.filter((line) => / \|\s*\|$/.test(line))).toEqual([]);
+  expect(page).not.toContain("[object");
+});
+
 test("the example of /stats follows its schema", () => {
   const page = readFileSync(join(repository, "docs/reference/stats.md"), "utf8");
   const example = /```json\n(.*?)```/s.exec(page)?.[1] ?? "";

@@ -13,7 +13,10 @@ export type SaslMechanism = (typeof saslMechanisms)[number];
 
 /** Options that the source and the sink share. */
 export const clusterOptions = {
-  address: text("an address such as //broker:9092/topic"),
+  address: v.pipe(
+    text("an address such as //broker:9092/topic"),
+    v.description("Brokers and topic: //BROKER:9092/TOPIC, several brokers separated by commas."),
+  ),
   tls: v.optional(
     v.pipe(
       flag(),

@@ -3,8 +3,8 @@ import * as v from "valibot";
 import { defineSink, type SinkDefinition } from "../../pipeline/sink.ts";
 import { samplesOptions } from "../samples-options.ts";
 
-// A histogram's series must stay together: lanes would part them.
-const { shards: _lanes, ...common } = samplesOptions;
+// A histogram's series must stay in one request: shards would separate them.
+const { shards: _shards, ...common } = samplesOptions;
 
 const define = (scheme: "http" | "https"): SinkDefinition =>
   defineSink({
@@ -13,7 +13,13 @@ const define = (scheme: "http" | "https"): SinkDefinition =>
     mainOption: "url",
     options: v.strictObject({
       ...common,
-      encoding: v.optional(v.picklist(["protobuf", "json"], "protobuf or json"), "protobuf"),
+      encoding: v.optional(
+        v.pipe(
+          v.picklist(["protobuf", "json"], "protobuf or json"),
+          v.description("Encoding of the request body."),
+        ),
+        "protobuf",
+      ),
       names: v.optional(
         v.pipe(
           v.picklist(["own", "hw"], "own or hw"),

@@ -10,7 +10,13 @@ const define = (scheme: "http" | "https"): SinkDefinition =>
     mainOption: "url",
     options: v.strictObject({
       ...samplesOptions,
-      version: v.optional(v.picklist(["1", "2"], "1 or 2"), "1"),
+      version: v.optional(
+        v.pipe(
+          v.picklist(["1", "2"], "1 or 2"),
+          v.description("Version of the remote-write protocol."),
+        ),
+        "1",
+      ),
     }),
     examples: [
       {

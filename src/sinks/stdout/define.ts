@@ -7,7 +7,13 @@ export const stdout = defineSink({
   summary: "Prints each frame: JSON lines, or a Prometheus page with a time on every sample.",
   mainOption: "format",
   options: v.strictObject({
-    format: v.optional(v.picklist(["json", "prometheus"], "json or prometheus"), "json"),
+    format: v.optional(
+      v.pipe(
+        v.picklist(["json", "prometheus"], "json or prometheus"),
+        v.description("json: a line of JSON per frame. prometheus: a text page per frame."),
+      ),
+      "json",
+    ),
   }),
   examples: [
     { url: "stdout:", description: "one JSON object a line and frame" },
