@@ -1,4 +1,4 @@
-/** The commit this program was built from: read from build.json, which the build writes beside each bundle. */
+/** The commit this program was built from, read from build.json, which the build writes beside each bundle. */
 import { readFileSync } from "node:fs";
 
 let commit: string | undefined;

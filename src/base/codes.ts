@@ -3,7 +3,7 @@
 export interface ErrorMeaning {
   readonly means: string;
   readonly next: string;
-  /** 2: what was asked for cannot be done as written. 1: it was understood and failed. */
+  /** Exit status: 2 if the request cannot be carried out as written, 1 if a valid request failed. */
   readonly exit: 1 | 2;
 }
 

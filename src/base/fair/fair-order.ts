@@ -1,7 +1,7 @@
 /**
- * The order in which waiting work is served: start-time fair queueing over a tree of work class, principal and address. Of
- * the branches with waiting work, the one that has had least for its weight goes next; a branch that was idle starts level
- * with the others, so that idling earns no credit.
+ * The order in which waiting work is served: start-time fair queueing over a tree of work class, principal and address. Of the
+ * branches with waiting work, the one with the least service for its weight goes next; a branch that was idle starts level with the
+ * others, so that idling earns no credit.
  */
 import type { ClientKey } from "./client-key.ts";
 
@@ -12,7 +12,7 @@ interface Branch<Item> {
   waiting: number;
   /** Served cost divided by weight, in the parent's virtual time. */
   tag: number;
-  /** Virtual time of this branch: the tag of the branch below it that was served last. */
+  /** Virtual time of this branch: the tag of its child branch that was served last. */
   now: number;
 }
 
@@ -71,7 +71,7 @@ export class FairOrder<Class extends string, Item> {
     return true;
   }
 
-  /** Takes the item that goes next out of the order. `allows`: skips clients that may not be served now. */
+  /** Removes and returns the next item. `allows` skips clients that may not be served now. */
   next(allows: (client: ClientKey) => boolean = () => true): DequeuedItem<Item> | undefined {
     for (const ofClass of inOrder(this.#root))
       for (const [principal, ofPrincipal] of namedInOrder(ofClass))

@@ -50,7 +50,7 @@ export class FairSlots {
   }
 
   /**
-   * Resolves with the function that gives the slot back.
+   * Resolves with the function that releases the slot.
    * @throws NoSlotError
    */
   async enter({ client, waitMs, signal }: EnterOptions): Promise<() => void> {
