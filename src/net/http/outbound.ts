@@ -67,7 +67,7 @@ interface Guard {
   readonly onBlocked: OutboundBlockedHandler;
 }
 
-/** A connection has to pass all of them. */
+/** A connection has to pass all guards. */
 const guards = new Set<Guard>();
 let unpatch: (() => void) | undefined;
 

@@ -9,7 +9,7 @@ export interface RetryContext {
   readonly random: () => number;
 }
 
-/** Until it succeeds or the signal aborts; a permanent error is thrown at once. */
+/** Retries until the work succeeds or the signal aborts; a permanent error is thrown at once. */
 export async function retryUntilDone<Result>(
   { log, random }: RetryContext,
   signal: AbortSignal,
