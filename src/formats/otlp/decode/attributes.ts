@@ -21,7 +21,7 @@ export function readAttribute(reader: ProtoReader): readonly [key: string, value
   return [key, textOf(value)];
 }
 
-/** As the collector writes them: texts bare, everything else as JSON would have it. */
+/** The collector's notation: strings as they are, everything else as JSON. */
 export const textOf = (value: Plain): string =>
   typeof value === "string" ? value : value === null ? "" : JSON.stringify(value);
 
