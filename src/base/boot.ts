@@ -1,8 +1,8 @@
 /**
- * Starts an executable of the build and loads its files together with their compiled code. V8 compiles JavaScript as it runs;
- * what it compiled is stored after the first start of a command and read at the next ones. Stored code is only a shortcut: missing,
- * damaged, or made for another source, Node or set of flags, it is ignored and written again. It is never a reason to fail.
- * Built apart from everything else (scripts/commonjs.mjs).
+ * Starts an executable of the build and loads its files together with their compiled code. V8 compiles JavaScript as it runs; its
+ * output is stored after the first start of a command and read at later ones. Stored code is only a shortcut: if it is missing,
+ * damaged, or made for another source, Node or set of flags, it is ignored and written again, and never causes a failure. Bundled
+ * separately (scripts/commonjs.mjs).
  */
 import { createHash } from "node:crypto";
 import { lstatSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -102,7 +102,10 @@ class CodeStore {
     this.#loaded.set(name, { checksum, script });
   }
 
-  /** Writes the code of all files loaded so far, unless all of it came from the store or flags have changed, and frees it. */
+  /**
+   * Stores and frees the code of all files loaded so far; stores nothing if all of it came from the store, or if flags have
+   * changed.
+   */
   close(): void {
     try {
       if (!this.#complete && cachedDataVersionTag() === this.#flags)
@@ -168,7 +171,7 @@ function codeFolder(dist: string): string | undefined {
 }
 
 /*
- * A file of code: CRC-32 of all that follows (V8 does not check, and ends the process on damaged code), length of the index,
+ * Format of a code file: CRC-32 of all that follows (V8 does not check, and ends the process on damaged code), length of the index,
  * the index as JSON (name, checksum of the source and length of each part), the parts.
  */
 const headerBytes = 8;

@@ -1,4 +1,4 @@
-/** The one list of error codes. docs/reference/errors.md is generated from it; a code is never reused for another meaning. */
+/** The list of all error codes. docs/reference/errors.md is generated from it; a code is never reused for another meaning. */
 
 export interface ErrorMeaning {
   readonly means: string;

@@ -1,4 +1,4 @@
-/** An error the user caused or can fix: a code and one sentence, shown without a stack trace. */
+/** An error that the user caused or can fix: a code and one sentence, shown without a stack trace. */
 import type { ErrorCode } from "./codes.ts";
 
 export class GpulseError extends Error {

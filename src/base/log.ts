@@ -99,7 +99,7 @@ export function limitDebug(log: Log, monotonicMs: () => number, perSecond = debu
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Reads a level as people write it: any case, and `WARNING`. */
+/** Parses a level as users write it: in any case, and also `WARNING`. */
 export function parseLogLevel(text: string): LogLevel | undefined {
   const lower = text.trim().toLowerCase();
   const name = lower === "warning" ? "warn" : lower;
@@ -108,5 +108,5 @@ export function parseLogLevel(text: string): LogLevel | undefined {
 
 const quote = (text: string): string => (/^[\w.:/@+-]+$/.test(text) ? text : JSON.stringify(text));
 
-/** Text from outside may hold line breaks or terminal codes; a log line must stay one line. */
+/** External text may contain line breaks or terminal codes; a log line must stay one line. */
 const oneLine = (text: string): string => text.replace(/\p{Cc}+/gu, " ");

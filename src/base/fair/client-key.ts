@@ -1,6 +1,6 @@
-/** Which client a request is charged to. */
+/** The client to which a request is charged. */
 export interface ClientKey {
-  /** The token, user or shared link, such as `token 7f3a`; the address itself for a client without one. */
+  /** The token, user or shared link, such as `token 7f3a`; for a client without one, its address. */
   readonly principal: string;
   /** The client's address, or its /64 if it is an IPv6 address. */
   readonly address: string;

@@ -18,11 +18,11 @@ interface Branch<Item> {
 
 export interface DequeuedItem<Item> {
   readonly item: Item;
-  /** Charges what serving it cost. */
+  /** Charges the cost of serving the item. */
   charge(cost: number): void;
 }
 
-/** Idle branches above this number are dropped once they owe nothing. */
+/** Above this number, idle branches are dropped once the parent's virtual time has reached their tag. */
 const maxIdleBranches = 1_000;
 
 export class FairOrder<Class extends string, Item> {
@@ -59,7 +59,7 @@ export class FairOrder<Class extends string, Item> {
     for (const one of path) one.waiting++;
   }
 
-  /** Removes an item that no longer waits. */
+  /** Removes an item whose client has stopped waiting; false if it is not queued. */
   remove(workClass: Class, { principal, address }: ClientKey, item: Item): boolean {
     const ofClass = this.#root.branches.get(workClass);
     const ofPrincipal = ofClass?.branches.get(principal);

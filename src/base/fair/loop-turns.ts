@@ -66,5 +66,5 @@ export class LoopTurns {
   }
 }
 
-/** A process has one event loop. */
+/** One instance, because a process has one event loop. */
 export const loopTurns = new LoopTurns();

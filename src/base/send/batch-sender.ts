@@ -60,7 +60,7 @@ export interface BatchSenderOptions<Item> {
   readonly refusalError?: ((problem: string) => Error) | undefined;
   readonly onFailure?: (error: Error) => void;
   readonly clock: Clock;
-  /** 0 up to 1. */
+  /** Returns a number from 0 up to 1. */
   readonly random: () => number;
   readonly log: Log;
   readonly backoff?: BackoffOptions;
@@ -80,7 +80,7 @@ export interface SendStats {
   readonly problem?: string;
 }
 
-/** Distinct texts logged per outage or minute: a receiver may put a counter into each. */
+/** Limit of distinct messages logged per outage or minute: a receiver may put a counter into each. */
 const maxLoggedProblems = 10;
 const refusalLogMs = 60_000;
 /** Pause between two attempts while closing. */

@@ -40,7 +40,7 @@ export interface FolderLock {
 }
 
 export interface LockOptions {
-  /** Held for the moment of one write: no socket and no heartbeat. */
+  /** Held only during one write: no socket and no heartbeat. */
   readonly brief?: boolean;
 }
 

@@ -10,7 +10,7 @@ const smallBytes = 64 * 1024;
 export interface StateMapOptions<Value> extends StateLogOptions {
   /** Validates a value read from the file; an undefined result drops the entry and logs that. */
   readonly parse: (value: unknown) => Value | undefined;
-  /** More entries than this are refused. */
+  /** Entries beyond this limit are refused. */
   readonly maxEntries?: number;
 }
 

@@ -17,7 +17,7 @@ import {
 
 /** Boards whose utilization the dashboards read from gpu_gfx_activity: MI250X, MI210, MI250. */
 const byActivity = /^(?:102-D65208-0C|102-D67305-00|102-D65209-0C)$/;
-/** Boards whose power is the current one and whose temperature is the junction's: MI300A and MI300X. */
+/** Boards for which the dashboards use the current power and the junction temperature: MI300A and MI300X. */
 const byJunction = /^(?:102-G3021[13]-0[0C]|102-G30211-4C|102-G30212-0C)$/;
 
 interface Selected {

@@ -45,7 +45,7 @@ function sampleOf(name: string, theirs: number): Sample {
   return { row, labels, value: theirs * scale };
 }
 
-/** Checks each sample as in a frame: a number, or the code of its absence. */
+/** Checks the presence of each sample in a frame: both clocks are present, the memory temperature is not. */
 function check(page: string): void {
   const samples = samplesOf(page);
   const input = inputOf(

@@ -6,8 +6,8 @@ import type { KnownSeries, OwnSeries } from "./series-cache.ts";
 import type { ExporterFrame, ExporterTarget, GpuInstant, TargetGpu } from "./targets.ts";
 
 /**
- * If two exporters on one target report a GPU, the lower rank is read: an agent with `--compat` exposes its own names too.
- * OpenTelemetry's names replace our own, and are never read beside them.
+ * If two exporters on one target report a GPU, the one with the lower rank is read: an agent with `--compat` exposes its own names
+ * too. OpenTelemetry's names have the rank of our own: they are used instead of them, never beside them.
  */
 const ranks: ReadonlyMap<string, number> = new Map(
   exporterTables.map((table, at) => [table.name, table === otel ? 0 : at + 1] as const),

@@ -39,7 +39,7 @@ export class SeriesMemory<Handle> {
     return this.#seriesCount;
   }
 
-  /** The handles of all cached series: for ending them when a target disappears. */
+  /** The results of `open` for all cached series: for ending them when a target disappears. */
   *handles(): Generator<Handle> {
     for (const line of this.#lines.values()) if (line.isSeries) yield line.handle as Handle;
   }

@@ -1,6 +1,6 @@
 /**
- * The header line: ` Date , GPU Clock [MHz] , … , System Memory Used [MB] ,`, padded, with a comma at its end. It repeats wherever
- * logging was restarted, possibly with other columns.
+ * The header line: `        Date        , GPU Clock [MHz] , … , System Memory Used [MB] ,`, padded, with a comma at its
+ * end. It repeats wherever logging was restarted, possibly with other columns.
  */
 
 export interface GpuzColumn {

@@ -1,6 +1,6 @@
 /**
- * Reads protobuf's wire format within bounds. A field is a varint tag (number << 3 | wire type) and its payload:
- * 0 varint, 1 eight bytes, 2 varint length and that many bytes, 5 four bytes. Everything else is an error.
+ * Reads protobuf's wire format with bounds checks. A field is a varint tag (number << 3 | wire type) and its payload: 0 varint, 1
+ * eight bytes, 2 varint length and that many bytes, 5 four bytes. Everything else is an error.
  */
 
 export class ProtoError extends Error {}
@@ -75,7 +75,7 @@ export class ProtoReader {
     return part.toString("base64");
   }
 
-  /** Not for values that may be staleness markers: a number does not preserve a NaN's bits. */
+  /** Do not use this for values that may be staleness markers: a number does not preserve a NaN's bits. */
   double(): number {
     const at = this.fixed64();
     const { buffer, byteOffset } = this.#bytes;

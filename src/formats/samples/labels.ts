@@ -140,7 +140,7 @@ export function storedLabels({ metric, suffix, labels }: Series, extra: LabelSet
 /** A sender with more series must send several requests; Prometheus sends 2,000 samples at a time. */
 export const maxBatchSeries = 250_000;
 
-/** More than fit in 32 MiB, except for empty samples of two bytes each. */
+/** More samples than fit in 32 MiB, except for empty ones, which take two bytes each. */
 export const maxBatchSamples = 2 ** 21;
 /** Encoded labels of all series: a label sent once for all entries of a request is stored with each of them. */
 export const maxBatchLabelBytes = 32 * 2 ** 20;

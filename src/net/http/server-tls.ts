@@ -20,7 +20,7 @@ export interface ServerTls {
   readonly keyFile: string;
   readonly clientCaFile?: string;
   readonly clientAuth: ClientAuthType;
-  /** A client's certificate must carry one of these names. */
+  /** A client's certificate must have one of these names. */
   readonly clientAllowedSans?: readonly string[];
   readonly minVersion?: "TLSv1.2" | "TLSv1.3";
   readonly maxVersion?: "TLSv1.2" | "TLSv1.3";

@@ -5,7 +5,7 @@ import { FileStoreError } from "./store.ts";
 
 export interface RetryContext {
   readonly log: Log;
-  /** 0 up to 1. */
+  /** Returns a number from 0 up to 1. */
   readonly random: () => number;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Attributes of OTLP from protobuf, their values as the texts labels are made of.
+ * Decodes OTLP attributes from protobuf, with their values as label text.
  *
  *   KeyValue { key = 1; AnyValue value = 2 }
  *   AnyValue { string = 1; bool = 2; int64 = 3; double = 4; ArrayValue array = 5; KeyValueList kvlist = 6; bytes = 7 }
