@@ -1,8 +1,8 @@
 /**
- * Starts an executable of the build and loads its files together with their compiled code. V8 compiles JavaScript as it runs;
- * what it compiled is stored after the first start of a command and read at the next ones. Stored code is only a shortcut: missing,
- * damaged, or made for another source, Node or set of flags, it is ignored and written again. It is never a reason to fail.
- * Built apart from everything else (scripts/commonjs.mjs).
+ * Starts an executable of the build and loads its files together with their compiled code. V8 compiles JavaScript as it runs; its
+ * output is stored after the first start of a command and read at later ones. Stored code is only a shortcut: if it is missing,
+ * damaged, or made for another source, Node or set of flags, it is ignored and written again, and never causes a failure. Bundled
+ * separately (scripts/commonjs.mjs).
  */
 import { createHash } from "node:crypto";
 import { lstatSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ import { isMainThread } from "node:worker_threads";
 import { crc32 } from "node:zlib";
 import { makeFolderSync } from "./make-folder.ts";
 
-/** A long-running command has compiled by then what it needs to start. */
+/** By this time a long-running command has compiled everything that it needs to start. */
 const storeAfterMs = 15_000;
 const wrapper = "(function(exports,require,module,__load,__importMetaUrl){'use strict';";
 
@@ -31,7 +31,8 @@ type ModuleFunction = (
 
 /** Runs an entry of a folder of the build. */
 export function start(folder: string, entry: string): void {
-  // Flags are part of what stored code is checked against: those that every program sets (heap.ts) are set before the first file.
+  // V8 rejects stored code that was made under other flags: the flags that every program sets (heap.ts) are set before the first
+  // file.
   if (isMainThread) setFlagsFromString("--semi-space-growth-factor=1");
   const store = isMainThread ? openStore(folder, entry) : undefined;
   if (isMainThread) setTimeout(() => settle(store), storeAfterMs).unref();
@@ -63,16 +64,16 @@ export function start(folder: string, entry: string): void {
   run(entry);
 }
 
-/** A program that has started: from now on its heap grows slowly. */
+/** Runs once the program has started: stores its compiled code and lets its heap grow only slowly from then on. */
 function settle(store: CodeStore | undefined): void {
   store?.close();
-  // By how much the heap may grow before the next full collection. V8 lets it grow up to four times: with 2,000 rules that was 20
-  // to 40 MiB of garbage. Not during the start, where collecting more often delays it.
+  // How much the heap may grow before the next full collection. V8 lets it grow up to fourfold: with 2,000 rules that was 20 to 40
+  // MiB of garbage. Not set during the start, because more frequent collections delay it.
   setFlagsFromString("--heap-growing-percent=40");
 }
 
 interface StoredCode {
-  /** Of the source it was compiled from. */
+  /** Checksum of the source that the code was compiled from. */
   readonly checksum: number;
   readonly code: Buffer;
 }
@@ -96,12 +97,15 @@ class CodeStore {
   }
 
   add(name: string, checksum: number, script: Script): void {
-    // False only where stored code was given and accepted.
+    // False only if stored code was passed and accepted.
     if (script.cachedDataRejected !== false) this.#complete = false;
     this.#loaded.set(name, { checksum, script });
   }
 
-  /** Writes the code of all files loaded so far, unless all of it came from the store or flags have changed, and frees it. */
+  /**
+   * Stores and frees the code of all files loaded so far; stores nothing if all of it came from the store, or if flags have
+   * changed.
+   */
   close(): void {
     try {
       if (!this.#complete && cachedDataVersionTag() === this.#flags)
@@ -133,7 +137,10 @@ function openStore(folder: string, entry: string): CodeStore | undefined {
   }
 }
 
-/** One file for each command, since each loads other parts; for each place of the build, Node and set of flags. */
+/**
+ * The file name of stored code: one file per command, since each loads other modules, and per build folder, V8 version,
+ * architecture and set of flags.
+ */
 function codeName(folder: string, entry: string): string {
   const [, , word = ""] = process.argv;
   const key = [folder, entry, process.versions.v8, process.arch, cachedDataVersionTag()].join("\n");
@@ -142,8 +149,8 @@ function codeName(folder: string, entry: string): string {
 }
 
 /**
- * Beside the build where this user may write there, else in the user's cache. Stored code is run: it is used only from a folder
- * of this user that nobody else can write to.
+ * The folder for stored code: beside the build if this user may write there, else in the user's cache. Stored code is executed, so
+ * the folder must belong to this user and nobody else may write to it.
  */
 function codeFolder(dist: string): string | undefined {
   const { GPULSE_CACHE: named, XDG_CACHE_HOME: cache } = process.env;
@@ -164,7 +171,7 @@ function codeFolder(dist: string): string | undefined {
 }
 
 /*
- * A file of code: CRC-32 of all that follows (V8 does not check, and ends the process on damaged code), length of the index,
+ * Format of a code file: CRC-32 of all that follows (V8 does not check, and ends the process on damaged code), length of the index,
  * the index as JSON (name, checksum of the source and length of each part), the parts.
  */
 const headerBytes = 8;
@@ -175,7 +182,7 @@ function readCode(file: string): ReadonlyMap<string, StoredCode> {
     const bytes = readFileSync(file);
     if (bytes.readUInt32LE(0) !== crc32(bytes.subarray(4))) return parts;
     let at = headerBytes + bytes.readUInt32LE(4);
-    // Written by writeCode: the checksum says so.
+    // Written by writeCode, as the checksum proves.
     const index = JSON.parse(bytes.toString("utf8", headerBytes, at)) as [string, number, number][];
     for (const [name, checksum, length] of index) {
       parts.set(name, { checksum, code: bytes.subarray(at, at + length) });

@@ -1,4 +1,4 @@
-/** The commit this program was built from: read from build.json, which the build writes beside each bundle. */
+/** The commit this program was built from, read from build.json, which the build writes beside each bundle. */
 import { readFileSync } from "node:fs";
 
 let commit: string | undefined;
@@ -17,7 +17,7 @@ function readCommit(): string {
     if (typeof parsed === "object" && parsed !== null && "commit" in parsed)
       return typeof parsed.commit === "string" ? parsed.commit : "unknown";
   } catch {
-    // No file: this is not a build.
+    // No build.json: the program runs from source.
   }
   return "unknown";
 }

@@ -1,4 +1,4 @@
-/** Time as the pipeline sees it, handed in so that tests can own it. */
+/** The clock of the pipeline, passed as an argument so that tests can control it. */
 import { readFileSync } from "node:fs";
 import os from "node:os";
 
@@ -7,7 +7,7 @@ export interface Clock {
   nowMs(): number;
   /** For durations; never jumps. */
   monotonicMs(): number;
-  /** Since the machine was started, time in which it was suspended included; continues over restarts of the process. */
+  /** Since the machine booted, including time in suspend; continues across restarts of the process. */
   uptimeMs(): number;
   /** Calls once after the delay; the returned function cancels. */
   after(delayMs: number, call: () => void): () => void;
@@ -23,7 +23,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Changes with every start of the machine; undefined where the system has none. */
+/** The boot id, which changes with every boot of the machine; undefined if the system has none. */
 export function readBootId(): string | undefined {
   try {
     return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();

@@ -1,9 +1,9 @@
-/** The one list of error codes. docs/reference/errors.md is generated from it; a code is never reused for another meaning. */
+/** The list of all error codes. docs/reference/errors.md is generated from it; a code is never reused for another meaning. */
 
 export interface ErrorMeaning {
   readonly means: string;
   readonly next: string;
-  /** 2: what was asked for cannot be done as written. 1: it was understood and failed. */
+  /** Exit status: 2 if the request cannot be carried out as written, 1 if a valid request failed. */
   readonly exit: 1 | 2;
 }
 

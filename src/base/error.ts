@@ -1,4 +1,4 @@
-/** An error the user caused or can fix: a code and one sentence, shown without a stack trace. */
+/** An error that the user caused or can fix: a code and one sentence, shown without a stack trace. */
 import type { ErrorCode } from "./codes.ts";
 
 export class GpulseError extends Error {
@@ -16,7 +16,7 @@ export function formatError(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** The system's code of an I/O error (`ENOENT`), if it is one or explains one. */
+/** The system's code of an I/O error (`ENOENT`), also if the I/O error is the cause of a GpulseError. */
 export function systemCode(thrown: unknown): string | undefined {
   if (thrown instanceof GpulseError) return systemCode(thrown.cause);
   return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string"

@@ -11,7 +11,7 @@ test("a collection survives another thread that clears the flag it needs", async
   try {
     await new Promise((resolve) => worker.once("message", resolve));
     for (let round = 0; round < 50; round++) {
-      // A module of its own each time, which has not looked for the function yet.
+      // A new instance of the module each time, which has not looked up `gc` yet.
       const path = `./heap.ts?round=${round}`;
       const { collectGarbage } = (await import(path)) as { collectGarbage: () => void };
       expect(() => collectGarbage()).not.toThrow();

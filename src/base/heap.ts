@@ -1,23 +1,23 @@
 /**
- * The memory of JavaScript's own heap, as far as the store has a say in it. The head stands on shared memory, which the
- * collector does not count: left alone it sees no reason to free a head that was sealed.
+ * Tunes V8's own heap for the store. The head is in shared memory, which the garbage collector does not count: by itself it sees no
+ * reason to free a sealed head.
  */
 import v8 from "node:v8";
 import vm from "node:vm";
 
-/** By how much the young generation grows when much of it survives: 1 is not at all. */
+/** Growth factor of the young generation when many objects survive; 1 means no growth. */
 let growth: 1 | 2 | 4 = 1;
-/** A heap this large is looked through at every small collection in part, and 16 MiB more do not matter to it. */
+/** Small collections scan parts of a heap this large, and 16 MiB more do not matter to it. */
 const largeHeapBytes = 256 * 2 ** 20;
-/** One of this size gets a young generation of 4 MiB: 200 scraped targets cost a fifteenth less then. */
+/** A heap of this size gets a young generation of 4 MiB: 200 scrape targets then cost a fifteenth less. */
 const mediumHeapBytes = 64 * 2 ** 20;
 const mediumYoungBytes = 4 * 2 ** 20;
 const growthCheckMs = 250;
 
 /**
- * The young generation stays at 1 MiB instead of growing to 16, unless it was let grow. A trade for hubs of few series: with
- * 2,560 it saves about 20 MiB. To be called before it grows, and again when a thread has come up: each new heap sets it back
- * for all.
+ * Keeps the young generation at 1 MiB instead of letting it grow to 16, unless a function below allowed growth. A trade-off for
+ * hubs with few series: with 2,560 it saves about 20 MiB. Call it before the generation grows, and again after a thread has
+ * started: each new heap resets the flag for all.
  */
 export function limitYoungGeneration(): void {
   v8.setFlagsFromString(`--semi-space-growth-factor=${growth}`);
@@ -25,15 +25,15 @@ export function limitYoungGeneration(): void {
   v8.setFlagsFromString(growth === 2 ? "--parallel-scavenge" : "--no-parallel-scavenge");
 }
 
-/** Lets it grow to 16 MiB, for work that makes much and keeps little. */
+/** Lets the young generation grow to 16 MiB, for work that allocates much and retains little. */
 export function growYoungGeneration(): void {
   growth = 2;
   limitYoungGeneration();
 }
 
 /**
- * Lets it grow where the heap has become large. The agents of 10,000 GPUs cost a hub twice the processor time without:
- * eighty small collections a second, and each looks at all that the old generation has written to since.
+ * Lets the young generation grow once the heap is large. Without it the agents of 10,000 GPUs cost a hub twice the processor time:
+ * eighty small collections a second, each of which scans everything that the old generation has written to since.
  */
 export function growYoungGenerationWithHeap(): void {
   if (growth !== 1) return;
@@ -43,8 +43,8 @@ export function growYoungGenerationWithHeap(): void {
 }
 
 /**
- * Lets it grow to 4 MiB. 1,000 rules took a fifth more processor time with 1 MiB, and 2,000 rules 30 MiB more memory with 16.
- * V8 quadruples it at one of the next small collections; from then on it stays.
+ * Lets the young generation grow to 4 MiB. 1,000 rules took a fifth more processor time with 1 MiB, and 2,000 rules 30 MiB more
+ * memory with 16. V8 quadruples the size at one of the next small collections; after that it stays.
  */
 export function growToMedium(): void {
   if (growth !== 1 || youngBytes() >= mediumYoungBytes) return;
@@ -59,7 +59,7 @@ export function growToMedium(): void {
   timer.unref();
 }
 
-/** Of one of its two halves. */
+/** The size of one of the two semi-spaces. */
 function youngBytes(): number {
   const young = v8.getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space");
   return (young?.space_size ?? 0) / 2;
@@ -68,14 +68,14 @@ function youngBytes(): number {
 let collect: (() => void) | undefined;
 
 /**
- * A full collection now: 10 ms, and 12 with 400,000 series. Flags are those of the whole process: where another thread clears
- * this one at the same moment, `gc` is missing, and the next call tries again.
+ * Runs a full collection: 10 ms, or 12 ms with 400,000 series. V8 flags apply to the whole process: if another thread clears this
+ * one at the same moment, `gc` is missing, and the next call tries again.
  */
 export function collectGarbage(): void {
   if (collect === undefined) {
     v8.setFlagsFromString("--expose-gc");
     const exposed = vm.runInNewContext("globalThis.gc") as (() => void) | undefined;
-    // V8 checks stored code (boot.ts) against the flags: with this one left on it would be neither used nor written.
+    // V8 checks stored code (boot.ts) against the flags: with this flag left on, stored code would be neither used nor written.
     v8.setFlagsFromString("--no-expose-gc");
     collect = exposed;
   }

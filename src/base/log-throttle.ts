@@ -6,7 +6,7 @@ export class LogThrottle {
   #minute = 0;
   readonly #counts = new Map<string, number>();
 
-  /** Fields to add to the line; undefined where the line is suppressed. */
+  /** Fields to add to the line; undefined if the line is suppressed. */
   take(kind: string, nowMs: number): { readonly more?: string } | undefined {
     const minute = Math.floor(nowMs / 60_000);
     if (minute !== this.#minute) this.#counts.clear();

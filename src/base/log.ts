@@ -1,14 +1,14 @@
 /**
- * Log lines on stderr: text for people, JSON for programs. Warn means we recovered; error means data was lost or a
- * person is needed. Never prints a secret: callers pass names, not values.
- * Ours and not pino's because the agent's memory budget is 80 MB and pino alone adds 8 (docs/decisions/0004).
+ * Log lines on stderr: text for people, JSON for programs. Warn means we recovered; error means data was lost or a person is
+ * needed. Never prints a secret: callers pass names, not values.
+ * Not pino, because the agent's memory budget is 80 MB and pino alone adds 8 (docs/decisions/0004).
  */
 export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface Log {
-  /** True where debug lines are written: what is logged for every reading or batch is put together only then. */
+  /** True if debug lines are written. Callers build lines about each reading or batch only then. */
   readonly isDebug?: boolean;
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
@@ -66,10 +66,10 @@ export function createLog(options: LogOptions): Log {
   };
 }
 
-/** Debug lines per second and component: more would hide what they say. */
+/** Debug lines per second and component; more lines would be unreadable. */
 const debugPerSecond = 10;
 
-/** A log whose debug lines are limited; the next line after a gap says how many were suppressed. One for each component. */
+/** A log with limited debug lines; the next line after a gap reports how many were suppressed. Create one per component. */
 export function limitDebug(log: Log, monotonicMs: () => number, perSecond = debugPerSecond): Log {
   if (log.isDebug !== true) return log;
   let windowMs = -Infinity;
@@ -99,7 +99,7 @@ export function limitDebug(log: Log, monotonicMs: () => number, perSecond = debu
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Reads a level as people write it: any case, and `WARNING`. */
+/** Parses a level as users write it: in any case, and also `WARNING`. */
 export function parseLogLevel(text: string): LogLevel | undefined {
   const lower = text.trim().toLowerCase();
   const name = lower === "warning" ? "warn" : lower;
@@ -108,5 +108,5 @@ export function parseLogLevel(text: string): LogLevel | undefined {
 
 const quote = (text: string): string => (/^[\w.:/@+-]+$/.test(text) ? text : JSON.stringify(text));
 
-/** Text from outside may hold line breaks or terminal codes; a log line must stay one line. */
+/** External text may contain line breaks or terminal codes; a log line must stay one line. */
 const oneLine = (text: string): string => text.replace(/\p{Cc}+/gu, " ");

@@ -1,6 +1,6 @@
 /**
- * Creates a folder and its missing parents. The recursive option of Node's own mkdir must not be used: where a parent exists and
- * still answers ENOENT, as /proc and /sys do, Node 20 retries forever and no signal handler runs meanwhile.
+ * Creates a folder and its missing parents. Do not use the recursive option of Node's own mkdir: if a parent exists and mkdir still
+ * fails with ENOENT, as in /proc and /sys, Node 20 retries forever and no signal handler runs meanwhile.
  */
 import { mkdirSync, statSync } from "node:fs";
 import { mkdir, stat } from "node:fs/promises";
@@ -8,7 +8,7 @@ import path from "node:path";
 import { GpulseError, formatError, systemCode } from "./error.ts";
 
 export interface FolderOptions {
-  /** The mode of every folder created; 0o777 less the umask otherwise. */
+  /** The mode of every folder created; 0o777 minus the umask if absent. */
   readonly mode?: number;
 }
 
@@ -33,7 +33,7 @@ export function makeFolderSync(folder: string, options: FolderOptions = {}): voi
   }
 }
 
-/** The same without blocking: the folder may be on a network file system that does not answer. */
+/** `makeFolderSync` without blocking: the folder may be on a network file system that does not respond. */
 export async function makeFolder(folder: string, options: FolderOptions = {}): Promise<void> {
   const folders = upwards(folder);
   try {
@@ -87,7 +87,7 @@ export function folderError(folder: string, thrown: unknown): GpulseError {
   );
 }
 
-/** `failed` is the folder, or the parent of it, that the system refused. */
+/** `failed`: the folder, or the parent of it, for which the system returned the error. */
 function reason(failed: string, thrown: unknown): string {
   const parent = path.dirname(failed);
   switch (systemCode(thrown)) {

@@ -1,4 +1,4 @@
-/** A folder that only its owner may read: created so, and made so where an earlier version left it open to the machine. */
+/** A folder that only its owner may read. Restricts an existing folder as well: earlier versions left it readable by everyone. */
 import { chmodSync, lstatSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { systemCode } from "./error.ts";
@@ -6,7 +6,7 @@ import { makeFolderSync } from "./make-folder.ts";
 
 const othersBits = 0o077;
 
-/** Folders become 0700 and files 0600, where they are this account's own. Links are not followed. */
+/** Sets folders to 0700 and files to 0600 if this account owns them. Links are not followed. */
 export function makePrivateFolder(folder: string): void {
   makeFolderSync(folder, { mode: 0o700 });
   const owner = process.getuid?.();
@@ -18,7 +18,7 @@ function closeToOthers(file: string, owner: number): void {
   try {
     closeOne(file, owner);
   } catch (thrown) {
-    // A file system without modes, or a removed file: the hub starts all the same.
+    // A file system without modes, or a file removed meanwhile: the hub starts anyway.
     if (systemCode(thrown) === undefined) throw thrown;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Resident memory of this process, or undefined. Node opens /proc/self/stat for it, which fails without a /proc and while
- * the process has no file descriptor left.
+ * Resident memory of this process, or undefined. Node reads it from /proc/self/stat, which fails without /proc and while the
+ * process has no file descriptor left.
  */
 export function residentBytes(): number | undefined {
   try {

@@ -1,4 +1,4 @@
-/** The one abortable wait, the one bounded wait, and the one back-off: exponential, with jitter so that many clients do not retry at the same moment. */
+/** Abortable waits, bounded waits, and exponential back-off with jitter, so that many clients do not retry at the same moment. */
 import { type Clock, systemClock } from "./clock.ts";
 
 export interface BackoffOptions {
@@ -33,7 +33,7 @@ export function pause(
   });
 }
 
-/** Resolves when the work has ended or the time is over, whichever is first; rejects only with the work. */
+/** Resolves when the work has ended or the time is over, whichever is first; rejects only if the work does. */
 export async function within(
   work: Promise<unknown>,
   limitMs: number,

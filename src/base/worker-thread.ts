@@ -18,14 +18,14 @@ export interface WorkerThreadOptions {
   readonly file: string;
   readonly name: string;
   readonly idleMs: number;
-  /** A job that takes longer fails and ends the thread; no limit where absent. */
+  /** A job that takes longer fails and ends the thread; no limit if absent. */
   readonly jobTimeoutMs?: number;
   readonly resourceLimits?: ResourceLimits;
   /** `workerData` in the thread. */
   readonly data?: unknown;
 }
 
-/** What the thread answers to a job. */
+/** The thread's reply to a job. */
 interface JobReply<Result> {
   readonly done?: Result;
   readonly failed?: { readonly message: string; readonly code: string | undefined };
@@ -41,7 +41,7 @@ export class WorkerJobError extends Error {
   }
 }
 
-/** Beside the executable; this code may be in the executable itself or in a chunk one folder down. */
+/** The worker file is beside the executable; this code may be in the executable itself or in a chunk one folder down. */
 export function findWorkerFile(name: string): string | undefined {
   return [`./${name}`, `../${name}`]
     .map((place) => fileURLToPath(new URL(place, import.meta.url)))
@@ -74,7 +74,7 @@ export class WorkerThread<Job, Result> {
     this.#startIdleTimer();
   }
 
-  /** Waits for the jobs that were given to `run`. */
+  /** Waits for the jobs that were passed to `run`. */
   async close(): Promise<void> {
     await this.#last;
     await this.terminate();
@@ -87,7 +87,7 @@ export class WorkerThread<Job, Result> {
     worker.ref();
     return new Promise<Result>((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined;
-      // Not removeAllListeners: the worker has listeners of its own, without which only one answer arrives.
+      // Not removeAllListeners: the worker has internal listeners, without which only one reply arrives.
       const end = (settle: () => void): void => {
         clearTimeout(timer);
         worker.off("message", onReply).off("error", onLost).off("exit", onExit);
@@ -114,12 +114,15 @@ export class WorkerThread<Job, Result> {
     });
   }
 
-  /** Not inside `#run`: a timer holds its callback after it fired, and a callback made there holds the job, a whole head. */
+  /**
+   * Not inside `#run`: a timer retains its callback after it fired, and a callback created there would retain the job, up to a
+   * whole head.
+   */
   #startIdleTimer(): void {
     this.#idle = setTimeout(() => void this.terminate(), this.#options.idleMs).unref();
   }
 
-  /** At once: a job that runs fails. */
+  /** Ends the thread immediately: a running job fails. */
   async terminate(): Promise<void> {
     clearTimeout(this.#idle);
     const worker = this.#worker;
@@ -142,7 +145,7 @@ export class WorkerThread<Job, Result> {
   }
 }
 
-/** In the thread: answers each job with its result, moving the buffers of `transfer`, or with its error. */
+/** Runs in the thread: replies to each job with its result, moving the buffers of `transfer`, or with its error. */
 export function serveJobs<Result>(
   run: (job: never) => Result | Promise<Result>,
   transfer: (result: Result) => readonly TransferListItem[] = () => [],

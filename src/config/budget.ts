@@ -1,9 +1,9 @@
-/** How much gpulse may change by itself: at most so many things, and at most a share of all of them. Both hold. */
+/** Limits how much gpulse may change by itself: an absolute number of items and a share of all of them. Both limits apply. */
 import * as v from "valibot";
 
 export interface ActionBudget {
   readonly max: number;
-  /** Of all things of their kind, rounded down: a quarter of three is none. */
+  /** Share of all items of the kind, rounded down: a quarter of three is none. */
   readonly maxRatio: number;
 }
 
@@ -11,7 +11,7 @@ const form = /^(\d{1,5}),(\d{1,3})%$/;
 const takes = (things: string): string =>
   `a number of ${things} and a percentage, such as 1,25%; the percentage is at most 100`;
 
-/** The text of a budget of such things, checked. */
+/** The schema of a budget as text. */
 export const budgetText = (things: string) =>
   v.pipe(
     v.string(takes(things)),
@@ -24,6 +24,6 @@ export function parseBudget(text: string): ActionBudget {
   return { max: Number(max), maxRatio: Number(percent) / 100 };
 }
 
-/** How many of `total` things may be changed. */
+/** How many of `total` items may be changed. */
 export const budgetLimit = ({ max, maxRatio }: ActionBudget, total: number): number =>
   Math.max(0, Math.min(max, Math.floor(maxRatio * total)));

@@ -1,4 +1,4 @@
-/** Checks a value against a schema; each problem is one sentence: where, what was expected, what was likely meant. */
+/** Checks a value against a schema; each problem is one sentence with the path, the expected value and a suggestion. */
 import * as v from "valibot";
 import { didYouMean } from "./closest.ts";
 
@@ -48,7 +48,7 @@ function problemOf(schema: v.GenericSchema, issue: v.BaseIssue<unknown>): Proble
   };
 }
 
-/** What was there instead, short; the caller hides it where the value came from a secret. */
+/** The actual value, shortened; the caller hides it if the value came from a secret. */
 function formatInput(issue: v.BaseIssue<unknown>): string {
   const deepest = issue.path?.at(-1)?.value ?? issue.input;
   const value = JSON.stringify(deepest) ?? "nothing";
@@ -58,14 +58,14 @@ function formatInput(issue: v.BaseIssue<unknown>): string {
 interface SchemaParts {
   readonly entries?: Readonly<Record<string, v.GenericSchema>>;
   readonly item?: v.GenericSchema;
-  /** Of a mapping with any keys: what each holds. */
+  /** The schema of the values, for a mapping with any keys. */
   readonly value?: v.GenericSchema;
   readonly wrapped?: v.GenericSchema;
   readonly pipe?: readonly v.GenericSchema[];
   readonly options?: readonly v.GenericSchema[];
 }
 
-/** The keys a schema knows at a path, looking through optional, pipe, list, record and union. */
+/** The keys that a schema accepts at a path, looking through optional, pipe, list, record and union. */
 export function keysAt(schema: v.GenericSchema, path: readonly (string | number)[]): string[] {
   const { entries, item, value, wrapped, pipe, options } = schema as SchemaParts;
   if (wrapped !== undefined) return keysAt(wrapped, path);

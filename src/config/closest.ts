@@ -1,13 +1,13 @@
-/** Finds the name a person most likely meant. */
+/** Finds the name that the user most likely meant. */
 
-/** The nearest candidate within about a third of the word's length, or undefined where none is near. */
+/** The nearest candidate within about a third of the word's length; undefined if there is none. */
 export function closest(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = normal(word);
   let best: string | undefined;
   let bestDistance = Math.max(1, Math.floor(wanted.length / 3)) + 1;
   for (const candidate of candidates) {
     const named = normal(candidate);
-    // Each letter more is an edit: a word of thousands is not held against every name there is.
+    // Each extra letter is an edit, so a word of thousands of letters is not compared with every name.
     if (Math.abs(named.length - wanted.length) >= bestDistance) continue;
     const distance = editDistance(wanted, named);
     if (distance < bestDistance) {
@@ -18,7 +18,7 @@ export function closest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** A closing ` Did you mean "x"?` for a message, or nothing. */
+/** Returns ` Did you mean "x"?` for the end of a message, or an empty text. */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
   const near = closest(word, candidates);
   return near === undefined ? "" : ` Did you mean "${near}"?`;
@@ -26,7 +26,7 @@ export function didYouMean(word: string, candidates: Iterable<string>): string {
 
 const normal = (text: string): string => text.toLowerCase().replace(/[-_\s]/g, "");
 
-/** Edits to turn one into the other, a swap of neighbours counting as one (optimal string alignment). */
+/** The number of edits that turn one into the other; a swap of neighbours counts as one (optimal string alignment). */
 function editDistance(left: string, right: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: right.length + 1 }, (_, index) => index);

@@ -1,6 +1,6 @@
 /**
- * Sources, sinks and later channels are named the same way: a URL (`sim:8?seed=7`) or a mapping (`sim: { gpus: 8 }`).
- * The scheme finds the declaration; its schema reads the rest.
+ * Parses sources and sinks, and later channels, from a URL (`sim:8?seed=7`) or a mapping (`sim: { gpus: 8 }`). The scheme selects
+ * the definition; its schema parses the rest.
  */
 import type * as v from "valibot";
 import type { ErrorCode } from "../base/codes.ts";
@@ -17,7 +17,7 @@ export interface ComponentDefinition<Schema extends v.GenericSchema = v.GenericS
   /** The scheme of its URL: `sim` in `sim:8?seed=7`. */
   readonly name: string;
   readonly summary: string;
-  /** Options with defaults; keys stand in the URL's query and in gpulse.yaml alike. */
+  /** Options with defaults; the URL's query and gpulse.yaml use the same keys. */
   readonly options: Schema;
   /** The option that the text right after the colon fills: `gpus` in `sim:8`. */
   readonly mainOption?: string;
@@ -30,7 +30,7 @@ export interface Component<Definition extends ComponentDefinition> {
 }
 
 export interface ComponentKind<Definition extends ComponentDefinition> {
-  /** How a person calls it: `source`. */
+  /** The word for users: `source`. */
   readonly noun: string;
   readonly unknown: ErrorCode;
   readonly list: readonly Definition[];
@@ -84,12 +84,12 @@ function splitUrl<Definition extends ComponentDefinition>(
   return { scheme, options, shown: `"${seen}"` };
 }
 
-/** As it may be shown: a URL may carry a password, or a token. */
+/** The URL as shown in messages, without passwords and tokens. */
 function withoutSecrets(url: string): string {
   return (
     url
       .replace(/\/\/[^/?@]*@/, "//…@")
-      // A name ends at the next mark: otherwise it would be searched again from each mark.
+      // The name excludes `?` and `&`: otherwise the match would be retried from each of them.
       .replace(/([?&][^=&?]*(?:password|token|secret|headers)=)[^&]*/g, "$1…")
   );
 }
@@ -119,7 +119,7 @@ function splitMapping<Definition extends ComponentDefinition>(
   return { scheme, options: mapping[scheme] ?? {}, shown: `"${scheme}"` };
 }
 
-/** Deprecated spellings: accepted wherever the component has the new key and not the old one. */
+/** Deprecated spellings, accepted if the component has the new key and not the old one. */
 const newKeys: Readonly<Record<string, string>> = {
   ca: "ca_file",
   cert: "cert_file",
@@ -133,7 +133,7 @@ function renameOldKeys({ options: schema }: ComponentDefinition, options: unknow
     Object.entries(options).map(([key, value]) => {
       const renamed = newKeys[key];
       const isOld = renamed !== undefined && known.includes(renamed) && !known.includes(key);
-      // With both spellings given the old one stays, and is refused as an unknown key.
+      // If both spellings are given, the old one stays and is refused as an unknown key.
       return [isOld && !Object.hasOwn(options, renamed) ? renamed : key, value];
     }),
   );

@@ -9,7 +9,7 @@ const unitMs: Record<string, number> = {
   y: 31_536_000_000,
 };
 
-/** Milliseconds, or undefined where the text is no duration. */
+/** Returns milliseconds, or undefined if the text is not a duration. */
 export function parseDurationMs(text: string): number | undefined {
   const trimmed = text.trim();
   if (/^\d+(\.\d+)?$/.test(trimmed)) return Number(trimmed) * 1_000;

@@ -1,9 +1,9 @@
-/** The kinds of value that options and gpulse.yaml are made of. The message of each names what it accepts. */
+/** The value schemas of options and gpulse.yaml. Each message names what the field accepts. */
 import * as v from "valibot";
 import { logLevels, parseLogLevel } from "../base/log.ts";
 import { formatDuration, parseDurationMs } from "./duration.ts";
 
-/** A duration as text (`1s`, `500ms`) or a bare number of seconds; comes out in milliseconds. */
+/** A duration as text (`1s`, `500ms`) or a bare number of seconds; the result is in milliseconds. */
 export function durationMs(minMs: number, maxMs: number) {
   const inMs = (value: string | number) => parseDurationMs(String(value)) ?? Number.NaN;
   const isInRange = (value: string | number) => inMs(value) >= minMs && inMs(value) <= maxMs;
@@ -11,7 +11,7 @@ export function durationMs(minMs: number, maxMs: number) {
   const takes = `a duration such as ${examples.join(" or ")}, from ${formatDuration(minMs)} to ${formatDuration(maxMs)}`;
   return v.pipe(
     v.union([v.string(takes), v.number(takes)], takes),
-    // Checked before it is turned into a number, so that the message can show what was written.
+    // Checked before the conversion, so that the message can show the original text.
     v.check(isInRange, takes),
     v.transform(inMs),
     v.metadata({ takes: "duration" }),
@@ -20,7 +20,7 @@ export function durationMs(minMs: number, maxMs: number) {
 
 const sizeUnits = ["B", "KB", "MB", "GB", "TB", "PB"] as const;
 
-/** Bytes as Prometheus writes sizes: `512MB`, `50GB`, in powers of 1024; a bare number is bytes. */
+/** Parses a size as Prometheus writes it: `512MB`, `50GB`, in powers of 1024; a bare number is bytes. */
 export function parseBytes(given: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)\s*(?:([kmgtp])i?)?b?$/i.exec(given.trim());
   if (match === null) return undefined;
@@ -28,7 +28,7 @@ export function parseBytes(given: string): number | undefined {
   return Math.floor(Number(match[1]) * 1024 ** power);
 }
 
-/** A size as text (`512MB`, `50GB`) or a number of bytes; comes out in bytes. */
+/** A size as text (`512MB`, `50GB`) or a number of bytes; the result is in bytes. */
 export function byteSize(min: string) {
   const inBytes = (value: string | number) => parseBytes(String(value)) ?? Number.NaN;
   const takes = `a size such as 50GB, from ${min}`;
@@ -43,7 +43,7 @@ export function byteSize(min: string) {
   );
 }
 
-/** A whole number, also as text, since it may come from a URL or a variable. */
+/** A whole number, or its text: URLs and variables provide text. */
 export function wholeNumber(min: number, max: number) {
   const takes = `a whole number from ${min} to ${max}`;
   return v.pipe(
@@ -61,10 +61,10 @@ export function wholeNumber(min: number, max: number) {
   );
 }
 
-/** 0 asks the system for a free port. */
+/** Port 0 lets the system choose a free port. */
 export const port = () => wholeNumber(0, 65_535);
 
-/** true or false, also as text. */
+/** true or false, or its text. */
 export function flag() {
   const takes = "true or false";
   return v.pipe(

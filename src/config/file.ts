@@ -18,7 +18,7 @@ export type FileCheckResult<Output> =
 
 const maxBytes = 1024 * 1024;
 
-/** YAML is loaded only where a file is given: an agent run by flags alone does not pay for the parser. */
+/** Loads the YAML parser only if a file is given: an agent configured by flags alone does not pay for it. */
 export async function checkFile<Schema extends v.GenericSchema>(
   path: string,
   schema: Schema,
@@ -27,7 +27,7 @@ export async function checkFile<Schema extends v.GenericSchema>(
   return checkText(readText(path), path, schema, env);
 }
 
-/** Without variables the text is literal: another tool's file has its own meaning of `$`. */
+/** Without `env` the text is literal: other tools give `$` their own meaning. */
 export async function checkText<Schema extends v.GenericSchema>(
   text: string,
   path: string,
@@ -37,7 +37,7 @@ export async function checkText<Schema extends v.GenericSchema>(
   try {
     return await checkWhole(text, path, schema, env);
   } catch (thrown) {
-    // The parser and the check go down into the document as deep as it is nested.
+    // The parser and the check recurse as deep as the document is nested.
     if (!(thrown instanceof RangeError)) throw thrown;
     const sentence = `${path}:1:1: not valid YAML: nested too deeply.`;
     return { ok: false, problems: [{ code: "CONFIG_SYNTAX", sentence }] };
@@ -69,7 +69,7 @@ async function checkWhole<Schema extends v.GenericSchema>(
     ({ ok: false, problems: [{ code, sentence: `${path}:1:1: ${sentence}` }] }) as const;
   let parsed: unknown;
   try {
-    // Aliases of aliases can blow a small file up to gigabytes; ours has no use for more than a few.
+    // Aliases of aliases can expand a small file to gigabytes; a gpulse file needs only a few.
     parsed = document.toJS({ maxAliasCount: 50 }) ?? {};
   } catch (thrown) {
     return refuse("CONFIG_SYNTAX", `not valid YAML: ${formatYamlError(formatError(thrown))}`);
@@ -90,7 +90,7 @@ async function checkWhole<Schema extends v.GenericSchema>(
   };
 }
 
-/** The checked value, or an error with the first problem and how many more there are. */
+/** Returns the checked value, or throws an error with the first problem and the number of further ones. */
 export async function loadFile<Schema extends v.GenericSchema>(
   path: string,
   schema: Schema,
@@ -156,7 +156,7 @@ interface Pairs {
   }[];
 }
 
-/** Where the key stands, or its value in a list, or the nearest thing around it. */
+/** The position of the key, else of its value in a list, else of the nearest enclosing node. */
 function offsetOf(document: Document, { path }: Problem): number | undefined {
   for (let depth = path.length; depth > 0; depth--) {
     const parent = document.getIn(path.slice(0, depth - 1), true) as Pairs | undefined;
@@ -171,7 +171,7 @@ function offsetOf(document: Document, { path }: Problem): number | undefined {
   return undefined;
 }
 
-/** Without the alias it names: a password that begins with `*` reads as one. */
+/** Leaves out the alias name: YAML parses a password that begins with `*` as an alias. */
 export const formatYamlError = (text: string): string =>
   (text.split("\n", 1)[0] ?? "").replace(
     /^(Unresolved alias[^:]*):.*$/,

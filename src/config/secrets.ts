@@ -1,20 +1,22 @@
-/** Puts secrets into a parsed file: `${VARIABLE}` from the environment and `file:PATH` from a file. Values are never printed. */
+/** Resolves secrets in a parsed file: `${VARIABLE}` from the environment and `file:PATH` from a file. Values are never printed. */
 import { readFileSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { GpulseError, systemCode } from "../base/error.ts";
 
-/** Environment variables. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
 export interface SecretSources {
   readonly env: Env;
-  /** Relative `file:` paths start here: the folder of the configuration file. */
+  /** Base of relative `file:` paths: the folder of the configuration file. */
   readonly folder: string;
 }
 
 const secretFileMaxBytes = 64 * 1024;
 
-/** Replaces in every text of the value, deep; returns the paths whose text came from outside. `$${` stands for a plain `${`. */
+/**
+ * Replaces references in all strings of the value, recursively; returns the paths of the strings that came from outside. `$${` is a
+ * literal `${`.
+ */
 export function fillSecrets(
   value: unknown,
   sources: SecretSources,
@@ -41,7 +43,7 @@ function fillText(text: string, path: string, { env, folder }: SecretSources): s
   if (text.startsWith("file:")) return readSecretFile(text.slice("file:".length), path, folder);
   return text.replace(/\$(\$)?\{([^}]*)\}/g, (whole, escaped: string | undefined, name: string) => {
     if (escaped !== undefined) return whole.slice(1);
-    // A relabelling rule's `${1}`: no variable is named by a number.
+    // `${1}` belongs to a relabeling rule: no variable name is a number.
     if (/^\d+$/.test(name)) return whole;
     const value = env[name];
     if (value !== undefined && value !== "") return value;

@@ -1,7 +1,7 @@
-/** Instants as people and Prometheus clients write them: Unix seconds with decimals, or RFC 3339. */
+/** Parses instants in the formats of users and Prometheus clients: Unix seconds with decimals, or RFC 3339. */
 import { parseDurationMs } from "./duration.ts";
 
-/** The range of a time: every integer that a number holds exactly. */
+/** The full range of a time: every integer that a number represents exactly. */
 export const fullTimeRange = {
   minTimeMs: Number.MIN_SAFE_INTEGER,
   maxTimeMs: Number.MAX_SAFE_INTEGER,
@@ -18,7 +18,7 @@ export function parseTimeMs(given: string): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-/** A day, an instant, or how long ago such as `30d`. */
+/** Accepts a date, an instant, or an age such as `30d`. */
 export function resolveTimeMs(text: string, nowMs: number): number | undefined {
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return parseTimeMs(`${text}T00:00:00Z`);
   const agoMs = /[a-z]$/.test(text) ? parseDurationMs(text) : undefined;

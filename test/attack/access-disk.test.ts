@@ -1,4 +1,4 @@
-/** A disk that fails while access is changed: what was answered holds after the next start, and the hub still starts. */
+/** Disk failures while access is changed: acknowledged changes survive the next start, and the hub still starts. */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import type * as Fs from "node:fs";

@@ -1,10 +1,10 @@
-/** The attacks that are one request each: what is sent, and the status that refuses it. */
+/** Attacks of one request each: the request, and the status that refuses it. */
 import { gzipSync } from "node:zlib";
 import type { AttackLab } from "./lab.ts";
 import { get, raw, type RawResponse, send } from "./raw.ts";
 import { traceBomb, zipBomb, zipOf } from "./run-bombs.ts";
 
-/** Set before any attack is made; the rows are there before it is. */
+/** Set before any attack runs; the table is built earlier. */
 let lab: AttackLab;
 export function attack(opened: AttackLab): void {
   lab = opened;

@@ -1,6 +1,6 @@
 /**
- * A secret of its own in every place where one can be configured, and then a search for each of them in all that the built
- * program says, answers and writes: while it works, while things fail, when it is told to stop, and when it crashes.
+ * Puts a unique secret in every place where one can be configured, and then searches all output, responses and files of the built
+ * program for each of them: while it works, while operations fail, when it is stopped, and when it crashes.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -27,7 +27,7 @@ const agentProgram = path.join(repository, "dist", "agent", "main.js");
 const folder = mkdtempSync(path.join(tmpdir(), "gpulse-canaries-"));
 const dataDir = path.join(folder, "data");
 const canaries = new Map<string, string>();
-/** Long and unlike anything else, so that half of it is known as well. */
+/** Long and unique, so that even half of it is recognized. */
 function canary(name: string): string {
   const text = `canary${randomBytes(12).toString("hex")}`;
   canaries.set(name, text);
@@ -40,7 +40,7 @@ const file = (name: string, text: string): string => {
   return path.join(folder, name);
 };
 
-/** Refuses everything, and repeats what it was sent, as an unfriendly service may. */
+/** Refuses every request and repeats its content, as an unfriendly service may. */
 const echo = createServer((request, reply) => {
   const parts: Buffer[] = [];
   request.on("data", (part: Buffer) => parts.push(part));
@@ -61,7 +61,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Every file that takes a secret, each with its own. */
+/** Writes every file that may contain a secret, each with its own. */
 function writeFiles(echoPort: number): { config: string; env: Record<string, string> } {
   const url = `http://127.0.0.1:${echoPort}`;
   file("password", canary("a password file"));
@@ -179,7 +179,7 @@ test("no secret is in a log, an answer, a file, the list of processes or a crash
       hear(`${method} ${target}`, `${JSON.stringify([...answer.headers])} ${await answer.text()}`);
       return answer.status;
     };
-    // Every way of the receiver is tried, and each is refused by somebody who repeats what he heard.
+    // Every channel of the receiver is used, and each is refused by a service that repeats the request.
     expect(await ask("POST", "/api/alerts/test", { receiver: "all" })).toBe(200);
     const alert = {
       status: "firing",
@@ -208,7 +208,7 @@ test("no secret is in a log, an answer, a file, the list of processes or a crash
       body: "x v=1",
     });
     await ask("POST", "/-/reload");
-    // A file that cannot be read any more: the sentence about it must not quote it.
+    // An invalid file: its error message must not quote the file.
     for (const [name, text] of [
       ["alertmanager.yml", `global: { smtp_auth_password: [${canary("a broken mail password")}, `],
       [
@@ -245,7 +245,7 @@ test("no secret is in a log, an answer, a file, the list of processes or a crash
   );
   expect(crashed.code).not.toBe(0);
   hear("a hub that cannot start", crashed.stdout + crashed.stderr);
-  // As soon as there is somebody to catch it: a busy machine may take long to get so far.
+  // Crashes as soon as a handler for it exists: a busy machine may take long to reach that point.
   const bomb = `setInterval(() => {
     if (process.listenerCount("uncaughtException") === 0) return;
     throw Object.assign(new Error("boom"), { headers: { ...process.env } });
@@ -280,13 +280,13 @@ test("no secret is in a log, an answer, a file, the list of processes or a crash
   expect(found).toEqual([]);
 }, 240_000);
 
-/** Its beginning, and that of the pair it travels in as a password. */
+/** The beginning of the secret, and of the Base64 pair that carries it as a password. */
 const formsOf = (secret: string): string[] => [
   secret.slice(0, 18),
   Buffer.from(`me:${secret}`).toString("base64").slice(0, 28),
 ];
 
-/** The command lines of what a process has started, and of what those have, as any user of this machine can read them. */
+/** The command lines of a process's descendants, which any user of this machine can read. */
 function argumentsBelow(pid: number): string {
   const children = threadsOf(pid).flatMap((thread) =>
     readIfThere(`/proc/${pid}/task/${thread}/children`).split(" ").filter(Boolean),
@@ -296,7 +296,7 @@ function argumentsBelow(pid: number): string {
     .join("\n");
 }
 
-/** A process may end while it is looked at. */
+/** A process may end meanwhile. */
 function threadsOf(pid: number): string[] {
   try {
     return readdirSync(`/proc/${pid}/task`);

@@ -1,6 +1,6 @@
 /**
  * An attacker's checklist against the built program: each attack is refused with its status and reported in the log, and the
- * process that was attacked goes on. Every row is one attack; the last test prints how many there were.
+ * attacked process goes on. Every row is one attack; the last test prints how many there were.
  */
 import { readFileSync, writeFileSync, mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
@@ -21,7 +21,7 @@ writeFileSync(config, "hub: { limits: { heavy_per_second: 1 } }\n");
 beforeAll(async () => {
   lab = await openAttackLab(config);
   attack(lab);
-  // Its end takes a while: the other attacks are made meanwhile.
+  // This attack takes a while to end: the others run meanwhile.
   trickled = trickle(lab.hub.port);
 }, 300_000);
 afterAll(async () => {
@@ -29,7 +29,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 }, 60_000);
 
-/** What the attacked have said of refusals so far. */
+/** The log lines about refusals so far. */
 const reportOf = (): string[] =>
   [lab.hub, lab.open, lab.agent].flatMap(({ process: attacked }) =>
     attacked
@@ -38,7 +38,7 @@ const reportOf = (): string[] =>
       .filter((line) => / (?:access|request|connection) refused /.test(line)),
   );
 
-/** There is a line for it, or so many of its kind within the minute that the log has said it stops. */
+/** Waits for a log line about it, or for so many of its kind within the minute that the log suppresses more. */
 async function isReported(before: number, status: number): Promise<void> {
   await waitUntil(
     { what: `a line about a refusal with ${status}`, timeoutMs: 60_000 },
@@ -52,7 +52,7 @@ async function isReported(before: number, status: number): Promise<void> {
   );
 }
 
-/** What is simply not there is no refusal, unless somebody climbs for it; who is cut off hears nothing. */
+/** A missing path is not a refusal, except for path traversal; a closed connection returns no status. */
 const isRefusal = (name: string, status: number): boolean =>
   status >= 400 && (status !== 404 || /above|the same, encoded|backslash|NUL/.test(name));
 
@@ -79,7 +79,7 @@ test("a heavy thing asked over and over is answered 429 with when to come again"
   refused++;
 });
 
-/** Resolves when the hub has ended it. */
+/** Resolves when the hub has closed the connection. */
 const trickle = (port: number): Promise<void> =>
   new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");

@@ -1,4 +1,4 @@
-/** Damage to the files of access: whatever is lost, nobody gets back what was taken from them. */
+/** Damage to the access files: whatever is lost, no revoked right is restored. */
 import { randomBytes } from "node:crypto";
 import {
   cpSync,
@@ -45,7 +45,7 @@ function open(): AccessState {
 }
 const fileOf = (name: string): string => path.join(dataDir, "access", name);
 
-/** A revoked admin token, a removed admin and a revoked link, each file ending with the record that takes them away. */
+/** A revoked admin token, a removed admin and a revoked link; each file ends with the record of the revocation. */
 async function setUp() {
   const state = open();
   const token = state.tokens
@@ -132,7 +132,7 @@ test.each(cases)(
 test.each(cases)("%s with %s in a running hub: nobody is let in", async (name, _what, damage) => {
   const { state, letIn, sizeBefore } = await setUp();
   const live = state.tokens.add({ name: "live", scope: "admin" }, nowMs, randomBytes).text.reveal();
-  // File systems date changes by ticks of a few milliseconds.
+  // File systems record modification times in ticks of a few milliseconds.
   await sleep(20);
   damage(fileOf(name), sizeBefore(name));
   refreshAccess(state);

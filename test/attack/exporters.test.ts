@@ -1,4 +1,4 @@
-// Hostile exporters: each is bounded and reported, and the GPUs of the others go on.
+// Hostile exporters: each is bounded and reported, and the GPUs of other exporters stay unaffected.
 
 import { expect, test } from "vitest";
 import { scrapeConfig } from "../fixtures/sources/scrape.ts";
@@ -96,7 +96,7 @@ test("a target that changes its exporter goes on under the new names, and ends w
     latest.get(`exporter:${name}/gpu/n1:9400/n1`),
   );
   expect(reading(next, gpu.power, "GPU-a")).toBe(222);
-  // The old exporter's end of the same series would end the new one's reading.
+  // The old exporter's staleness marker for the same series would end the new one's reading.
   expect(reading(old, gpu.power, "GPU-a")).toBe("failed");
   expect(old).toMatchObject({ tier: "fast", freshForMs: -1 });
   const metricsOf = (delivery: Delivery | undefined) =>
@@ -166,7 +166,7 @@ test("a scraped target with 50,000 GPUs gets 1,024 of them, and the next target 
   expect(selfMetric(self.exporterGpus, { exporter: "dcgm" })).toBe(1_025);
 });
 
-/** A request of GPUs, each on a host of its own: no limit of one target holds them. */
+/** A request of GPUs, each on its own host, so that no per-target limit applies. */
 function inventedGpus(from: number, count: number): SampleBatch {
   const builder = new BatchBuilder();
   for (let at = from; at < from + count; at++) {
@@ -197,7 +197,7 @@ test("a value in another unit than the name says is absent, and the others are r
   const { scrape, latest } = openLab();
   await scrape(
     "n1:9400",
-    // Milliwatts, kelvin times ten and bytes where watts, degrees and MiB belong.
+    // Milliwatts, kelvin times ten and bytes instead of watts, degrees and MiB.
     dcgmLine("DCGM_FI_DEV_POWER_USAGE", 412_000, "GPU-a") +
       dcgmLine("DCGM_FI_DEV_GPU_TEMP", 3_431, "GPU-a") +
       dcgmLine("DCGM_FI_DEV_FB_USED", 80e9, "GPU-a") +

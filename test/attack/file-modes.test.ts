@@ -1,4 +1,4 @@
-/** What another account of the machine could read of a data folder: nothing. */
+/** Checks that other accounts of the machine can read nothing in a data folder. */
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";

@@ -1,4 +1,6 @@
-/** What is attacked: the built hub with tokens, one that the network may reach, and an agent, as real processes. */
+/**
+ * Starts the attacked programs as real processes: the built hub with tokens, one that is reachable from the network, and an agent.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
@@ -18,12 +20,12 @@ export interface AttackedHub {
 
 export interface AttackLab {
   readonly folder: string;
-  /** On loopback, asking everybody for a token. */
+  /** On loopback, with a token required from every client. */
   readonly hub: AttackedHub;
   /** On all interfaces, as behind a proxy. */
   readonly open: AttackedHub;
   readonly agent: { readonly port: number; readonly process: RunningProcess };
-  /** What an attacker wants to be reached: counts who came. */
+  /** An internal server that attackers try to reach through the hub; counts its requests. */
   readonly bait: { readonly port: number; taken(): number };
   close(): Promise<void>;
 }

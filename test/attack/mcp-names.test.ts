@@ -1,5 +1,5 @@
-// 200 hostile names as hosts, GPUs, models, pods, users, reasons, events and alerts of a hub: whatever tool is called, with
-// whatever of them as its argument, its answer keeps its shape, and none of them is found outside of its quotes.
+// 200 hostile names as hosts, GPUs, models, pods, users, reasons, events and alerts of a hub: whichever tool is called, with
+// whichever of them as an argument, its response keeps its format, and no name appears outside quotes.
 
 import type { Client } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -62,11 +62,11 @@ afterAll(async () => {
 });
 
 const quoted = /"(?:[^"\\\n]|\\["\\]|\\u[\da-f]{4}|\\U[\da-f]{8})*"/g;
-/** Visible letters, digits and punctuation on lines of their own: nothing that moves, hides or reorders. */
+/** Only visible letters, digits and punctuation: no characters that move, hide or reorder text. */
 const visible = /^[\p{L}\p{N}\p{P}\p{S} \n]*$/u;
 const hidden = /\p{Default_Ignorable_Code_Point}|\p{Bidi_Control}/u;
 
-/** Fails where an answer has not the shape that `renderAnswer` gives it. */
+/** Fails if a response does not have the format of `renderAnswer`. */
 function checkShape(tool: string, text: string, heads: Map<string, string>): number {
   expect(text).toMatch(visible);
   expect(text).not.toMatch(hidden);
@@ -80,12 +80,12 @@ function checkShape(tool: string, text: string, heads: Map<string, string>): num
     expect(line).toMatch(
       /^(?:More: \d+ more; call|Note: |Text in double|Re-run: (?:GET \/[\w/.?=&%[\]-]*$|PromQL|further)|Page: )/,
     );
-  // Links are percent-encoded; queries hold names in their own quotes.
+  // Links are percent-encoded; queries quote names themselves.
   const own = text
     .split("\n")
     .filter((line) => !/^(?:Page|Re-run: GET)/.test(line))
     .map((line) => line.replaceAll(quoted, '""'))
-    // Ranges are our queries' own.
+    // Range selectors are part of our own queries.
     .map((line) => (line.startsWith("Re-run") ? line.replaceAll(/\[\d+[smhd]\]/g, "") : line))
     .join("\n");
   expect(own).not.toContain(mark);
@@ -132,7 +132,7 @@ test.for([
   if (!/health|jobs/.test(tool)) expect(rows).toBeGreaterThanOrEqual(200);
 });
 
-// Twelve hundred calls: minutes on a machine that does other work.
+// Twelve hundred calls take minutes on a busy machine.
 const manyCalls = { timeout: 600_000 };
 
 test("as an argument, none changes the shape of an answer or of an error", manyCalls, async () => {

@@ -1,10 +1,10 @@
-/** What is done to a hub whose memory is limited: many series, and range queries over all of them. */
+/** Attacks a hub with limited memory: many series, and range queries over all of them. */
 import { existsSync, readFileSync } from "node:fs";
 import type { Answer, HubClient } from "../../bench/overload/client.ts";
 
 const seriesPerRequest = 5_000;
 
-/** Series as a cluster with many pods makes them, one sample each; returns the responses. */
+/** Writes series as a cluster with many pods has them, one sample each; returns the responses. */
 export async function writeSeries(
   client: HubClient,
   metric: string,
@@ -36,7 +36,7 @@ export const rangeQuery = (
   return client.send({ path: `/api/v1/query_range?${asked.toString()}` });
 };
 
-/** Follows a process's resident memory; undefined where /proc does not tell it. */
+/** Tracks a process's resident memory; undefined if /proc does not report it. */
 export class ResidentMemory {
   readonly #file: string;
   readonly #timer: NodeJS.Timeout;

@@ -1,4 +1,4 @@
-/** Clients that ask for more memory than a hub has, against the built program with a small --memory. */
+/** Clients that request more memory than the hub has, against the built program with a small --memory. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -49,7 +49,7 @@ const clients = (): readonly [HubClient, HubClient, HubClient, HubClient] => {
   if (!attacker || !innocent || !reader || !admin) throw new Error("BUG: the hub was not started");
   return [attacker, innocent, reader, admin];
 };
-/** What the hub printed last is in the message: it says why a hub has ended. */
+/** The message includes the hub's last output, which explains why it has ended. */
 const expectHealthy = async (): Promise<void> => {
   const { status, body } = await clients()[2].send({ path: "/-/healthy" });
   const { process: running } = hub;
@@ -91,14 +91,14 @@ test("a token that creates series without end is refused with 429, and others go
   const answers = await writeSeries(push, "attack", 80_000, Date.now());
   const refused = answers.filter(({ status }) => status !== 204);
   expect(answers[0]?.status).toBe(204);
-  // One request was stored in part.
+  // One request was stored partially.
   expect(refused.map(({ status }) => status).slice(1)).toEqual(
     Array.from({ length: refused.length - 1 }, () => 429),
   );
   expect(refused.length).toBeGreaterThan(4);
   expect(refused.at(-1)?.headers["retry-after"]).toBe("60");
   expect(refused.at(-1)?.body).toMatch(/series.*raise --memory/);
-  // What exists goes on being stored, and another token may even create series.
+  // Existing series are still stored, and another token may even create series.
   for (const [client, metric, count] of [
     [push, "attack", 5_000],
     [other, "gpu_busy", 10_000],
@@ -112,7 +112,7 @@ test("a token that creates series without end is refused with 429, and others go
   expect((await owner.send({ path: "/-/ready" })).body).toContain("new series are refused");
   const lines = hub.process.output().split("\n");
   const reported = lines.filter((line) => line.includes("new series are refused"));
-  // One a minute.
+  // One per minute.
   expect(reported.length).toBeLessThanOrEqual(3);
 }, 180_000);
 

@@ -1,4 +1,4 @@
-/** Clients that ask for everything a hub has, against the built program: they are refused, and others are served. */
+/** Clients that request all of a hub's capacity, against the built program: they are refused, and others are served. */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";

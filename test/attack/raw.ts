@@ -1,18 +1,18 @@
-/** Requests byte for byte, as no well-behaved client sends them. */
+/** Sends requests byte for byte, including ones that no well-behaved client would send. */
 import { connect } from "node:net";
 
 export interface RawResponse {
-  /** 0 where the connection was ended without an answer. */
+  /** 0 if the connection was closed without a response. */
   readonly status: number;
   readonly head: string;
   readonly body: string;
-  /** How many answers came back on the one connection. */
+  /** Number of responses on the connection. */
   readonly answers: number;
 }
 
 const waitMs = 20_000;
 
-/** Sends the text and reads until the other side ends the connection; a request should ask for that with connection: close. */
+/** Sends the text and reads until the server closes the connection; the request should ask for that with connection: close. */
 export function raw(port: number, text: string): Promise<RawResponse> {
   return new Promise((resolve) => {
     const parts: Buffer[] = [];

@@ -1,4 +1,4 @@
-/** Run files that say less or more than they are: small to send, and large for who believes them. */
+/** Run files whose claims do not match their content: small to send, and large for a reader that believes them. */
 import { createHash } from "node:crypto";
 import { unzipSync, zipSync } from "fflate";
 import { packRun } from "../../src/runs/file/file.ts";
@@ -6,7 +6,7 @@ import { fixtureRun } from "../fixtures/runs/runs.ts";
 
 const megabytes = 40;
 
-/** Of 40 MB of nothing, said to be so many bytes. */
+/** A zip of 40 MB of zeros whose directory announces this size. */
 export function zipBomb(claimedBytes: number): Buffer {
   const zip = Buffer.from(zipSync({ "output.log": new Uint8Array(megabytes * 1024 * 1024) }));
   zip.writeUInt32LE(claimedBytes, zip.indexOf("PK\u0001\u0002", 0, "latin1") + 24);
@@ -20,7 +20,7 @@ export const zipOf = (entries: number): Buffer =>
     ),
   );
 
-/** Whole and proved by its manifest; a run of absent values is written as one that is thousands long. */
+/** A complete archive with a valid manifest, in which a run of absent values claims to be thousands long. */
 export async function traceBomb(): Promise<Buffer> {
   const files = unzipSync((await packRun(fixtureRun({ seconds: 10 }))).bytes);
   const trace = Buffer.from(files["trace.parquet"] ?? []);

@@ -1,4 +1,4 @@
-// Which branches were reached how often, in steps as coarse as a fuzzer needs: once, twice, a few times, many times.
+// Counts how often each branch was reached, in the coarse steps a fuzzer needs: once, twice, a few times, many times.
 
 /** A count as one bit: 1, 2, 3, 4-7, 8-15, 16-31, 32-127, 128 and more. */
 const bitOf = Uint8Array.from({ length: 256 }, (_, count) => {
@@ -26,7 +26,7 @@ export class BranchCoverage {
     this.#counters.fill(0);
   }
 
-  /** True where the last input reached what none did before. */
+  /** True if the last input reached a branch that no earlier input did. */
   learn(): boolean {
     const words = this.#words;
     let isNew = false;
@@ -44,7 +44,7 @@ export class BranchCoverage {
     return isNew;
   }
 
-  /** The fewest small inputs that reach the same: smallest first, and only what adds something is kept. */
+  /** The smallest set of small inputs with the same coverage: tried in order of size, keeping only those that add coverage. */
   async smallest(
     corpus: readonly Buffer[],
     run: (bytes: Buffer) => Promise<unknown>,

@@ -1,5 +1,5 @@
-// Makes of a group of targets, and of all the code they run, one file with counters in it. Packages stay outside:
-// they have their own fuzzers, and only our own branches shall guide ours.
+// Bundles a group of targets and all the code they run into one file with coverage counters. Packages stay external: they have
+// their own fuzzers, and only our own branches should guide ours.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -15,10 +15,10 @@ export interface FuzzBundle {
   readonly counters: number;
 }
 
-/** Inside node_modules, so that the packages are found from there, and so that git and the build never see it. */
+/** Inside node_modules, so that packages are resolved from there, and so that git and the build ignore it. */
 const folder = path.join(repository, "node_modules", ".cache", "gpulse-fuzz");
 
-/** Files that stand beside their source are still found from the bundle. */
+/** Resolves `import.meta.url` to the original source, so that files beside it are found from the bundle. */
 const ownUrls: Plugin = {
   name: "own-urls",
   setup(given) {

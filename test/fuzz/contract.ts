@@ -1,4 +1,4 @@
-// What every target of the fuzzer is, and what is asked of it: a value or a refusal it documents, no matter the bytes.
+// The interface of every fuzz target, and its contract: any bytes give a value or a documented refusal.
 
 import { GpulseError } from "../../src/base/error.ts";
 
@@ -7,17 +7,17 @@ type Refusal = abstract new (...args: never[]) => Error;
 export interface FuzzTarget {
   readonly name: string;
   readonly parse: (bytes: Buffer) => unknown;
-  /** Good inputs to start from. Our own only: what others recorded is never kept here. */
+  /** Valid inputs to start from. Only our own: captures from others are never stored here. */
   readonly seeds: readonly (Uint8Array | string)[];
-  /** What it may throw beside a GpulseError: its callers know these and answer for them. */
+  /** Errors it may throw besides GpulseError, which its callers handle. */
   readonly refuses?: readonly Refusal[];
-  /** Where longer inputs are not to be had, or only where its user sets it. */
+  /** Maximum input size, if longer inputs are impossible, or depend only on the user's own files. */
   readonly maxBytes?: number;
-  /** How many times slower than a microsecond parser: it gets so many times fewer inputs. */
+  /** Cost relative to a parser that takes a microsecond: the target gets this many times fewer inputs. */
   readonly cost?: number;
 }
 
-/** Runs one input: undefined where the target kept its word, else what it did. */
+/** Runs one input: undefined if the target fulfilled its contract, else the violation. */
 export async function findContractBreach(target: FuzzTarget, bytes: Buffer): Promise<unknown> {
   try {
     await target.parse(bytes);
@@ -28,7 +28,10 @@ export async function findContractBreach(target: FuzzTarget, bytes: Buffer): Pro
   return undefined;
 }
 
-/** A plain Error counts only where the target says so, and a TypeError is none; what begins with BUG: is never fine. */
+/**
+ * A plain Error counts only if the target lists it; a TypeError never does, and an error that begins with BUG: is always a
+ * violation.
+ */
 export function isRefusal({ refuses = [] }: FuzzTarget, thrown: unknown): boolean {
   if (!(thrown instanceof Error) || thrown.message.startsWith("BUG:")) return false;
   const isOne = (kind: Refusal): boolean =>

@@ -1,4 +1,4 @@
-// The kept inputs: per target one file of the inputs that reach its code, and a file for each input that once broke it.
+// The stored inputs: per target one file with the inputs that reach its code, and one file per input that once broke it.
 
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 const folder = fileURLToPath(new URL("corpus", import.meta.url));
 const corpusFile = "kept.txt";
 
-/** So that the whole stays under a megabyte in the repository. */
+/** Keeps the whole corpus below a megabyte in the repository. */
 const largestInputBytes = 2_048;
 const largestTargetBytes = 8_192;
 
@@ -19,7 +19,7 @@ const linesOf = (target: string): Buffer[] => {
   return lines.map((line) => Buffer.from(line, "base64url"));
 };
 
-/** Every input kept for a target, with the name of its file. */
+/** Every stored input of a target, with the name of its file. */
 export function readCorpus(target: string): readonly { name: string; bytes: Buffer }[] {
   const own = path.join(folder, target);
   const broken = existsSync(own) ? readdirSync(own).filter((name) => name.endsWith(".bin")) : [];
@@ -38,7 +38,7 @@ export function saveFinding(target: string, bytes: Uint8Array): string {
   return file;
 }
 
-/** Smallest first, for as long as there is room: many small inputs reach more than one large. */
+/** Stores the smallest inputs first, up to the size limit: many small inputs cover more than one large. */
 export function saveCorpus(target: string, corpus: readonly Uint8Array[]): void {
   const sorted = [...corpus].sort((left, right) => left.length - right.length);
   const lines: string[] = [];
@@ -56,5 +56,5 @@ export function saveCorpus(target: string, corpus: readonly Uint8Array[]): void 
   writeFileSync(path.join(folder, target, corpusFile), `${[head, ...lines].join("\n")}\n`);
 }
 
-/** Folders of the corpus, to find those whose target is gone. */
+/** Folders of the corpus, to find those of removed targets. */
 export const corpusFolders = (): string[] => (existsSync(folder) ? readdirSync(folder).sort() : []);

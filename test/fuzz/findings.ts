@@ -1,8 +1,8 @@
-// Distinguishes one finding from another, and makes the input that shows it as small as it gets.
+// Distinguishes findings from each other, and shrinks the input that shows one.
 
 import { inspect } from "node:util";
 
-/** The same fault has the same name and the same first place in our own code. */
+/** The same error has the same name and the same topmost frame in our own code. */
 export function keyOf(thrown: unknown): string {
   if (thrown === undefined) return "";
   if (!(thrown instanceof Error)) return inspect(thrown);
@@ -12,7 +12,7 @@ export function keyOf(thrown: unknown): string {
 
 const mostTries = 400;
 
-/** Cuts pieces out, large ones first, for as long as the fault stays. */
+/** Removes pieces of the input, large ones first, as long as the error remains. */
 export async function shrink(
   bytes: Buffer,
   stillBroken: (less: Buffer) => Promise<boolean>,

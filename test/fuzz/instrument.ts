@@ -1,5 +1,5 @@
-// Puts a counter into every branch of a bundled program, so that the fuzz loop sees which inputs reach new code.
-// V8's own coverage costs milliseconds a reading; a counter in the code costs nanoseconds, and a million inputs need that.
+// Adds a counter to every branch of a bundled program, so that the fuzz loop detects inputs that reach new code. V8's own coverage
+// costs milliseconds per reading; a counter in the code costs nanoseconds, which a million inputs need.
 
 import { parseAst } from "vite";
 
@@ -10,7 +10,7 @@ type Node = { readonly type: string; readonly start: number; readonly end: numbe
 export interface InstrumentedCode {
   readonly code: string;
   readonly counters: number;
-  /** The short texts the code compares with: what a fuzzer's dictionary is made of. */
+  /** The short strings that the code compares with: the fuzzer's dictionary. */
   readonly words: readonly string[];
 }
 
@@ -20,7 +20,7 @@ const isNode = (value: unknown): value is Node =>
 const statements = new Set(["IfStatement", "ForStatement", "ForInStatement", "ForOfStatement"]);
 for (const kind of ["WhileStatement", "DoWhileStatement"]) statements.add(kind);
 
-/** `code` is a whole module; the counters end up in `globalThis.fuzzCounters`. */
+/** `code` is a complete module; the counters are in `globalThis.fuzzCounters`. */
 export function instrument(code: string): InstrumentedCode {
   const puts: { at: number; order: number; text: string }[] = [];
   const words = new Set<string>();
@@ -63,7 +63,7 @@ export function instrument(code: string): InstrumentedCode {
     for (const value of Object.values(node).flat()) if (isNode(value)) visit(value);
   };
   visit(parseAst(code) as unknown as Node);
-  // Ends come before beginnings at one place; ends in the order they were found inside out.
+  // At the same position, ends come before beginnings; ends in the order they were found, innermost first.
   const sorted = puts.map((one, index) => ({ ...one, index }));
   sorted.sort(
     (left, right) =>

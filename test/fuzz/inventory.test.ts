@@ -1,4 +1,4 @@
-// Every parser is fuzzed: an exported function that reads what comes from outside stands in a target, or here with its reason.
+// Checks that every parser is fuzzed: an exported function that reads external input is in a target, or listed here with a reason.
 
 import { expect, test } from "vitest";
 
@@ -6,13 +6,13 @@ import { readSource, sourceFiles } from "../architecture/source-tree.ts";
 import { corpusFolders, readCorpus } from "./corpus.ts";
 import { groups } from "./targets.ts";
 
-/** What takes text or bytes apart is called so wherever it is; `read` is that only where formats and sources are. */
+/** Parsers are named like this everywhere; `read` means parsing only in formats and sources. */
 const ANYWHERE = /^export (?:async )?function\*? (?<name>(?:parse|decode)(?:[A-Z]\w*)?)\b/gm;
 const IN_FORMATS = /^export (?:async )?function\*? (?<name>(?:parse|decode|read)(?:[A-Z]\w*)?)\b/gm;
 const patternFor = (file: string): RegExp =>
   /^src\/(formats|sources(?!\/scrape\/config))\//.test(file) ? IN_FORMATS : ANYWHERE;
 
-/** File and function, and why no target calls it itself. */
+/** File and function, and why no target calls it directly. */
 const REACHED_OTHERWISE: Readonly<Record<string, string>> = {
   "src/cli/command/parse.ts#parseToExit":
     "commander's own reading of a command line that its user typed",

@@ -1,15 +1,15 @@
-// The one fuzz driver: takes good inputs apart in seeded, repeatable ways and shows that a parser survives what comes out.
-// It never judges the result: a parser under fuzz returns something or throws a GpulseError, and nothing else.
+// The fuzz driver: mutates valid inputs in seeded, repeatable ways and checks that a parser survives the result. It never checks
+// the value: a parser under fuzz returns a value or throws a GpulseError, nothing else.
 
 import { GpulseError } from "../../src/base/error.ts";
 
 /** Few in the normal run, 200,000 in the full one. */
 export const fuzzInputs = Math.max(1, Number(process.env["FUZZ_INPUTS"] ?? 3_000));
 
-/** The full run takes its time: one input in a thousand may be slow, none may hang. */
+/** The full run needs time: one input in a thousand may be slow, none may hang. */
 export const fuzzTimeoutMs = 10_000 + fuzzInputs * 3;
 
-/** A parser that takes longer than this on one input is taken to hang. */
+/** A parser that takes longer than this on one input counts as hanging. */
 const slowestMs = 2_000;
 
 /** mulberry32: small, seeded, and good enough to choose bytes. */
@@ -31,7 +31,7 @@ const nasty = [
   0x00, 0x09, 0x0a, 0x0d, 0x20, 0x22, 0x2c, 0x2d, 0x3a, 0x5b, 0x7b, 0x7f, 0x80, 0xb0, 0xff,
 ];
 
-/** Words a parser that is careless with text or numbers trips over. */
+/** Words that break parsers with careless handling of text or numbers. */
 const words = [
   "-1",
   "NaN",
@@ -103,7 +103,7 @@ const changes: readonly Change[] = [
   },
 ];
 
-/** One part over and over until it is large: what takes time in the square of the input shows here. */
+/** Repeats one part until the input is large: this reveals quadratic time. */
 function growLarge(bytes: Buffer, random: () => number): Buffer {
   const start = at(bytes.length, random);
   const part = bytes.subarray(start, start + 1 + at(32, random));
@@ -119,7 +119,7 @@ function putOneOf(more: readonly Buffer[], bytes: Buffer, random: () => number):
   return Buffer.concat([bytes.subarray(0, start), word, bytes.subarray(start + over)]);
 }
 
-/** `more` are words of the parser's own language; with them come very large inputs too, one in a thousand. */
+/** `more`: words of the parser's own language; with them, one input in a thousand is also very large. */
 export function mutate(
   samples: readonly Buffer[],
   random: () => number,
@@ -132,7 +132,7 @@ export function mutate(
     else bytes = (changes[at(changes.length, random)] as Change)(bytes, random, pick());
   }
   if (more !== undefined && bytes.length > 0 && random() < 0.001) bytes = growLarge(bytes, random);
-  // Repeats of repeats grow without end; what a parser gets is bounded by its reader anyway.
+  // Repeated repeats would grow without end; real readers limit a parser's input anyway.
   return bytes.length > 1 << 18 ? bytes.subarray(0, 1 << 18) : bytes;
 }
 
@@ -145,7 +145,7 @@ export interface FuzzOptions {
   readonly nowMs?: () => number;
 }
 
-/** Ends when every input ended in a result or a GpulseError; otherwise throws, with the input in base64. */
+/** Resolves if every input gave a result or a GpulseError; otherwise throws, with the input in base64. */
 export async function fuzz(options: FuzzOptions): Promise<number> {
   const { seed, parse, inputs = fuzzInputs, nowMs = () => performance.now() } = options;
   const samples = options.samples.map((sample) => Buffer.from(sample));

@@ -1,4 +1,4 @@
-// What the fuzzer found in code that no kept input reaches alone, each once as a sentence.
+// Bugs that the fuzzer found and that no stored input reaches alone, one test each.
 
 import * as v from "valibot";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// Every input that was ever kept, those that once broke something first: none may break it again.
+// Replays every stored input, those that once broke something first: none may break it again.
 
 import { expect, test } from "vitest";
 
@@ -8,7 +8,7 @@ import { mutate, seededRandom } from "./mutate.ts";
 import { groups } from "./targets.ts";
 
 const targets = Object.values(groups).flat();
-/** A few new ones too, the same each time: the long run is npm run fuzz. */
+/** Adds a few new inputs, the same each time; `npm run fuzz` is the long run. */
 const few = 60;
 
 test.each(targets.map((target) => [target.name, target] as const))(

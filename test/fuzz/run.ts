@@ -1,4 +1,4 @@
-// npm run fuzz: every parser and every endpoint against inputs made to break them, and a table of what came of it.
+// npm run fuzz: runs every parser and every endpoint against inputs made to break them, and prints a table of the results.
 
 import { parseArgs } from "node:util";
 
@@ -9,7 +9,7 @@ import { formatTable, type Row } from "./table.ts";
 import { watch } from "./watch.ts";
 
 const usual = 26_000;
-/** More than this at the end than after a quarter of the run is a leak, not a warm cache. */
+/** More growth than this between a quarter of the run and its end is a leak, not a warm cache. */
 const growthBytes = 24 * 1024 * 1024;
 
 const { values } = parseArgs({

@@ -1,4 +1,4 @@
-// What the thread that fuzzes and the one that watches it send each other.
+// The messages between the fuzzing thread and the thread that watches it.
 
 export interface FuzzJob {
   readonly bundle: string;

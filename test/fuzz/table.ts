@@ -1,9 +1,9 @@
-// The table that a run of the fuzzer ends with, as the documentation shows it.
+// The result table of a fuzzer run, in the documentation's format.
 
 export interface Row {
   readonly target: string;
   readonly inputs: number;
-  /** Branches of our own code; not counted over HTTP, where the program is the built one. */
+  /** Branches of our own code; not counted over HTTP, which runs the uninstrumented build. */
   readonly reached: number | undefined;
   readonly newlyReached: number | undefined;
   readonly crashes: number;

@@ -1,5 +1,5 @@
-// The one list of what the fuzzer feeds: every function that takes bytes or text from outside stands in one of these groups.
-// test/fuzz/inventory.test.ts fails where a parser stands in none.
+// The list of all fuzz targets: every function that takes external bytes or text is in one of these groups.
+// test/fuzz/inventory.test.ts fails for a parser in none of them.
 
 import type { FuzzTarget } from "./contract.ts";
 import { targets as config } from "./targets/config.ts";

@@ -1,12 +1,12 @@
-// Runs one target's thread and watches it: a thread that stands still, or dies of its memory, is a finding like any other.
+// Runs one target's thread and watches it: a thread that hangs, or runs out of memory, is a finding like any other.
 
 import { Worker } from "node:worker_threads";
 
 import { type FuzzJob, type FuzzOutcome, type FuzzReport, sharedHeadBytes } from "./shared.ts";
 
-/** Of processor time, so that a busy machine is no hang; it is shared by the threads that run beside it. */
+/** In processor time, so that a busy machine does not look like a hang; the time is shared by all concurrent threads. */
 const hangCpuMs = 60_000;
-/** Where no processor time is used at all: a promise that nobody keeps. */
+/** If no processor time is used at all: a promise that never settles. */
 const hangMs = 600_000;
 const lookEveryMs = 250;
 const heapLimitMegabytes = 768;
@@ -27,7 +27,7 @@ export interface FuzzFinding {
 
 type Ending = { readonly outcome: FuzzOutcome } | { readonly kind: "crash" | "hang"; says: string };
 
-/** `found` is called with each finding as it comes. */
+/** Calls `found` with each finding as it occurs. */
 export async function watch(
   workerFile: string,
   given: Omit<FuzzJob, "shared">,
@@ -79,12 +79,12 @@ function runWorker(
       const now = Atomics.load(head, 0);
       const [waitedMs, workedMs] = [performance.now() - sinceMs, usedMs() - sinceCpuMs];
       if (now !== last) [last, sinceMs, sinceCpuMs] = [now, performance.now(), usedMs()];
-      // Zero is the start: the bundle is being read.
+      // Zero means the start: the bundle is still loading.
       else if (now > 0 && (workedMs > hangCpuMs || waitedMs > hangMs))
         end({ kind: "hang", says: `no answer within ${Math.round(waitedMs / 1_000)} s` });
     }, lookEveryMs);
     worker.on("message", (report: FuzzReport) => {
-      // Making a finding small takes its time too.
+      // Shrinking a finding takes time too.
       [sinceMs, sinceCpuMs] = [performance.now(), usedMs()];
       if (report.kind === "done") end({ outcome: report.outcome });
       else tell({ kind: "crash", says: report.says, bytes: report.bytes });

@@ -1,5 +1,5 @@
-// One target's loop, in a thread of its own: makes inputs from those that reached new code, and reports what breaks.
-// What it works on stands in shared memory, so that the thread that watches can save it when this one hangs or dies.
+// The loop of one target, in its own thread: mutates the inputs that reached new code, and reports what breaks. The current input
+// is in shared memory, so that the watching thread can save it if this one hangs or dies.
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -13,7 +13,7 @@ import { type FuzzJob, type FuzzOutcome, type FuzzReport, sharedHeadBytes } from
 
 const largestKeptBytes = 16_384;
 const largestCorpus = 1_500;
-/** Of a quarter of a megabyte at most, with counters in every branch and a machine that has other work. */
+/** For inputs of at most a quarter of a megabyte, with counters in every branch, on a busy machine. */
 const slowMs = 5_000;
 const mostFindings = 8;
 
@@ -60,7 +60,7 @@ async function work(given: FuzzJob): Promise<FuzzOutcome> {
     const key = keyOf(thrown);
     if (found.has(key) || found.size >= mostFindings) return;
     found.add(key);
-    // What is slow is slow at each try: it is kept as it is.
+    // A slow input is slow at each attempt, so it is stored without shrinking.
     const isSlow = thrown instanceof Error && thrown.message.startsWith("slow:");
     const small = isSlow
       ? bytes
@@ -102,7 +102,7 @@ async function work(given: FuzzJob): Promise<FuzzOutcome> {
       collect();
       levelBytes = process.memoryUsage().heapUsed;
     }
-    // What came last reached the newest code: half of the inputs are made from it.
+    // The newest inputs reached the newest code: half of the mutations start from them.
     const recent = random() < 0.5 ? corpus.slice(-20) : corpus;
     const bytes = mutate(recent, random, words).subarray(0, target.maxBytes);
     if (await feed(bytes)) keep(bytes);

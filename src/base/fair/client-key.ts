@@ -1,13 +1,13 @@
-/** Which client a request is charged to. */
+/** The client to which a request is charged. */
 export interface ClientKey {
-  /** The token, user or shared link, such as `token 7f3a`; the address itself for a client without one. */
+  /** The token, user or shared link, such as `token 7f3a`; for a client without one, its address. */
   readonly principal: string;
-  /** The client's address, or its /64 where it is an IPv6 one. */
+  /** The client's address, or its /64 if it is an IPv6 address. */
   readonly address: string;
 }
 
 export const anonymousClient = (address: string): ClientKey => ({ principal: address, address });
 
-/** Two addresses of one token are two clients that share the token's part; an anonymous client is its address. */
+/** An anonymous client is identified by its address. Two addresses of one token are two clients that share the token's part. */
 export const isAnonymousClient = ({ principal, address }: ClientKey): boolean =>
   principal === address;

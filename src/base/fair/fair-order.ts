@@ -1,7 +1,7 @@
 /**
- * The order in which waiting work is served: start-time fair queueing over a tree of work class, principal and address. Of
- * the branches with waiting work, the one that has had least for its weight goes next; a branch that was idle starts level
- * with the others, so that idling earns no credit.
+ * The order in which waiting work is served: start-time fair queueing over a tree of work class, principal and address. Of the
+ * branches with waiting work, the one with the least service for its weight goes next; a branch that was idle starts level with the
+ * others, so that idling earns no credit.
  */
 import type { ClientKey } from "./client-key.ts";
 
@@ -12,17 +12,17 @@ interface Branch<Item> {
   waiting: number;
   /** Served cost divided by weight, in the parent's virtual time. */
   tag: number;
-  /** Virtual time of this branch: the tag of the branch below it that was served last. */
+  /** Virtual time of this branch: the tag of its child branch that was served last. */
   now: number;
 }
 
 export interface DequeuedItem<Item> {
   readonly item: Item;
-  /** Charges what serving it cost. */
+  /** Charges the cost of serving the item. */
   charge(cost: number): void;
 }
 
-/** Idle branches above this number are dropped once they owe nothing. */
+/** Above this number, idle branches are dropped once the parent's virtual time has reached their tag. */
 const maxIdleBranches = 1_000;
 
 export class FairOrder<Class extends string, Item> {
@@ -59,7 +59,7 @@ export class FairOrder<Class extends string, Item> {
     for (const one of path) one.waiting++;
   }
 
-  /** Removes an item that no longer waits. */
+  /** Removes an item whose client has stopped waiting; false if it is not queued. */
   remove(workClass: Class, { principal, address }: ClientKey, item: Item): boolean {
     const ofClass = this.#root.branches.get(workClass);
     const ofPrincipal = ofClass?.branches.get(principal);
@@ -71,7 +71,7 @@ export class FairOrder<Class extends string, Item> {
     return true;
   }
 
-  /** Takes the item that goes next out of the order. `allows`: skips clients that may not be served now. */
+  /** Removes and returns the next item. `allows` skips clients that may not be served now. */
   next(allows: (client: ClientKey) => boolean = () => true): DequeuedItem<Item> | undefined {
     for (const ofClass of inOrder(this.#root))
       for (const [principal, ofPrincipal] of namedInOrder(ofClass))

@@ -1,7 +1,7 @@
 /**
- * Divides a bounded amount (slots, bytes) between clients. A client may hold as much as is left free after it, so one client
- * alone gets half, the next a quarter, and there is always room for one who holds nothing yet. Within a token the same holds
- * between its addresses.
+ * Divides a bounded amount (slots, bytes) between clients. A client may hold at most as much as stays free beside it: one client
+ * alone gets half, the next a quarter, and a client that holds nothing always finds room. The addresses of one token divide the
+ * token's part by the same rule.
  */
 import { type ClientKey, isAnonymousClient } from "./client-key.ts";
 
@@ -35,17 +35,17 @@ export class FairShare {
     return this.#holdings.get(principal)?.amount ?? 0;
   }
 
-  /** Whether the client may take so much more within its share. */
+  /** True if the client may take this amount within its share. */
   allows(client: ClientKey, amount = 1): boolean {
     const { free } = this;
     const ofPrincipal = this.heldByPrincipal(client.principal);
     if (ofPrincipal + amount > free) return false;
     if (isAnonymousClient(client)) return true;
-    // What the principal may still take is half of what is free beyond its own.
+    // The principal may still take (free - ofPrincipal) / 2; one of its addresses may hold at most that.
     return this.heldBy(client) + amount <= Math.max(amount, (free - ofPrincipal) / 2);
   }
 
-  /** Without asking whether it is allowed. */
+  /** Takes the amount without checking the share. */
   take({ principal, address }: ClientKey, amount = 1): void {
     this.#used += amount;
     const holding: ClientHolding = this.#holdings.get(principal) ?? {
@@ -70,8 +70,8 @@ export class FairShare {
   }
 
   /**
-   * The client that has to make room for one more of `newcomer`: the address that holds most within the principal that holds
-   * most. Undefined where nobody holds more than the newcomer would.
+   * The client that has to release one unit for `newcomer`: the address that holds most within the principal that holds most.
+   * Undefined if no client holds more than the newcomer would.
    */
   greediest(newcomer: ClientKey): ClientKey | undefined {
     const [principal, holding] = largest(this.#holdings, ({ amount }) => amount) ?? [];

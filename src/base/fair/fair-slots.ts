@@ -1,6 +1,6 @@
 /**
- * A bounded number of slots for work that runs at once, and a bounded queue for them. Both are divided by fair share, and a
- * free slot goes to the waiting client that has had fewest.
+ * A bounded number of slots for concurrent work, with a bounded queue. Both are divided by fair share, and a free slot goes to the
+ * waiting client that was served least.
  */
 import type { ClientKey } from "./client-key.ts";
 import { FairOrder } from "./fair-order.ts";
@@ -8,7 +8,7 @@ import { FairShare } from "./fair-share.ts";
 
 export interface FairSlotsOptions {
   readonly slots: number;
-  /** Places in the queue, all clients together. */
+  /** Length limit of the queue, for all clients together. */
   readonly maxWaiting: number;
 }
 
@@ -25,7 +25,7 @@ export class NoSlotError extends Error {
 export interface EnterOptions {
   readonly waitMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** Absent for the hub's own work, which waits in front of all clients and without a bound. */
+  /** Absent for the hub's own work, which waits ahead of all clients, without a limit. */
   readonly client?: ClientKey | undefined;
 }
 
@@ -50,7 +50,7 @@ export class FairSlots {
   }
 
   /**
-   * Resolves with the function that gives the slot back.
+   * Resolves with the function that releases the slot.
    * @throws NoSlotError
    */
   async enter({ client, waitMs, signal }: EnterOptions): Promise<() => void> {

@@ -7,7 +7,7 @@ import { LoopTurns } from "./loop-turns.ts";
 
 const token = (principal: string, address = "10.0.0.1") => ({ principal, address });
 
-/** Takes as much as is allowed, one by one. */
+/** Takes units one by one until the share allows no more; returns how many. */
 function fill(share: FairShare, client = anonymousClient("10.0.0.1")): number {
   let count = 0;
   for (; share.allows(client); count++) share.take(client);

@@ -1,17 +1,17 @@
 /**
- * Turns on the event loop. Work that may take long runs in short steps and asks for a turn before each; between turns the
- * loop reads sockets and runs timers, and the client that has had least time goes next. So a flood of one client costs the
- * others their fair part of the processor and never a stall.
+ * Schedules turns on the event loop. Long work runs in short steps and waits for a turn before each; between turns the loop reads
+ * sockets and runs timers, and the client with the least time so far goes next. A flood of requests from one client costs the
+ * others their fair part of the processor, but never stalls them.
  */
 import type { ClientKey } from "./client-key.ts";
 import { FairOrder } from "./fair-order.ts";
 
-/** `hub`: rules and upkeep, nobody's request. */
+/** `hub`: rules and maintenance, not on behalf of a client. */
 export type WorkClass = "hub" | "ingest" | "query" | "alert";
 
 const weights: Readonly<Record<WorkClass, number>> = { hub: 4, ingest: 3, query: 3, alert: 1 };
 
-/** How long steps may follow one another before the loop comes to anything else. */
+/** How long steps may run in a row before the loop handles anything else. */
 const roundMs = 10;
 
 export const hubClient: ClientKey = { principal: "", address: "" };
@@ -30,7 +30,7 @@ export class LoopTurns {
     return this.#order.waiting;
   }
 
-  /** Resolves when it is the client's turn: at once on a loop that has time. */
+  /** Resolves when it is the client's turn: immediately if the loop is not busy. */
   turn(workClass: WorkClass, client: ClientKey = hubClient): Promise<void> {
     const nowMs = this.#nowMs();
     this.#schedule();
@@ -53,7 +53,7 @@ export class LoopTurns {
       const served = this.#order.next();
       if (served === undefined) return;
       served.item();
-      // Resumes when the step has run: ticks come after all promises that it has settled.
+      // Resumes after the step has run: the tick queue runs after all promises that the step settled.
       await new Promise<void>((resolve) => process.nextTick(resolve));
       const afterMs = this.#nowMs();
       served.charge(afterMs - nowMs);
@@ -66,5 +66,5 @@ export class LoopTurns {
   }
 }
 
-/** A process has one event loop. */
+/** One instance, because a process has one event loop. */
 export const loopTurns = new LoopTurns();

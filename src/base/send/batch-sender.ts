@@ -1,7 +1,7 @@
 /**
- * The one loop that sends what a queue holds: in order, one batch at a time, until the receiver has accepted or refused each
- * item. Unavailable receivers are retried with growing, jittered pauses; a refused batch is halved to isolate the bad item.
- * At-least-once: an item leaves the queue only after it was acknowledged or refused for good.
+ * Sends the items of a queue in order, one batch at a time, until the receiver has accepted or refused each of them. Unavailable
+ * receivers are retried with growing, jittered pauses; a refused batch is halved to isolate the bad item. At-least-once: an item
+ * leaves the queue only after it was acknowledged or permanently refused.
  */
 import type { Clock } from "../clock.ts";
 import { formatError } from "../error.ts";
@@ -10,7 +10,7 @@ import { type BackoffOptions, backoffMs, pause } from "../retry.ts";
 
 /** Outcome of one request. */
 export type SendResult =
-  /** Accepted, except for `refusedSamples` of it that the receiver rejected for good. */
+  /** Accepted, except for `refusedSamples` samples that the receiver permanently rejected. */
   | {
       readonly outcome: "sent";
       readonly refusedSamples?: number | undefined;
@@ -25,7 +25,7 @@ export type SendResult =
     }
   | { readonly outcome: "refused"; readonly problem: string; readonly isTooLarge?: boolean };
 
-/** The receiver accepts nothing until a person fixes something: the sender stops. */
+/** The receiver accepts nothing until the user fixes something; the sender stops. */
 export interface SendFailure {
   readonly outcome: "failed";
   readonly error: Error;
@@ -40,7 +40,7 @@ export interface SendQueue<Item> {
   read(): readonly Item[];
   /** Removes these items, the oldest of the queue. */
   acknowledge(items: readonly Item[]): void;
-  /** When the oldest item was queued, where the queue records that. */
+  /** When the oldest item was queued, if the queue records that. */
   oldestTimeMs?(): number | undefined;
   /** The queue outlives the process: `close` attempts each batch once and leaves the rest. */
   readonly isPersistent: boolean;
@@ -50,17 +50,17 @@ export interface BatchSenderOptions<Item> {
   /** The receiver, in log lines and self-metrics; without secrets. */
   readonly name: string;
   readonly queue: SendQueue<Item>;
-  /** A rejection is a retry. A retry sends exactly the same items. */
+  /** A rejected promise counts as `retry`. A retry sends exactly the same items. */
   readonly send: (items: readonly Item[], signal: AbortSignal) => Promise<SendResult | SendFailure>;
-  /** Samples of an item, for the counters; 1 where absent. */
+  /** Samples in an item, for the counters; 1 if absent. */
   readonly samplesOf?: (item: Item) => number;
-  /** Bytes of an item, for the log; absent leaves them out. */
+  /** Bytes of an item, for the log; the log omits them if absent. */
   readonly sizeOf?: (item: Item) => number;
   /** Turns a refusal into a failure; absent counts and logs it. */
   readonly refusalError?: ((problem: string) => Error) | undefined;
   readonly onFailure?: (error: Error) => void;
   readonly clock: Clock;
-  /** 0 up to 1. */
+  /** Returns a number from 0 up to 1. */
   readonly random: () => number;
   readonly log: Log;
   readonly backoff?: BackoffOptions;
@@ -74,21 +74,21 @@ export interface SendStats {
   readonly sentSamples: number;
   readonly refusedSamples: number;
   readonly retries: number;
-  /** How long the oldest item has been waiting; 0 where none waits. */
+  /** How long the oldest item has been waiting; 0 if none waits. */
   readonly lagSeconds: number;
   /** The current error; absent while sending works. */
   readonly problem?: string;
 }
 
-/** Distinct texts logged per outage or minute: a receiver may put a counter into each. */
+/** Limit of distinct messages logged per outage or minute: a receiver may put a counter into each. */
 const maxLoggedProblems = 10;
 const refusalLogMs = 60_000;
-/** Between two attempts while closing. */
+/** Pause between two attempts while closing. */
 const closingPauseMs = 250;
-/** For a send that ignores its signal. */
+/** For a `send` that ignores its signal. */
 const abandonAfterMs = 1_000;
 
-/** A receiver that stays down is logged again after so long. */
+/** Interval at which a receiver that stays down is logged again. */
 const remindEveryMs = 60_000;
 
 export class BatchSender<Item> {
@@ -132,7 +132,7 @@ export class BatchSender<Item> {
     };
   }
 
-  /** Sends what still waits, for `withinMs` at most. */
+  /** Sends the items that still wait, for at most `withinMs`. */
   async close(withinMs: number): Promise<void> {
     const { clock, queue } = this.#options;
     this.#closing.abort();
@@ -257,7 +257,7 @@ export class BatchSender<Item> {
       log.error("receiver refused samples, dropped", { to, samples, error: problem });
   }
 
-  /** At least Retry-After, and up to half of it longer: many clients get the same value in the same instant. */
+  /** Waits at least Retry-After, and up to half of it longer: many clients get the same value at the same instant. */
   async #backOff(afterMs = 0): Promise<void> {
     const { clock, random, backoff, maxRetryAfterMs = Infinity } = this.#options;
     const askedMs = Math.min(maxRetryAfterMs, afterMs * (1 + random() / 2));
@@ -268,7 +268,7 @@ export class BatchSender<Item> {
   }
 }
 
-/** False where the set has it already or is full. */
+/** False if the set already has the text or is full. */
 function addUpTo(set: Set<string>, text: string): boolean {
   if (set.has(text) || set.size >= maxLoggedProblems) return false;
   set.add(text);

@@ -1,6 +1,6 @@
 /**
- * A BatchSender with a bounded queue in memory. Beyond the bound `add` waits (backpressure), or the oldest item is dropped and
- * counted; an item that is being sent is never dropped.
+ * A BatchSender with a bounded queue in memory. When the queue is full, `add` waits (backpressure) or the oldest item is dropped
+ * and counted; an item that is being sent is never dropped.
  */
 import { type Clock, systemClock } from "../clock.ts";
 import { type BackoffOptions, pause } from "../retry.ts";
@@ -19,7 +19,7 @@ export interface BufferedSenderOptions<Item> extends Pick<
   readonly backoff?: BackoffOptions;
   readonly batchItems?: number;
   readonly batchBytes?: number;
-  /** Bytes of an item, as the bounds count them; 1 where absent. */
+  /** Size of an item in the unit of the bounds; 1 if absent. */
   readonly sizeOf?: (item: Item) => number;
   /** How long the first item of a batch waits for more. */
   readonly lingerMs?: number;
@@ -46,7 +46,7 @@ export class BufferedSender<Item> {
   readonly #sender: BatchSender<Item>;
   readonly #waiters = new Set<Waiter>();
   #items: Item[] = [];
-  /** The first of `#items` that are being sent. */
+  /** How many of the first `#items` are being sent. */
   #inFlight = 0;
   #heldBytes = 0;
   #added = 0;
@@ -79,7 +79,7 @@ export class BufferedSender<Item> {
     return { ...this.#sender.stats(), waiting: this.#items.length, dropped: this.#dropped };
   }
 
-  /** Queues them at once; resolves when there is room for more. Rejects once the sender has failed. */
+  /** Queues the items immediately; resolves when there is room for more. Rejects once the sender has failed. */
   async add(items: readonly Item[]): Promise<void> {
     const { sizeOf = () => 1, heldBytes = Infinity } = this.#options;
     if (this.#failure !== undefined) throw this.#failure;
@@ -89,7 +89,7 @@ export class BufferedSender<Item> {
     }
     this.#added += items.length;
     this.#dropOldest();
-    // An aborted controller would still make an exception for each call.
+    // Aborting an already aborted controller would still create an exception on each call.
     if (this.#isBatch && !this.#hurry.signal.aborted) this.#hurry.abort();
     this.#wake();
     if (this.#heldBytes > heldBytes)
@@ -103,7 +103,7 @@ export class BufferedSender<Item> {
     await done;
   }
 
-  /** Sends what waits, for `withinMs` at most; the rest is dropped, counted and logged. */
+  /** Sends the waiting items for at most `withinMs`; the rest is dropped, counted and logged. */
   async close(withinMs: number): Promise<void> {
     const { log, name } = this.#options;
     await this.#sender.close(withinMs);

@@ -1,11 +1,11 @@
-/** Replacing a small file so that a crash leaves the old one or the new one, never a part. */
+/** Replaces a small file so that a crash leaves the old one or the new one, never a part. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { formatError, systemCode } from "../error.ts";
 
 /** The file is replaced, but its folder could not be synced: a power cut may bring the old one back. */
 export class ReplacedUnsyncedError extends Error {
-  /** The system's code of the failed sync, as on its cause: a folder that cannot be synced is no bug of ours. */
+  /** The system's code of the failed sync, as on its cause: a folder that cannot be synced is not a bug of ours. */
   readonly code: string | undefined;
 
   constructor(file: string, cause: unknown) {
@@ -31,7 +31,7 @@ export function replaceFile(file: string, text: string): void {
   }
 }
 
-/** A new name is on the disk only when its folder is. Where a system cannot do that for folders, renaming is all there is. */
+/** A new file name is durable only once its folder is synced. On systems that cannot sync folders, the rename has to do. */
 export function syncFolder(dir: string): void {
   if (process.platform === "win32") return;
   const fd = openSync(dir, "r");
@@ -42,7 +42,7 @@ export function syncFolder(dir: string): void {
   }
 }
 
-/** Removes a file that is of no use any more. Where the disk does not allow it, the file stays and does no harm. */
+/** Removes a file that is no longer needed. If the disk does not allow it, the file stays and does no harm. */
 export function removeLeftover(file: string): void {
   try {
     rmSync(file, { force: true });

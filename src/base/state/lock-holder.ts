@@ -1,8 +1,8 @@
 /**
- * Who holds a folder's lock, and whether that process is alive. A process number means something only within one PID
- * namespace of one running kernel. Elsewhere the proof is a unix socket in the folder, which the kernel closes with its
- * process and which is reachable from every namespace of the machine; where that is not possible (another machine on a
- * network file system, a file system without sockets), it is whether the holder still renews the lock file.
+ * Finds out who holds a folder's lock, and whether that process is alive. A PID is valid only within one PID namespace of one
+ * running kernel. Elsewhere the proof is a unix socket in the folder, which the kernel closes with its process and which is
+ * reachable from every namespace of the machine; where that is not possible (another machine on a network file system, a file
+ * system without sockets), the proof is that the holder still renews the lock file.
  *
  *   "PID START NAMESPACE BOOT HOST TOKEN PROOF\n"; an older gpulse wrote "PID START\n"
  */
@@ -12,7 +12,7 @@ import path from "node:path";
 import { systemCode } from "../error.ts";
 import { probeSocket } from "./lock-socket.ts";
 
-/** `brief`: held for the moment of one write, with no proof but the file's age. */
+/** `brief`: held only during one write, with no proof but the file's age. */
 export type LockProof = "socket" | "heartbeat" | "brief";
 
 export interface LockHolder {
@@ -26,9 +26,9 @@ export interface LockHolder {
 }
 
 export const heartbeatMs = 5_000;
-/** No renewal while watching this long: the holder is dead. */
+/** The holder is dead if it does not renew the lock while observed for this long. */
 const patienceMs = 3 * heartbeatMs + 1_000;
-/** Not renewed for this long, by the file system's own clock: dead without watching. */
+/** The holder is dead, without observing it, if its last renewal is this long ago by the file system's own clock. */
 const certainlyDeadMs = 60_000;
 const briefMs = 10_000;
 const pollMs = 250;
@@ -60,7 +60,7 @@ export interface LockFile {
   readonly modifiedMs: number;
 }
 
-/** Undefined where there is no lock. */
+/** Undefined if there is no lock. */
 export function readLock(file: string): LockFile | undefined {
   try {
     return { text: readFileSync(file, "latin1"), modifiedMs: statSync(file).mtimeMs };
@@ -86,12 +86,12 @@ export function parseHolder(text: string): LockHolder | undefined {
   };
 }
 
-/** The holder if it is alive. May wait `patienceMs` where only the heartbeat can decide. */
+/** The holder if it is alive. May block for `patienceMs` if only the heartbeat can decide. */
 export function liveHolder(file: string, lock: LockFile): LockHolder | undefined {
   const holder = parseHolder(lock.text);
   const own = thisProcess("", "brief");
   if (holder === undefined) {
-    // Possibly being written at this moment, where the file system has no links.
+    // Another process may be writing the file right now, on a file system without hard links.
     return fileClockMs(file) - lock.modifiedMs < briefMs && lock.text === "" ? own : undefined;
   }
   if (holder.boot === own.boot && holder.namespace === own.namespace)
@@ -133,7 +133,7 @@ function isRenewed(file: string, first: LockFile): boolean {
   return false;
 }
 
-/** What the file system calls now: clocks of machines differ. */
+/** The current time of the file system: clocks of machines differ. */
 function fileClockMs(file: string): number {
   const probe = `${file}.${process.pid}.now`;
   try {
@@ -149,7 +149,7 @@ function fileClockMs(file: string): number {
 function startOf(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The name in brackets may hold anything, so fields are counted from the last bracket.
+    // The process name in brackets may contain anything, so fields are counted from the last bracket.
     return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);
   } catch {
     return 0;

@@ -1,6 +1,6 @@
 /**
- * The unix socket beside a lock file. It listens as long as its process lives: the kernel answers for it even while the
- * process is busy, and refuses connections once the process has ended, whichever PID or network namespace asks.
+ * The unix socket beside a lock file. It listens as long as its process lives: the kernel accepts connections even while the
+ * process is busy, and refuses them once the process has ended, from every PID and network namespace.
  */
 import { closeSync, openSync } from "node:fs";
 import { createServer } from "node:net";
@@ -16,7 +16,7 @@ export interface LockSocket {
 
 const socketName = (token: string): string => `lock-${token}.sock`;
 
-/** A socket's path has at most 107 bytes; through the folder's descriptor it is always short. */
+/** A socket path is limited to 107 bytes; a path through the folder's descriptor is always short. */
 const shortPath = (folder: number, token: string): string =>
   `/proc/self/fd/${folder}/${socketName(token)}`;
 
@@ -24,7 +24,7 @@ export function removeSocket(dir: string, token: string): void {
   removeLeftover(path.join(dir, socketName(token)));
 }
 
-/** Undefined where the system or the file system has no such sockets. */
+/** Undefined if the system or the file system does not support such sockets. */
 export function listenOnSocket(dir: string, token: string): LockSocket | undefined {
   if (process.platform !== "linux") return undefined;
   const folder = openSync(dir, "r");

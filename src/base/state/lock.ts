@@ -1,7 +1,7 @@
 /**
- * One process per data folder, also across containers that share a volume. The file `lock` names the holder
- * (lock-holder.ts); a lock whose holder is dead is replaced. A holder that was taken over, for instance after it was
- * suspended for minutes, finds that out before it writes again: `isHeld` is false from then on.
+ * One process per data folder, also across containers that share a volume. The file `lock` names the holder (lock-holder.ts); a
+ * lock whose holder is dead is replaced. A holder that lost its lock, for instance because it was suspended for minutes, detects
+ * that before its next write: `isHeld` is false from then on.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -30,7 +30,7 @@ import {
 } from "./lock-holder.ts";
 import { listenOnSocket, removeSocket } from "./lock-socket.ts";
 
-/** Another process holds the folder; the message names it and the remedy. */
+/** Another process holds the folder; the message names the process and the remedy. */
 export class FolderLockedError extends Error {}
 
 export interface FolderLock {
@@ -40,7 +40,7 @@ export interface FolderLock {
 }
 
 export interface LockOptions {
-  /** Held for the moment of one write: no socket and no heartbeat. */
+  /** Held only during one write: no socket and no heartbeat. */
   readonly brief?: boolean;
 }
 
@@ -64,7 +64,7 @@ export function lockFolder(dir: string, { brief = false }: LockOptions = {}): Fo
   return new HeldLock(file, text, token, brief, () => socket?.close());
 }
 
-/** The live process that holds the folder's lock, in words; undefined where none does. */
+/** The live process that holds the folder's lock, as text; undefined if there is none. */
 export function lockOwner(dir: string): string | undefined {
   const file = lockFile(dir);
   const lock = readLock(file);
@@ -87,7 +87,7 @@ function acquire(dir: string, file: string, text: string): void {
   throw new FolderLockedError(`The data folder ${dir} cannot be locked: try again.`);
 }
 
-/** False where there is a lock already. Linking a finished file is one step; not every file system has links. */
+/** False if there is a lock already. Hard-linking a complete file is atomic; not every file system has hard links. */
 function place(file: string, text: string): boolean {
   const mine = `${file}.${process.pid}`;
   try {
@@ -109,7 +109,7 @@ function place(file: string, text: string): boolean {
 
 const noLinks = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
 
-/** Another starter may have replaced the dead lock by its own meanwhile: that one is put back. */
+/** Removes the lock of a dead holder. If another starting process has replaced it by its own meanwhile, that lock is put back. */
 function removeDead(file: string, dead: LockFile, holder: LockHolder | undefined): void {
   const aside = `${file}.${process.pid}.dead`;
   try {
@@ -158,13 +158,13 @@ class HeldLock implements FolderLock {
     this.#closeSocket();
   }
 
-  /** A lock file that somebody removed is put back; one that names another holder is not ours any more. */
+  /** Restores a lock file that was removed; false if the file names another holder. */
   #isOurs(): boolean {
     try {
       const lock = readLock(this.#file);
       return lock === undefined ? place(this.#file, this.#text) : lock.text === this.#text;
     } catch {
-      // A disk that does not answer proves no other holder; the write that follows reports it.
+      // A disk that does not respond proves no other holder; the next write reports the error.
       return true;
     }
   }
@@ -181,7 +181,7 @@ class HeldLock implements FolderLock {
         closeSync(fd);
       }
     } catch {
-      // Renewed the next time.
+      // The next renewal tries again.
     }
   }
 }

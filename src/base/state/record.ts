@@ -13,7 +13,7 @@ const magic = 0x63655267;
 export const framedBytes = (payloadBytes: number): number =>
   frameBytes + Math.ceil(payloadBytes / 8) * 8;
 
-/** Frames a payload that already stands at `at + frameBytes`. The bytes up to the next multiple of 8 are set to zero. */
+/** Frames a payload that is already at `at + frameBytes`. The bytes up to the next multiple of 8 are set to zero. */
 export function sealFrame(
   bytes: Buffer,
   at: number,
@@ -35,7 +35,7 @@ export interface ScannedRecord {
 }
 
 export interface Scan {
-  /** Stretches between or after records that hold something which is not a record. */
+  /** Ranges between or after records that hold something other than a record. */
   readonly damaged: readonly { readonly at: number; readonly bytes: number }[];
   /** Where the last good record ended. */
   readonly end: number;
@@ -81,7 +81,7 @@ function readFrame(bytes: Buffer, at: number): ScannedRecord | undefined {
   };
 }
 
-/** By blocks that are compared as a whole: a loop over preallocated megabytes takes 20 ms before it is compiled. */
+/** Compares whole blocks: a byte loop over preallocated megabytes takes 20 ms before it is compiled. */
 const zeros = Buffer.alloc(4_096);
 
 function lastNonZero(bytes: Buffer): number {

@@ -1,26 +1,28 @@
 /**
- * Reads a log of framed records from a disk with bad sectors: what cannot be read is zeros in the answer, which hold no
- * record, and everything else is there. Giving a sector up costs what is in it for good, so an error gets time to pass.
+ * Reads a log of framed records from a disk with bad sectors: unreadable sectors are returned as zeros, which hold no record, and
+ * everything else is returned intact. Skipping a sector loses its content for good, so a read error is retried first.
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { systemCode } from "../error.ts";
 
 const sectorBytes = 4_096;
-/** Pauses between attempts, for all sectors of a file together: a disk or a network file system that is reset is back by then. */
+/**
+ * Pauses between attempts, for all sectors of a file together: a disk or a network file system that is being reset is back by then.
+ */
 const pausesMs = [50, 100, 200, 400, 800];
-/** Preallocated space is looked through in slices of this size; its memory is never touched. */
+/** Preallocated space is scanned in slices of this size; its memory is never touched. */
 const sliceBytes = 256 * 1024;
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 export interface SalvagedFile {
-  /** In memory of its own, whose start is a multiple of 8. */
+  /** In a buffer of its own, whose start is a multiple of 8. */
   readonly bytes: Buffer;
   /** Everything after these is zeros. */
   readonly usedBytes: number;
   readonly unreadableBytes: number;
 }
 
-/** Throws what opening throws, and every error of reading that is none of the medium. */
+/** Throws every error of opening, and every read error that is not caused by the medium. */
 export function salvageFile(file: string): SalvagedFile {
   const fd = openSync(file, "r");
   try {
@@ -61,13 +63,13 @@ function readUsed(fd: number, size: number): SalvagedFile {
 function readFully(fd: number, into: Buffer, length: number, position: number): void {
   for (let at = 0; at < length;) {
     const count = readSync(fd, into, at, length - at, position + at);
-    // The file is shorter than it was: zeros, which hold no record.
+    // The file has become shorter: the rest is zeros, which hold no record.
     if (count === 0) return void into.fill(0, at, length);
     at += count;
   }
 }
 
-/** Of its own and all zeros; the system provides its pages when they are written to. */
+/** A zeroed buffer of its own; the system provides its pages when they are written to. */
 const allocate = (size: number): Buffer => Buffer.from(new ArrayBuffer(size));
 
 function readSector(

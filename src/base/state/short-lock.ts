@@ -1,4 +1,4 @@
-/** The folder's lock for one write: waits for the holder, and is never held over an await. */
+/** The folder's lock for one write: waits until the lock is free, and is never held across an await. */
 import { FolderLockedError, lockFolder } from "./lock.ts";
 
 const waitMs = 5;

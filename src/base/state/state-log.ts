@@ -1,14 +1,14 @@
 /**
- * A file of small state: framed records (record.ts) whose payloads are JSON, replayed when opened. What `append` returned
- * for is in the kernel's hands and outlives `kill -9`. A torn or damaged record is logged and skipped, never guessed at; a
- * `strict` file, where a lost record would restore a revoked right, is refused as a whole instead.
+ * A file of small state: framed records (record.ts) with JSON payloads, replayed on opening. Once `append` returns, the kernel has
+ * the record and it survives `kill -9`. A torn or damaged record is logged and skipped; a `strict` file, in which a lost record
+ * would restore a revoked right, is refused as a whole instead.
  *
  *   record 0:  {"gpulse":"state","version":1,"generation":0}
- *   record n:  any JSON value, or bytes of the caller's own format, of which the first is 1 to 8: no JSON text starts so
+ *   record n:  any JSON value, or bytes in the caller's own format, the first of which is 1 to 8: no JSON text starts so
  *
- * Two processes may share a file (`shared`): each write holds the folder's lock for its moment and first reads what the
- * other wrote; a process that only reads calls `refresh`. A rewritten file has another inode, and is then read from its start; so is
- * a strict one that was changed in place. A bit that the disk changes by itself shows at the next start.
+ * Two processes may share a file (`shared`): each write holds the folder's lock for that write only and first reads what the other
+ * process wrote; a process that only reads calls `refresh`. A rewritten file has another inode, and is then read from its start; so
+ * is a strict file that was changed in place. A bit that flips on the disk is detected at the next start.
  */
 import {
   closeSync,
@@ -38,24 +38,24 @@ const defaultMaxBytes = 64 * 2 ** 20;
 
 export interface StateLogOptions {
   readonly log: Log;
-  /** Another process may write to the file as well. Give such files a folder of their own: it is locked for each write. */
+  /** Another process may write to the file as well. Put such files in a folder of their own: it is locked for each write. */
   readonly shared?: boolean;
-  /** Waits for the disk after each record: for what must outlive a power cut and is rare. */
+  /** Syncs to the disk after each record: for rare records that must survive a power cut. */
   readonly sync?: boolean;
   /**
-   * Refuses a damaged file, also one that lost records at its end: opening and appending throw STATE_DAMAGED, `refresh` sets
+   * Refuses a damaged file, including one that lost records at its end: opening and appending throw STATE_DAMAGED, `refresh` sets
    * `isDamaged`.
    */
   readonly strict?: boolean;
-  /** A file never grows past this; the append that would is refused. */
+  /** Maximum file size; an append beyond it is refused. */
   readonly maxBytes?: number;
 }
 
-/** Who keeps what the records say. */
+/** Receives the records and holds the state they describe. */
 export interface StateReader {
-  /** Everything read so far is void: the file is about to be read from its start. */
+  /** Discards everything read so far: the file is about to be read from its start. */
   reset(): void;
-  /** False for a payload it does not understand. */
+  /** Returns false for a payload that it does not understand. */
   record(payload: unknown): boolean;
 }
 
@@ -66,18 +66,18 @@ export class StateLog {
   readonly #maxBytes: number;
   #fd = -1;
   #inode = -1;
-  /** When the file was last changed, as far as it was read or written here. */
+  /** Modification time of the file at the last read or write by this process. */
   #modifiedMs = Number.NaN;
-  /** Where the last good record ended; what follows is torn, or not all written yet. */
+  /** Where the last good record ended; what follows is torn, or not completely written yet. */
   #end = 0;
   #sequence = 0;
   #damaged = 0;
   #generation = 0;
   #isRefused = false;
-  /** Nothing stands behind the last good record. Only this process writes to a file that is not shared, so it stays so. */
+  /** True if nothing follows the last good record. Only this process writes to a file that is not shared, so it stays true. */
   #isTailClean = false;
 
-  /** Opens or makes the file and hands every good record to `reader`; without one they are not parsed. */
+  /** Opens or creates the file and passes every good record to `reader`; without a reader, records are not parsed. */
   constructor(file: string, options: StateLogOptions, reader?: StateReader) {
     this.file = file;
     this.#options = options;
@@ -86,7 +86,7 @@ export class StateLog {
     this.#exclusively(() => {
       if (this.#fd === -1) this.#open();
       this.#mendTail();
-      // A file of an earlier gpulse has no mark yet, and a crash leaves it one record behind.
+      // A file of an earlier gpulse has no mark yet, and a crash leaves the mark one record behind.
       this.#writeMark(this.#sequence);
     });
   }
@@ -95,25 +95,25 @@ export class StateLog {
     return this.#end;
   }
 
-  /** Stretches of the file that held no good record. */
+  /** Number of ranges of the file that held no good record. */
   get damaged(): number {
     return this.#damaged;
   }
 
-  /** Of a strict file: what was read last is not to be relied on. */
+  /** For a strict file: true if the content last read is unreliable. */
   get isDamaged(): boolean {
     return this.#isRefused;
   }
 
-  /** Writes one record; `reader` is not called for it. Throws, with nothing stored, where the disk refuses it. */
+  /** Writes one record; `reader` is not called for it. Throws, with nothing stored, if the disk refuses the write. */
   append(payload: unknown): void {
     const bytes = unsealed(payload);
     this.#append(bytes, bytes.readUInt32LE(4));
   }
 
   /**
-   * Writes one record of bytes, which readers get as a `Uint8Array`. The payload stands at `frameBytes` of a buffer that has 8
-   * bytes to spare behind it and may be used again: for records that are too many for JSON.
+   * Writes one record of bytes, which readers get as a `Uint8Array`: for records too numerous for JSON. The payload is at
+   * `frameBytes` in a buffer with 8 spare bytes after it; the caller may reuse the buffer.
    */
   appendBytes(bytes: Buffer, payloadBytes: number): void {
     if (!isBinary(bytes[frameBytes]))
@@ -126,13 +126,13 @@ export class StateLog {
     this.#exclusively(() => {
       if (this.#end + length > this.#maxBytes) throw this.#full();
       this.#mendTail();
-      // The checksum covers the number, which is known only once the lock is held.
+      // The checksum covers the sequence number, which is known only once the lock is held.
       sealFrame(bytes, 0, payloadBytes, this.#sequence);
       this.#write(bytes, length);
     });
   }
 
-  /** Puts these records in the place of all others, atomically: a crash leaves the old file or the new one. */
+  /** Replaces all records by these, atomically: a crash leaves the old file or the new one. */
   rewrite(payloads: Iterable<unknown>): void {
     this.#exclusively(() => {
       const generation = this.#generation + 1;
@@ -159,13 +159,13 @@ export class StateLog {
       this.#end = bytes.length;
       this.#sequence = parts.length;
       this.#generation = generation;
-      // From here on the new file counts, whether or not its name is on the disk.
+      // From here on the new file is in effect, whether or not its name is on the disk.
       syncFolder(path.dirname(this.file));
       this.#writeMark(this.#sequence);
     });
   }
 
-  /** Reads what another process wrote since. True when there was anything. */
+  /** Reads the records that another process wrote since the last read. True if there were any. */
   refresh(): boolean {
     try {
       return this.#refresh();
@@ -194,7 +194,7 @@ export class StateLog {
       this.#start();
       return true;
     }
-    // One that changed and has no more bytes was written over.
+    // A file that changed and did not grow was overwritten.
     const isOverwritten =
       this.#options.strict === true && now.size === this.#end && now.mtimeMs !== this.#modifiedMs;
     if (this.#isRefused || now.ino !== this.#inode || now.size < this.#end || isOverwritten) {
@@ -227,7 +227,7 @@ export class StateLog {
 
   #open(): void {
     makeFolderSync(path.dirname(this.file), { mode: 0o700 });
-    // Before the file: another process may append to it meanwhile, and the mark must not be ahead of what is read.
+    // Read before the file: another process may append to it meanwhile, and the mark must not be ahead of what is read.
     const mark = this.#options.strict === true ? readMark(this.file) : undefined;
     this.#fd = openSync(this.file, "a+", 0o600);
     const { ino, size } = fstatSync(this.#fd);
@@ -268,7 +268,7 @@ export class StateLog {
     this.#reader?.reset();
   }
 
-  /** Reads from the last good record on; returns how many there were. */
+  /** Reads from the end of the last good record; returns how many records there were. */
   #read(): number {
     const { size: sizeNow, mtimeMs } = fstatSync(this.#fd);
     const size = sizeNow - this.#end;
@@ -296,7 +296,7 @@ export class StateLog {
       else if (this.#reader?.record(value) !== true) this.#skip(sequence);
     });
     for (const { at, bytes: lost } of scan.damaged) {
-      // The last stretch may be a record that is being written right now.
+      // The last range may be a record that is being written right now.
       if (at >= scan.end) continue;
       if (this.#options.strict === true) throw this.#refusal(`at byte ${this.#end + at}`);
       this.#logDamage(this.#end + at, lost);
@@ -306,7 +306,7 @@ export class StateLog {
     return count;
   }
 
-  /** Takes away what a crash left behind the last good record, so that the next one stands where a reader looks for it. */
+  /** Removes what a crash left after the last good record, so that the next record starts where readers expect it. */
   #mendTail(): void {
     if (this.#isTailClean) return;
     const size = fstatSync(this.#fd).size;
@@ -314,11 +314,11 @@ export class StateLog {
       this.#isTailClean = this.#options.shared !== true && this.#options.strict !== true;
       return;
     }
-    // A bad sector in the last record looks the same as a crash within its write.
+    // A bad sector in the last record looks the same as a crash during its write.
     if (this.#options.strict === true) throw this.#refusal(`at byte ${this.#end}`);
     this.#logDamage(this.#end, size - this.#end);
     if (this.#end > 0) return ftruncateSync(this.#fd, this.#end);
-    // Nothing in it is ours: a person may know better than to lose it.
+    // None of the file is ours. It is renamed, not deleted: the user may need it.
     renameSync(this.file, `${this.file}.damaged`);
     this.#close();
     this.#open();
@@ -336,12 +336,13 @@ export class StateLog {
       this.#writeMark(this.#sequence + 1);
     } catch (thrown) {
       this.#isTailClean = false;
-      // Half a record would be reported as damage at the next start, and a whole one would take effect although it was refused.
+      // Half a record would be reported as damage at the next start, and a complete one would take effect although the append
+      // failed.
       ftruncateSync(this.#fd, this.#end);
       throw thrown;
     }
     this.#end += length;
-    // Where it is not read again, nobody asks when it was changed.
+    // A file that is never read again needs no modification time.
     if (!this.#isTailClean) this.#modifiedMs = fstatSync(this.#fd).mtimeMs;
     this.#sequence = (this.#sequence + 1) >>> 0;
   }
@@ -399,12 +400,12 @@ function framed(payload: unknown, sequence: number): Buffer {
   return bytes;
 }
 
-/** A frame with its length and payload, and no checksum yet. */
+/** A frame with its length and payload, without a checksum yet. */
 function unsealed(payload: unknown): Buffer {
   const text = JSON.stringify(payload);
   if (text === undefined) throw new TypeError("BUG: a state record must be a JSON value.");
   const payloadBytes = Buffer.byteLength(text);
-  // Every byte of it is written: the frame, the text, and zeros behind it.
+  // Every byte is overwritten: the frame, the text, and the zeros after it.
   const bytes = Buffer.allocUnsafe(framedBytes(payloadBytes));
   bytes.writeUInt32LE(payloadBytes, 4);
   bytes.write(text, frameBytes);

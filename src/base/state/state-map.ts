@@ -1,13 +1,16 @@
-/** A map that outlives the process: each change is one record of a state log, and a log grown far past its entries is rewritten. */
+/**
+ * A map that survives restarts: each change is one record of a state log, and a log that has grown far beyond its entries is
+ * rewritten.
+ */
 import { StateLog, type StateLogOptions } from "./state-log.ts";
 
-/** Below this a file is not worth rewriting. */
+/** Smaller files are not worth rewriting. */
 const smallBytes = 64 * 1024;
 
 export interface StateMapOptions<Value> extends StateLogOptions {
-  /** Validates a value read from the file; undefined drops it, logged. */
+  /** Validates a value read from the file; an undefined result drops the entry and logs that. */
   readonly parse: (value: unknown) => Value | undefined;
-  /** More entries than this are refused. */
+  /** Entries beyond this limit are refused. */
   readonly maxEntries?: number;
 }
 
@@ -34,7 +37,7 @@ export class StateMap<Value> {
     return this.#log.damaged;
   }
 
-  /** Of a strict file: what is here is not to be relied on. */
+  /** For a strict file: true if the entries are unreliable. */
   get isDamaged(): boolean {
     return this.#log.isDamaged;
   }
@@ -74,7 +77,7 @@ export class StateMap<Value> {
     return true;
   }
 
-  /** Takes in what another process wrote; true when there was anything. Costs one stat where there was not. */
+  /** Reads what another process wrote; true if there was anything. Costs one stat if there was nothing. */
   refresh(): boolean {
     return this.#log.refresh();
   }

@@ -1,4 +1,4 @@
-/** Small state against what happens to files: crashes, bad disks, two processes at once. */
+/** Tests small state against crashes, bad disks and two processes writing at once. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -107,7 +107,7 @@ test("a changed byte anywhere costs at most its own record, and is reported", ()
     expect(
       records.filter((record) => JSON.stringify(record) !== JSON.stringify(values(0, 6)[hit])),
     ).toEqual(others);
-    // Only a byte of the zeros that fill a record up is nobody's.
+    // Only a byte of the zero padding belongs to no record.
     expect(records.length === 6 || reported.length === 1).toBe(true);
     log.close();
   }
@@ -146,7 +146,7 @@ test("random damage never stops the start and never invents a record", () => {
 
 test("a file of a newer gpulse is refused with what to do", () => {
   writeRecords(0);
-  // The header is record 0 of any file; its version changed stands in for the newer program's.
+  // The header is record 0 of any file; changing its version simulates a newer program.
   const text = readFileSync(file);
   const at = text.indexOf('"version":1') + '"version":'.length;
   text[at] = 0x39;
@@ -231,7 +231,7 @@ test("a tail that another process is still writing is waited for, not reported",
 
 const writer = fileURLToPath(new URL("./state-log.ts", import.meta.url));
 
-/** A process that appends counting numbers and says each once it is kept. */
+/** A process that appends increasing numbers and prints each one once it is stored. */
 function startWriter(shared: boolean) {
   const script = `
     import { StateMap } from ${JSON.stringify(writer.replace("state-log", "state-map"))};

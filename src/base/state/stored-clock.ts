@@ -1,4 +1,7 @@
-/** A trusted clock that resumes after a restart where it was, from a file: a machine that starts with a wrong clock forgets nothing. */
+/**
+ * A trusted clock that is stored in a file and continues from there after a restart: a machine that boots with a wrong clock
+ * deletes no history.
+ */
 import { readFileSync } from "node:fs";
 import type { Log } from "../log.ts";
 import { formatError } from "../error.ts";
@@ -8,7 +11,7 @@ import { TrustedClock } from "./trusted-clock.ts";
 export interface StoredClockOptions {
   readonly file: string;
   readonly nowMs: () => number;
-  /** The process's own where absent. */
+  /** The process's own monotonic clock if absent. */
   readonly monotonicMs?: () => number;
   readonly log: Log;
 }

@@ -17,7 +17,7 @@ const largeJumpMs = 3_600_000;
 export interface TrustedClockOptions {
   readonly nowMs: () => number;
   readonly monotonicMs: () => number;
-  /** The trusted time of the last run, or another time that is known to have passed; the wall clock where there is none. */
+  /** The trusted time of the last run, or another time known to have passed; undefined uses the wall clock. */
   readonly startMs: number | undefined;
 }
 
@@ -43,7 +43,7 @@ export class TrustedClock {
     return Math.min(wallMs, this.#trustedMs);
   }
 
-  /** How far the wall clock is from the trusted time, from a jump of over an hour until the two agree again. */
+  /** Difference between the wall clock and the trusted time, from a jump of over an hour until the two agree again. */
   get jumpMs(): number | undefined {
     const wallMs = this.#observe();
     return this.#hasJumped ? wallMs - this.#trustedMs : undefined;

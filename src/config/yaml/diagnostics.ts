@@ -1,4 +1,7 @@
-/** What is found while a configuration is read: mistakes, and parts that are understood and do nothing here. Never a secret. */
+/**
+ * Collects the problems found while a configuration is read: mistakes, and valid parts that have no effect in gpulse. Never
+ * contains a secret.
+ */
 import { existsSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 
@@ -21,19 +24,19 @@ export function formatConfigPath(path: ConfigPath): string {
 export class ConfigDiagnostics {
   readonly mistakes: ConfigIssue[] = [];
   readonly unsupported: ConfigIssue[] = [];
-  /** What promtool refuses and Prometheus starts with: `gpulse config check` fails, the hub warns and runs. */
+  /** Problems that promtool refuses and Prometheus accepts: `gpulse config check` fails, the hub warns and runs. */
   readonly checkFailures: ConfigIssue[] = [];
-  /** `metric_name_validation_scheme: legacy`, of the file or of the job that is being read. */
+  /** `metric_name_validation_scheme: legacy`, of the file or of the job being read. */
   legacyNames = false;
   readonly #folder: string;
   readonly #isPrometheusFile: boolean;
   #refusals: ConfigIssue[] | undefined;
 
   /**
-   * Relative paths start at the folder, which is that of the file being read.
+   * Relative paths are resolved against the folder, which is that of the file being read.
    *
-   * @param isPrometheusFile a file that was written for Prometheus loads wherever Prometheus loads it: parts that are not
-   * supported become inactive, and files that are named and not there are reported. A file of ours is refused instead.
+   * @param isPrometheusFile a file that was written for Prometheus loads wherever Prometheus loads it: unsupported parts become
+   * inactive, and referenced files that do not exist are reported. A gpulse file is refused instead.
    */
   constructor(folder: string, isPrometheusFile = false) {
     this.#folder = folder;
@@ -58,15 +61,15 @@ export class ConfigDiagnostics {
     this.checkFailures.push({ path, sentence: `${formatConfigPath(path)}: ${sentence}` });
   }
 
-  /** To go on without it would do something else than was asked for. */
+  /** For a part without which the configuration would behave other than written. */
   refuses(path: ConfigPath, why: string): void {
     const found = { path, sentence: `${formatConfigPath(path)} is not supported: ${why}` };
     (this.#refusals ?? this.mistakes).push(found);
   }
 
   /**
-   * Reads a part of the file that can be left out: what it refuses as not supported makes only this part inactive. It is
-   * reported with the consequence, and the reasons are returned.
+   * Reads an optional part of the file: if something in it is refused as not supported, only this part becomes inactive. Reports
+   * the consequence and returns the reasons.
    */
   part<Part>(consequence: string, read: () => Part): { part: Part; inactive: string | undefined } {
     if (!this.#isPrometheusFile) return { part: read(), inactive: undefined };
@@ -84,7 +87,7 @@ export class ConfigDiagnostics {
     }
   }
 
-  /** Reports a file that is named and not there. `isNeeded`: promtool refuses it as well. */
+  /** Reports a referenced file that does not exist. `isNeeded`: promtool refuses it as well. */
   checkFile(path: ConfigPath, file: string | undefined, isNeeded: boolean): void {
     if (!this.#isPrometheusFile || file === undefined || existsSync(file)) return;
     const sentence = `the file ${file} does not exist.`;

@@ -1,6 +1,6 @@
 /**
- * A YAML file as Prometheus's own reader sees it: the first document, every scalar as the text that was written (`1.10` stays
- * `1.10`), nothing where nothing stands, merge keys resolved. Knows at which line a path stands.
+ * A YAML file as Prometheus's own parser reads it: the first document, every scalar as the original text (`1.10` stays `1.10`),
+ * empty values left out, merge keys resolved. Maps each path to its line.
  */
 import type { Document, LineCounter, Scalar } from "yaml";
 import { formatYamlError } from "../file.ts";
@@ -9,20 +9,20 @@ import type { ConfigPath } from "./diagnostics.ts";
 
 export interface ConfigDocument {
   readonly value: unknown;
-  /** `file:line:column` of a path, or of the nearest thing around it. */
+  /** `file:line:column` of a path, or of the nearest enclosing node. */
   readonly at: (path: ConfigPath) => string;
-  /** What stands at a path with numbers and truth values as such: for what is handed on as JSON. */
+  /** The value at a path with typed numbers and booleans: for values passed on as JSON. */
   typed(path: ConfigPath): unknown;
-  /** Reported where further documents follow: Prometheus and Alertmanager ignore them, and so do we. */
+  /** Set if further documents follow: Prometheus and Alertmanager ignore them, and so does gpulse. */
   readonly ignored: string | undefined;
 }
 
-/** @throws GpulseError where it is no YAML. */
+/** @throws GpulseError if the text is not valid YAML. */
 export async function readDocument(text: string, file: string): Promise<ConfigDocument> {
   try {
     return await readWhole(text, file);
   } catch (thrown) {
-    // The parser and everything after it goes down into the document as deep as it is nested.
+    // The parser and everything after it recurse as deep as the document is nested.
     if (!(thrown instanceof RangeError)) throw thrown;
     throw syntaxError(`${file}:1:1`, new Error("nested too deeply"));
   }
@@ -46,7 +46,7 @@ async function readWhole(text: string, file: string): Promise<ConfigDocument> {
   }
   yaml.visit(document, { Scalar: (_, node) => emptied(node) });
   try {
-    // Aliases of aliases can blow a small file up to gigabytes.
+    // Aliases of aliases can expand a small file to gigabytes.
     const value = withoutNulls(document.toJS({ maxAliasCount: 1_000 }));
     const { line } = lines.linePos(second?.range[0] ?? 0);
     return {
@@ -80,12 +80,12 @@ function syntaxError(where: string, cause: unknown): GpulseError {
   );
 }
 
-/** A value that was not written, or written as null, is none. */
+/** Treats a missing value, or one written as null, as null. */
 function emptied(node: Scalar): void {
   if (node.type === "PLAIN" && /^(~|null|Null|NULL)?$/.test(String(node.value))) node.value = null;
 }
 
-/** A key with nothing behind it is as good as not there; nothing in a list is a mistake, and stays. */
+/** Drops keys without a value; an empty list item is a mistake and stays. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== "object" || value === null) return value;
@@ -111,7 +111,7 @@ function place(document: Document, lines: LineCounter, file: string, path: Confi
   return `${file}:${line}:${col}`;
 }
 
-/** Where the key stands, or its value in a list. */
+/** The position of the key, or of its value in a list. */
 function offsetOf(document: Document, path: ConfigPath): number {
   for (let depth = path.length; depth > 0; depth--) {
     const parent = document.getIn(path.slice(0, depth - 1), true) as Pairs | undefined;

@@ -1,6 +1,6 @@
 /**
- * Variables in a text as Go's os.Expand puts them in: `$name`, `${name}`, `$$` for a dollar. A dollar before anything else
- * stays; braces that name nothing are swallowed.
+ * Expands variables in a text as Go's os.Expand does: `$name`, `${name}`, `$$` for a dollar. A dollar before anything else stays;
+ * braces without a name are removed.
  */
 const reference = /\$(?:\{([^}]*)\}|(\{)|([*#$@!?0-9-])|([A-Za-z_]\w*))/g;
 

@@ -1,6 +1,6 @@
 /**
- * The kinds of value a Prometheus configuration is made of, each read as Prometheus reads it. Any scalar may stand where a
- * text is wanted, since YAML's idea of a number is not the writer's.
+ * The value schemas of a Prometheus configuration, each parsed as Prometheus parses it. Text fields accept any scalar, since YAML
+ * may type unquoted text as a number.
  */
 import * as v from "valibot";
 import { goUrlProblem, isWebAddress } from "./go-url.ts";
@@ -25,7 +25,7 @@ const switches: Readonly<Record<string, boolean | undefined>> = {
   n: false,
 };
 
-/** YAML 1.1's words, which are what Prometheus takes. */
+/** The boolean words of YAML 1.1, which Prometheus accepts. */
 export function yamlBoolean() {
   const takes = "true or false";
   return v.pipe(
@@ -35,7 +35,7 @@ export function yamlBoolean() {
   );
 }
 
-/** `1_000`, `0x10`, `0o17` or `017`, `0b1`, and a fraction that is cut off: what YAML 1.1 makes an integer of. */
+/** Parses the integers of YAML 1.1: `1_000`, `0x10`, `0o17` or `017`, `0b1`, and a fraction, which is truncated. */
 function integerOf(given: string): number {
   const text = given.replaceAll("_", "");
   const [, sign = "", digits = ""] = /^([-+]?)(.*)$/s.exec(text) ?? [];
@@ -61,10 +61,10 @@ export function count(min = 0) {
 const durationParts =
   /^(?:(\d+)y)?(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/;
 const partMs = [31_536_000_000, 604_800_000, 86_400_000, 3_600_000, 60_000, 1_000, 1];
-/** Nanoseconds in 63 bits. */
+/** Nanoseconds in 63 bits, in milliseconds. */
 const longestMs = 9_223_372_036_854;
 
-/** Whole numbers with units, large ones first; only a zero needs none. Comes out in milliseconds. */
+/** Whole numbers with units, large units first; only a zero needs no unit. The result is in milliseconds. */
 export function duration(leastMs = 0) {
   const takes = `a duration such as 15s or 1m30s${leastMs > 0 ? ", above 0" : ""}`;
   return v.pipe(
@@ -90,7 +90,7 @@ const goUnitMs: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** A duration of Go's, as `1.5h` or `1h30m`; one of Prometheus's is accepted as well. Comes out in milliseconds. */
+/** A Go duration such as `1.5h` or `1h30m`, or a Prometheus duration. The result is in milliseconds. */
 export function goDuration() {
   const takes = "a duration such as 30s or 1h30m";
   const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
@@ -109,7 +109,7 @@ export function goDuration() {
 
 const sizeUnits = ["", "K", "M", "G", "T", "P", "E"];
 
-/** `10MB`, `1.5GiB`: always powers of two. Comes out in bytes; a negative one is no limit, as 0. */
+/** `10MB`, `1.5GiB`: always powers of two. The result is in bytes; a negative size is 0, which means no limit. */
 export function byteSize() {
   const takes = "a size such as 10MB";
   return v.pipe(
@@ -151,7 +151,7 @@ export function goUrl() {
 
 export const list = <Schema extends v.GenericSchema>(item: Schema) => v.optional(v.array(item), []);
 
-/** A mapping with any keys; valibot's record would take a list for one. */
+/** A mapping with any keys; valibot's record would accept a list. */
 export const mappingOf = <Schema extends v.GenericSchema>(value: Schema) =>
   v.optional(
     v.pipe(

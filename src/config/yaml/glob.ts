@@ -1,4 +1,4 @@
-/** The files a path with wildcards in its last part stands for, in order: `*`, `?` and `[a-z]`, as Go's filepath.Glob. */
+/** Expands a path with wildcards in its last part to the matching files, sorted: `*`, `?` and `[a-z]`, as Go's filepath.Glob. */
 import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 

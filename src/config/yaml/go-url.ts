@@ -1,6 +1,9 @@
-/** URLs by the rules of Go's net/url, which decides what a Prometheus configuration may hold: far more than can be asked. */
+/**
+ * Validates URLs by the rules of Go's net/url, as Prometheus does for its configuration: they accept far more than HTTP can
+ * request.
+ */
 
-/** Why Go cannot parse it, or undefined: `localhost:9090/x`, `/x` and the empty text are URLs to Go. */
+/** Why Go cannot parse the text, or undefined: `localhost:9090/x`, `/x` and the empty text are URLs to Go. */
 export function goUrlProblem(text: string): string | undefined {
   if (/\p{Cc}/u.test(text)) return "it has a control character";
   const withoutFragment = text.replace(/#.*$/s, "");
@@ -25,7 +28,7 @@ export function goUrlProblem(text: string): string | undefined {
   return undefined;
 }
 
-/** The URL with a scheme and host that can be asked over HTTP, or undefined. */
+/** True if the text is a URL with a scheme and host that can be requested over HTTP. */
 export function isWebAddress(text: string): boolean {
   if (!/^https?:\/\/[^/]/i.test(text)) return false;
   return URL.canParse(text);

@@ -1,6 +1,6 @@
 /**
- * Reads Avro by the schema it was written with, whatever it names: a record becomes an object, bytes stay bytes, a time in
- * milliseconds or microseconds is milliseconds. Trusts neither schema nor bytes: both are bounded, and a fault is one sentence.
+ * Reads Avro with any writer's schema: a record becomes an object, bytes stay bytes, times in milliseconds or microseconds become
+ * milliseconds. Trusts neither schema nor bytes: both are bounded, and an error is one sentence.
  */
 
 export class AvroError extends Error {}
@@ -8,10 +8,10 @@ export class AvroError extends Error {}
 export type AvroRead = (bytes: Uint8Array) => unknown;
 type ReadValue = (input: Input) => unknown;
 
-/** Types within types, of a schema and of a value. */
+/** Maximum nesting of types in a schema and of values. */
 const deepest = 64;
 
-/** @throws AvroError where the schema is none, or has a type that Avro does not know */
+/** @throws AvroError if the text is not a schema, or has a type that Avro does not define */
 export function compileAvroReader(schema: string): AvroRead {
   let parsed: unknown;
   try {
@@ -47,7 +47,7 @@ class Input {
     return this.#bytes.subarray(this.#at - size, this.#at);
   }
 
-  /** Exact up to 2^52; beyond that as near as a number is. */
+  /** Exact up to 2^52; beyond that the nearest double. */
   long(): number {
     let [value, weight] = [0, 1];
     for (let count = 0; count < 10; count++) {
@@ -61,11 +61,11 @@ class Input {
     throw new AvroError("a number is longer than 10 bytes");
   }
 
-  /** Calls for every item of an array or a map; an item without a byte of its own is counted as one. */
+  /** Calls `read` for every item of an array or a map; the number of items is limited to the number of bytes. */
   items(read: () => void): void {
     let left = this.#bytes.length;
     for (let count = this.long(); count !== 0; count = this.long()) {
-      // A negative number of items: their bytes follow, for who skips them.
+      // A negative item count: the size of the items in bytes follows, for readers that skip them.
       if (count < 0) this.long();
       const items = Math.abs(count);
       left -= items;
@@ -178,7 +178,7 @@ class Compiler {
     });
   }
 
-  /** A named type may name itself within. */
+  /** Registers a named type before its parts are compiled: it may refer to itself. */
   #keep(given: Readonly<Record<string, unknown>>, space: string, read: ReadValue): ReadValue {
     const name = nameOf(given);
     const inner = spaceOf(given, space);

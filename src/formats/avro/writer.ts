@@ -1,6 +1,6 @@
 /**
- * Avro's binary encoding, into one buffer that grows. Integers are zigzag varints; strings, bytes, arrays and maps begin with their
- * length, arrays and maps end with a length of 0; a union begins with the place of its branch; a double is 8 bytes, little-endian.
+ * Avro's binary encoding, into one growing buffer. Integers are zigzag varints; strings, bytes, arrays and maps begin with their
+ * length, arrays and maps end with a length of 0; a union begins with the index of its branch; a double is 8 bytes, little-endian.
  */
 export class AvroWriter {
   #bytes: Buffer = Buffer.allocUnsafe(4_096);
@@ -15,7 +15,7 @@ export class AvroWriter {
     this.byte(value ? 1 : 0);
   }
 
-  /** An int, a long, a length or the place of a union's branch. */
+  /** An int, a long, a length or the index of a union's branch. */
   long(value: number): void {
     let left = value < 0 ? -value * 2 - 1 : value * 2;
     if (!Number.isSafeInteger(left)) throw new RangeError(`BUG: ${value} is written as a long`);
@@ -44,14 +44,14 @@ export class AvroWriter {
     this.raw(value);
   }
 
-  /** As they are, without their length. */
+  /** The bytes without their length. */
   raw(value: Uint8Array): void {
     this.#reserve(value.length);
     this.#bytes.set(value, this.#length);
     this.#length += value.length;
   }
 
-  /** A copy of the bytes written; the next value starts from empty. */
+  /** Returns a copy of the bytes written and clears the buffer. */
   finish(): Buffer {
     const written = Buffer.from(this.#bytes.subarray(0, this.#length));
     this.#length = 0;

@@ -1,4 +1,4 @@
-// What the panels of AMD's own Grafana dashboards (device-metrics-exporter 1.4.1) select, run against our page.
+// Runs the selectors of AMD's own Grafana dashboards (device-metrics-exporter 1.4.1) against our page.
 
 import { expect, test } from "vitest";
 import { gpu } from "../../model/catalogue/index.ts";
@@ -15,9 +15,9 @@ import {
   radeon,
 } from "../../../test/fixtures/formats/compat.ts";
 
-/** Boards whose use the dashboards take from gpu_gfx_activity: MI250X, MI210, MI250. */
+/** Boards whose utilization the dashboards read from gpu_gfx_activity: MI250X, MI210, MI250. */
 const byActivity = /^(?:102-D65208-0C|102-D67305-00|102-D65209-0C)$/;
-/** Boards whose power is the current one and whose temperature is the junction's: MI300A and MI300X. */
+/** Boards for which the dashboards use the current power and the junction temperature: MI300A and MI300X. */
 const byJunction = /^(?:102-G3021[13]-0[0C]|102-G30211-4C|102-G30212-0C)$/;
 
 interface Selected {
@@ -25,7 +25,7 @@ interface Selected {
   readonly value: number;
 }
 
-/** The present series of a name, as an instant query gives them. */
+/** The present series of a name, as an instant query returns them. */
 function select(
   device: Device,
   readings: readonly CompatFixtureReading[],
@@ -47,7 +47,9 @@ const owner: CompatFixtureReading = [
 ];
 const busy: readonly CompatFixtureReading[] = [owner, [gpu.up, {}, 1], [gpu.utilization, {}, 0.97]];
 
-/** `gpu_gfx_activity{card_model=~MI200}` and `gpu_gfx_busy_instantaneous{card_model!~MI200}`, side by side in each panel. */
+/**
+ * `gpu_gfx_activity{card_model=~MI200}` and `gpu_gfx_busy_instantaneous{card_model!~MI200}`, which each panel shows side by side.
+ */
 function usage(device: Device): readonly Selected[] {
   return [
     ...select(device, busy, "gpu_gfx_activity").filter((one) => byActivity.test(model(one))),

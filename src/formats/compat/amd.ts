@@ -1,4 +1,7 @@
-/** AMD device-metrics-exporter's names, lower case as on its page. All of them are gauges there, counters too. */
+/**
+ * The metric names of AMD's device-metrics-exporter, in lower case as on its page. There, all of them are gauges, including
+ * counters.
+ */
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import {
   gigatransfersPerSecond,
@@ -23,7 +26,7 @@ const gauge = (
   draft: AmdRowOptions = {},
 ): CompatRow => ({ name, kind: "gauge", unit, help, from, ...draft });
 
-/** Their clocks are one array per GPU; on an MI300X the first eight places are the compute dies', then memory, then video. */
+/** AMD exposes the clocks as one array per GPU; on an MI300X the first eight indexes are compute dies, then memory, then video. */
 const clockPlaces = [
   ["graphics", "system", "0"],
   ["memory", "memory", "8"],

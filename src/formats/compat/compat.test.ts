@@ -21,7 +21,7 @@ function frames(names: readonly CompatName[], ...inputs: CompatInput[]): readonl
   return new CompatFrames(names.map((name) => compatTables[name])).of(inputs);
 }
 
-/** The samples of the page as `name{labels} value`, headers left out. */
+/** The samples of the page as `name{labels} value`, without headers. */
 function samples(names: readonly CompatName[], ...inputs: CompatInput[]): string[] {
   return new PageWriter("text")
     .write(frames(names, ...inputs))
@@ -31,7 +31,7 @@ function samples(names: readonly CompatName[], ...inputs: CompatInput[]): string
 
 const deviceFor = (name: CompatName) => (compatTables[name].vendor === "amd" ? mi300 : h200);
 
-/** The one value under a name, labels aside; undefined where there is none. */
+/** The only value under a name, ignoring labels; undefined if there is none. */
 function valueOf(
   name: CompatName,
   metric: string,
@@ -379,7 +379,7 @@ test("without a table there is no frame", () => {
 });
 
 test.each(compatNames)("%s: every row finds its series where every reading is there", (name) => {
-  // Which of AMD's two power names a card has depends on the card.
+  // A card has one of AMD's two power names, depending on its model.
   const devices = compatTables[name].vendor === "amd" ? [mi300, mi250] : [h200];
   const given = new Set(
     devices.flatMap((device) => {
@@ -389,7 +389,7 @@ test.each(compatNames)("%s: every row finds its series where every reading is th
       );
     }),
   );
-  // A driver with two dots is no number, for that exporter as for us.
+  // A driver version with two dots is not a number, in that exporter and here.
   const rows = compatTables[name].rows.filter(
     ({ name: row, ofInstances }) => row !== "nvidia_smi_driver_version" && ofInstances !== true,
   );

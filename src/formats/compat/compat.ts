@@ -1,4 +1,7 @@
-/** Turns the newest frames into one more frame per compatibility table. Absent stays absent, with its reason; nothing is read or kept. */
+/**
+ * Converts the newest frames to one more frame per compatibility table. Absent values stay absent, with their reason; reads no
+ * source and stores no values.
+ */
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
@@ -7,7 +10,7 @@ import { presence } from "../../model/presence.ts";
 import { type CellInput, type CompatCell, type CompatPlan, planCompat } from "./plan.ts";
 import type { CompatTable, PresentReading } from "./row.ts";
 
-/** A frame and what its source has seen: the part of a delivery that matters here. */
+/** A frame and the devices that its source has seen. */
 export interface CompatInput {
   readonly frame: Frame;
   readonly devices: readonly Device[];
@@ -16,7 +19,7 @@ export interface CompatInput {
 interface CachedPlans {
   readonly layouts: readonly Layout[];
   readonly devices: readonly (readonly Device[])[];
-  /** Which owner series were present: jobs come and go without a new layout. */
+  /** The owner series that were present: jobs start and end without a new layout. */
   readonly owners: string;
   readonly plans: readonly CompatPlan[];
 }
@@ -29,7 +32,7 @@ export class CompatFrames {
     this.#tables = tables;
   }
 
-  /** One frame per table that has series to give; the layouts stay the same objects while the inputs' do. */
+  /** One frame per table that has series; layouts stay the same objects as long as the inputs' layouts do. */
   of(inputs: readonly CompatInput[]): readonly Frame[] {
     if (this.#tables.length === 0 || inputs.length === 0) return [];
     const owners = presentOwners(inputs);
@@ -141,7 +144,7 @@ function read(
     : { value: converted, state: presence.present, timeMs };
 }
 
-/** The readings that are there, the reason of the first that is not, and the newest time among them all. */
+/** The present readings, the reason of the first absent one, and the newest time of all. */
 function collectInputs(inputs: readonly CellInput[], frames: readonly Frame[]) {
   const present: PresentReading[] = [];
   let absent: number | undefined;

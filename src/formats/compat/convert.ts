@@ -1,21 +1,24 @@
-/** From our base units to the units other exporters use, and back. Where their number is whole, ours is made whole the same way. */
+/**
+ * Converts base units to the units of other exporters, and back. If the other exporter writes integers, values are rounded the same
+ * way.
+ */
 import type { Device } from "../../model/device.ts";
 import type { ConversionContext } from "./row.ts";
 
-/** From our unit to theirs and back. Undefined leaves the reading out. */
+/** `write` converts our unit to theirs, `read` converts back. Undefined leaves the reading out. */
 export interface Conversion {
   readonly write: (value: number, folded: ConversionContext) => number | undefined;
-  /** Absent where their value does not determine ours. */
+  /** Absent if their value does not determine ours. */
   readonly read?: (value: number) => number | undefined;
 }
 
-/** Theirs is ours divided by `unit`, rounded by `round`. */
+/** Their value is ours divided by `unit`, rounded by `round`. */
 const scaled = (unit: number, round: (value: number) => number): Conversion => ({
   write: (value) => round(value / unit),
   read: (value) => value * unit,
 });
 
-/** Theirs is ours times `factor`, rounded. Not a division by its inverse: 1e-3 is not exact. */
+/** Their value is ours times `factor`, rounded. Not a division by the inverse: 1e-3 is not exact. */
 const multiplied = (factor: number): Conversion => ({
   write: (value) => Math.round(value * factor),
   read: (value) => value / factor,
@@ -24,7 +27,7 @@ const multiplied = (factor: number): Conversion => ({
 /** Memory in whole MiB, rounded down as NVML and amd-smi do. */
 export const mebibytes = scaled(1_048_576, Math.floor);
 export const kibibytes = scaled(1_024, Math.floor);
-/** 0.07 times 100 is 7.000000000000001: two decimals keep what a ratio of four had. */
+/** 0.07 times 100 is 7.000000000000001: two decimals of a percentage keep the four decimals of a ratio. */
 export const percent: Conversion = {
   write: (ratio) => Math.round(ratio * 10_000) / 100,
   read: (value) => value / 100,
@@ -50,16 +53,16 @@ export const gigatransfersPerSecond: Conversion = {
   },
 };
 
-/** `0000:83:00.0` as NVML writes it: eight digits of domain, capitals. */
+/** NVML's spelling of `0000:83:00.0`: an eight-digit domain, in capitals. */
 export function nvmlBusId({ pciBusId }: Device): string | undefined {
   const parts = /^([0-9a-f]{4,8}):([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])$/i.exec(pciBusId ?? "");
   return parts === null ? pciBusId : `${parts[1]?.padStart(8, "0")}:${parts[2]}`.toUpperCase();
 }
 
-/** `1g.18gb` of `NVIDIA H200 MIG 1g.18gb`; undefined on a whole GPU, and where the driver does not name the profile. */
+/** `1g.18gb` of `NVIDIA H200 MIG 1g.18gb`; undefined on a whole GPU, and if the driver does not name the profile. */
 export const migProfile = ({ model }: Device): string | undefined =>
   / MIG (\S*g\.\S+)$/.exec(model)?.[1];
 
-/** Simulated numbers never pass for measured ones, under whatever name. */
+/** Marks simulated values under every name, so that they never pass for measured ones. */
 export const simulatedLabel = (device: Device): string | undefined =>
   device.simulated ? "true" : undefined;

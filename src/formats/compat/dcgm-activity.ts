@@ -1,8 +1,8 @@
-/** dcgm-exporter's names of profiling metrics, as far as NVML's GPM backs them: activity of units and engines, NVLink and C2C rates. */
+/** dcgm-exporter's names of profiling metrics that NVML's GPM provides: activity of units and engines, NVLink and C2C rates. */
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { CompatRow, Match } from "./row.ts";
 
-/** A share of GPM, also of each MIG instance. */
+/** A GPM ratio, also available per MIG instance. */
 const active = (name: string, help: string, from: MetricEntry, match?: Match): CompatRow => ({
   name: `DCGM_FI_PROF_${name}`,
   kind: "gauge",

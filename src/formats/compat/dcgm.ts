@@ -1,4 +1,4 @@
-/** NVIDIA dcgm-exporter's names: its default counters, and those it ships commented out that we can give. */
+/** NVIDIA dcgm-exporter's names: its default counters, and those of its commented-out counters that gpulse can provide. */
 import { gpu } from "../../model/catalogue/index.ts";
 import { labelValue } from "../../model/labels.ts";
 import {
@@ -15,7 +15,7 @@ import {
 import { activityRows } from "./dcgm-activity.ts";
 import { type CompatRow, type CompatTable, type Fold, largest, sum } from "./row.ts";
 
-/** The number of the error seen last, read off the label: that exporter's gauge holds a code, not a count. */
+/** The number of the last XID error, from the label: dcgm-exporter's gauge holds a code, not a count. */
 const newestXid: Fold = {
   says: "number of the newest",
   partial: true,
@@ -335,7 +335,7 @@ export const dcgm: CompatTable = {
     modelName: device.model,
     GPU_I_PROFILE: migProfile(device),
     GPU_I_ID: device.mig?.gpuInstance,
-    // Renamed in May 2026; dashboards of either age filter on theirs.
+    // The label was renamed in May 2026; dashboards filter on either name.
     Hostname: host,
     hostname: host,
     DCGM_FI_DRIVER_VERSION: device.driver,
@@ -369,7 +369,7 @@ export const dcgm: CompatTable = {
   ],
 };
 
-/* The names dcgm-exporter 1.x had, and 2.x and later give with --use-old-namespace: the same rows, renamed. */
+/* The names of dcgm-exporter 1.x, which 2.x and later expose with --use-old-namespace: the same rows, renamed. */
 
 const oldNames: Readonly<Record<string, string>> = {
   DCGM_FI_DEV_SM_CLOCK: "dcgm_sm_clock",

@@ -1,11 +1,11 @@
-/** nvidia_gpu_exporter's names: nvidia-smi's query fields in snake case and base units, all gauges, labelled by uuid alone. */
+/** nvidia_gpu_exporter's names: nvidia-smi's query fields in snake case and base units, all gauges, with only a uuid label. */
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import { migProfile, nvmlBusId, simulatedLabel } from "./convert.ts";
 import { type CompatRow, type CompatTable, largest } from "./row.ts";
 
 type SmiRowOptions = Partial<Omit<CompatRow, "name" | "unit" | "help" | "from">>;
 
-/** One query field; the help text is the field, as there. */
+/** One query field; the help text is the field's name, as in that exporter. */
 const field = (
   query: string,
   name: string,
@@ -24,11 +24,11 @@ const field = (
 const clock = (which: "current" | "max", domain: string, from: MetricEntry): CompatRow =>
   field(`clocks.${which}.${domain}`, `clocks_${which}_${domain}_clock_hz`, "Hz", from, {
     match: { domain },
-    // NVIDIA runs both from one clock, and some cards report only one of the two.
+    // NVIDIA drives both from one clock, and some cards report only one of the two.
     ...(domain === "sm" ? { otherwise: [{ from, match: { domain: "graphics" } }] } : {}),
   });
 
-/** Why the clocks are down: our reasons beside nvidia-smi's. */
+/** nvidia-smi's throttle reasons, with the corresponding reasons here. */
 const reasons = [
   ["applications_clocks_setting", ["clock_setting"]],
   ["sw_power_cap", ["power_cap"]],
@@ -39,10 +39,10 @@ const reasons = [
   ["sync_boost", ["sync_boost"]],
 ] as const;
 
-/** The driver's own bit: nothing runs and the clocks are falling. */
+/** The driver's idle bit: nothing runs, and the clocks are falling. */
 const idle: SmiRowOptions = { convert: { write: (mask) => mask & 1 } };
 
-/** The fields were renamed with driver 535; dashboards ask for the new name or the old. */
+/** Driver 535 renamed the fields; dashboards query either name. */
 const activeReasons = ["event", "throttle"].flatMap((word) => [
   field(
     `clocks_${word}_reasons.active`,
@@ -97,7 +97,7 @@ const eccErrors = ["corrected", "uncorrected"].flatMap((type) => [
   ),
 ]);
 
-/** A driver such as 590.48 is a number there, 590.48.01 is not and has no series. */
+/** A driver version such as 590.48 is a number in that exporter; 590.48.01 is not, and has no series. */
 function driverNumber(driver: string | undefined): number | undefined {
   return driver !== undefined && /^\d+(\.\d+)?$/.test(driver) ? Number(driver) : undefined;
 }
@@ -256,7 +256,7 @@ const rows: readonly CompatRow[] = [
 
 const uuidLabel = (uuid: string): string => uuid.toLowerCase().replace(/^gpu-/, "");
 
-/** Of a MIG instance: labelled with the UUID of its GPU, so that it joins with the GPU's series. */
+/** A row of a MIG instance: labelled with the UUID of its GPU, so that it joins with the GPU's series. */
 const ofInstance = (
   name: string,
   unit: string,
@@ -299,7 +299,7 @@ export const nvidiaSmi: CompatTable = {
   wholeOnly: true,
   labels: ({ device }) => ({
     uuid: uuidLabel(device.parent ?? device.uuid),
-    // Without its number an instance is known by its own UUID: two must never fall together.
+    // An instance without a number is identified by its own UUID, so that two instances never share a series.
     gpu_instance_id:
       device.parent === undefined ? undefined : (device.mig?.gpuInstance ?? device.uuid),
     simulated: simulatedLabel(device),

@@ -1,4 +1,4 @@
-/** OpenTelemetry's hardware conventions (`hw.*`, status: development) for our readings, ready for a sink that speaks OTLP. Pure. */
+/** Maps readings to OpenTelemetry's hardware conventions (`hw.*`, status: development), for OTLP sinks. Pure. */
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
@@ -10,12 +10,12 @@ export type Instrument = "gauge" | "counter" | "updowncounter";
 export interface OtelRow {
   readonly name: string;
   readonly instrument: Instrument;
-  /** In UCUM, as the conventions write it. */
+  /** In UCUM, as in the conventions. */
   readonly unit: string;
   readonly from: MetricEntry;
   readonly match?: Readonly<Record<string, string>>;
   readonly attributes?: Readonly<Record<string, string>>;
-  /** A part of the GPU with its own id: its kind, and our label that identifies it. */
+  /** A part of the GPU with its own id: its type, and the label that identifies it. */
   readonly part?: { readonly type: string; readonly label: string };
   readonly convert?: (value: number) => number;
 }
@@ -125,7 +125,7 @@ export const otelRows: readonly OtelRow[] = [
   },
 ];
 
-/** Conventions we do not follow, and why. */
+/** Conventions that gpulse does not follow, and why. */
 export const otelLeftOut: readonly (readonly [names: string, why: string])[] = [
   ["hw.gpu.io", "A counter of all bytes moved; PCIe traffic is only reported as a rate."],
   ["hw.serial_number", "We do not put serial numbers on series."],
@@ -144,7 +144,7 @@ export function otelDevice(device: Device): Record<string, string> {
   };
 }
 
-/** What a series of ours is called there; more than one for a state, none where the conventions have no word for it. */
+/** The OpenTelemetry series of one of ours; several for a state, none if the conventions do not define one. */
 export function otelSeries(series: Series, device: Device): OtelSeries[] {
   return otelRows
     .filter(
@@ -161,7 +161,7 @@ export function otelSeries(series: Series, device: Device): OtelSeries[] {
     }));
 }
 
-/** A sensor or fan is a component of its own there: its id must differ from the GPU's, which is its parent. */
+/** In the conventions a sensor or fan is a component of its own: its id must differ from that of the GPU, its parent. */
 function identity({ part }: OtelRow, series: Series, device: Device): Record<string, string> {
   const whole = otelDevice(device);
   if (part === undefined) return whole;

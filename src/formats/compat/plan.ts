@@ -1,4 +1,4 @@
-/** Works out once per set of layouts which of our series stand behind each series of a compatibility table. */
+/** Computes, once per set of layouts, which of our series feed each series of a compatibility table. */
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
@@ -7,7 +7,7 @@ import { type Layout, LayoutBuilder, seriesKey } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import type { RowContext, CompatRow, CompatTable, SourceMetric, Match, GpuOwner } from "./row.ts";
 
-/** Where a reading stands on the page. */
+/** The position of a reading in the input frames. */
 export interface CellInput {
   readonly frameIndex: number;
   readonly slot: number;
@@ -19,10 +19,10 @@ export interface CellInput {
 export interface CompatCell {
   readonly row: CompatRow;
   readonly inputs: CellInput[];
-  /** Read where none of the inputs is present. */
+  /** Read if none of the inputs is present. */
   readonly otherwise: readonly CellInput[];
   readonly second: readonly CellInput[];
-  /** For a row that has a value where there is no series: what makes that value true. */
+  /** For a row that has a value although there is no series: the series that must be present for it. */
   readonly anchor: readonly CellInput[];
   readonly about: RowContext;
 }
@@ -83,14 +83,14 @@ export function planCompat(table: CompatTable, frames: readonly DeviceFrame[]): 
   return { layout: builder.build(), cells };
 }
 
-/** Whether the row has a series for this GPU or MIG instance. */
+/** True if the row has a series for this GPU or MIG instance. */
 function isAbout(row: CompatRow, table: CompatTable, { parent }: Device): boolean {
   const isInstance = parent !== undefined;
   if (row.ofInstances === true) return isInstance;
   return !(isInstance && table.wholeOnly === true);
 }
 
-/** The GPUs of the table's vendor with their series; a series that two sources report counts once, as on the page. */
+/** The GPUs of the table's vendor with their series; a series reported by two sources counts once, as on the page. */
 function gatherGpus(table: CompatTable, frames: readonly DeviceFrame[]): Gpu[] {
   const gpus = new Map<string, Gpu>();
   for (const { devices } of frames)
@@ -115,7 +115,7 @@ function gatherGpus(table: CompatTable, frames: readonly DeviceFrame[]): Gpu[] {
   return [...gpus.values()];
 }
 
-/** The readings behind a row, gathered by the labels their series will have. */
+/** The readings of a row, grouped by the labels of the resulting series. */
 function groups(
   table: CompatTable,
   row: CompatRow,
@@ -179,7 +179,7 @@ function ownerOf(one: Gpu, frames: readonly DeviceFrame[]): GpuOwner {
 
 const entries = new WeakMap<CompatRow, MetricEntry>();
 
-/** Not in the catalogue, which names our metrics alone: an entry made for the page. */
+/** The catalogue has only our own metrics, so this entry is created for the page. */
 function entryOf(row: CompatRow): MetricEntry {
   let entry = entries.get(row);
   if (entry === undefined) {

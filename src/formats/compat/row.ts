@@ -1,21 +1,21 @@
-/** The shape of a compatibility table: another exporter's names for readings we already have. Tables hold no state and read nothing. */
+/** The type of a compatibility table: another exporter's names for existing readings. Tables hold no state and read nothing. */
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import type { Vendor } from "../../model/vendor.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import type { Conversion } from "./convert.ts";
 
-/** Labels a reading must carry; a list takes any of its values. */
+/** Labels a reading must have; a list accepts any of its values. */
 export type Match = Readonly<Record<string, string | readonly string[]>>;
 
 export interface SourceMetric {
   readonly from: MetricEntry;
   readonly match?: Match;
-  /** Only what the device reports: a value computed from other readings does not count. */
+  /** Only values that the device reports, none computed from other readings. */
   readonly reported?: true;
 }
 
-/** Who holds the whole GPU. Nobody where several share it: a label can name one, and would name the wrong one. */
+/** The owner of the whole GPU. Empty if several share the GPU: a label can name only one of them. */
 export interface GpuOwner {
   readonly namespace?: string | undefined;
   readonly pod?: string | undefined;
@@ -28,14 +28,14 @@ export interface RowContext {
   readonly device: Device;
   readonly host: string;
   readonly owner: GpuOwner;
-  /** Whole GPUs of the table's vendor on this page; MIG instances are no GPUs. */
+  /** Number of whole GPUs of the table's vendor on this page; MIG instances do not count. */
   readonly gpus: number;
-  /** A label of the GPU's series of a metric, for values that only a label carries. */
+  /** A label of the GPU's series of a metric, for values that exist only as a label. */
   readonly labelOf: (metric: MetricEntry, label: string) => string | undefined;
 }
 
 export interface ConversionContext extends RowContext {
-  /** When the newest reading behind the value was made. */
+  /** Time of the newest reading behind the value. */
   readonly timeMs: number;
 }
 
@@ -44,10 +44,10 @@ export interface PresentReading {
   readonly labels: LabelSet;
 }
 
-/** Makes one value of the readings that fall onto one series; never called with none. */
+/** Combines the readings of one series into one value; never called with an empty list. */
 export interface Fold {
   readonly says: string;
-  /** Whether the result is still correct if some inputs are absent. */
+  /** True if the result is still correct when some inputs are absent. */
   readonly partial: boolean;
   of(readings: readonly PresentReading[]): number;
 }
@@ -55,51 +55,51 @@ export interface Fold {
 export interface CompatRow extends SourceMetric {
   readonly name: string;
   readonly kind: "gauge" | "counter";
-  /** As the other exporter gives it. */
+  /** In the notation of the other exporter. */
   readonly unit: string;
   readonly help: string;
-  /** Taken in turn where the GPU has no series of `from`. */
+  /** Alternatives, tried in order if the GPU has no series of `from`. */
   readonly otherwise?: readonly SourceMetric[];
-  /** Their unit; the value is the same in both where absent. */
+  /** Converts to their unit; the units are the same if absent. */
   readonly convert?: Conversion;
-  /** Their label, taken from our label of the reading. */
+  /** Their label, copied from our label of the reading. */
   readonly copy?: Readonly<Record<string, string>>;
-  /** Labels with a value of their own, beside the table's. */
+  /** Labels with a value of their own, in addition to the table's. */
   readonly labels?: (about: RowContext) => Readonly<Record<string, string | undefined>>;
-  /** Where several readings make one series; else the first counts. */
+  /** Combines several readings into one series; if absent, the first reading counts. */
   readonly fold?: Fold;
-  /** A second reading of the same GPU that the value depends on; undefined in `apply` where it is absent. */
+  /** A second reading of the same GPU that the value depends on; undefined in `apply` if it is absent. */
   readonly second?: SourceMetric & {
     readonly says: string;
     readonly apply: (value: number, second: number | undefined) => number | undefined;
   };
-  /** The value of a GPU without such a series, where `given` is 1: it would have one if there was something to report. */
+  /** The value for a GPU without such a series, if `given` is 1: there would be a series if there were something to report. */
   readonly whenNone?: { readonly value: number; readonly given: MetricEntry };
-  /** One series for the host instead of one a GPU. */
+  /** One series per host instead of one per GPU. */
   readonly perHost?: boolean;
-  /** Of MIG instances alone; a whole GPU has no such series. */
+  /** Only MIG instances have this series. */
   readonly ofInstances?: true;
-  /** What differs from the other exporter, for the documentation. */
+  /** The difference from the other exporter, for the documentation. */
   readonly note?: string;
 }
 
 export interface CompatTable {
   readonly name: string;
-  /** The program whose names these are. */
+  /** The program that defined these names. */
   readonly exporter: string;
   readonly vendor: Vendor;
-  /** Their plain names describe whole GPUs: a MIG instance has only the rows that are for instances. */
+  /** The table's ordinary rows describe whole GPUs: a MIG instance has only the rows for instances. */
   readonly wholeOnly?: true;
   /** The labels of every series of a GPU. */
   readonly labels: (about: RowContext) => Readonly<Record<string, string | undefined>>;
-  /** The labels of a series that is one for the host. */
+  /** The labels of a per-host series. */
   readonly hostLabels: (about: RowContext) => Readonly<Record<string, string | undefined>>;
   readonly rows: readonly CompatRow[];
-  /** Their metrics that we leave out, and why. */
+  /** Their metrics that are left out, and why. */
   readonly leftOut: readonly (readonly [names: string, why: string])[];
 }
 
-/** Two counters of one thing: half a sum is a wrong sum. */
+/** Two counters of one quantity: a partial sum is wrong. */
 export const sum: Fold = {
   says: "sum",
   partial: false,

@@ -12,7 +12,7 @@ const folder = fileURLToPath(
   new URL("../../../../shared/captures/public/dcgm-exporter", import.meta.url),
 );
 
-/** The same shape as what dcgm-exporter's users find on cards without the sensor. */
+/** The same shape as on the pages of dcgm-exporter for cards without the sensor. */
 const own = `# HELP DCGM_FI_DEV_MEMORY_TEMP Memory temperature (in C).
 # TYPE DCGM_FI_DEV_MEMORY_TEMP gauge
 DCGM_FI_DEV_SM_CLOCK{gpu="0", UUID="GPU-a"} 139
@@ -23,7 +23,7 @@ DCGM_FI_DEV_MEMORY_TEMP{gpu="0", UUID="GPU-a"} 9223372036854775794
 interface Sample {
   readonly row: CompatRow;
   readonly labels: Readonly<Record<string, string>>;
-  /** Their number in our unit, as it would reach us from a driver that gave the same. */
+  /** Their value in our unit, as a driver would deliver it. */
   readonly value: number;
 }
 
@@ -45,7 +45,7 @@ function sampleOf(name: string, theirs: number): Sample {
   return { row, labels, value: theirs * scale };
 }
 
-/** Each sample as a frame has it: a number, or the code of its absence. */
+/** Checks the presence of each sample in a frame: both clocks are present, the memory temperature is not. */
 function check(page: string): void {
   const samples = samplesOf(page);
   const input = inputOf(

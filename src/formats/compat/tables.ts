@@ -1,4 +1,4 @@
-/** The compatibility tables there are, by the name one asks for them with. */
+/** The compatibility tables, by the names that users pass. */
 import { amd } from "./amd.ts";
 import { dcgm, dcgmOld } from "./dcgm.ts";
 import { nvidiaSmi } from "./nvidia-smi.ts";

@@ -1,5 +1,5 @@
 /**
- * Our own CSV, as `gpulse query --csv` prints it: a column a label, then `time` and `value`, a line a sample. Pure.
+ * gpulse's own CSV, as `gpulse query --csv` prints it: one column per label, then `time` and `value`; one line per sample. Pure.
  *
  *   __name__,gpu,host,uuid,time,value
  *   gpu_power_watts,0,pc,GPU-1,2026-01-01T00:00:00.000Z,83.2
@@ -12,12 +12,12 @@ export interface CsvSample {
   readonly value: number;
 }
 
-/** What its first line must have to be ours. */
+/** True if the first line is that of gpulse's own CSV. */
 export function isCsvHeader(cells: readonly string[]): boolean {
   return ["__name__", "time", "value"].every((name) => cells.includes(name));
 }
 
-/** The sample, or one sentence that says why there is none. */
+/** The sample, or a sentence with the error. */
 export function csvSample(
   columns: readonly string[],
   cells: readonly string[],
@@ -59,5 +59,5 @@ function valueOf(cell: string): number | undefined {
   return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(cell) ? Number(cell) : undefined;
 }
 
-/** A mark was put before what a spreadsheet would have run as a formula. */
+/** `gpulse query` puts a quote before text that a spreadsheet would run as a formula; this removes it. */
 const unarmed = (cell: string): string => (/^'[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell);

@@ -12,7 +12,7 @@ import {
 } from "./table.ts";
 import { invertTable } from "./written.ts";
 
-/** Some installations put `amd_` in front of every name; the first versions wrote names and labels in capitals. */
+/** Some installations prefix every name with `amd_`; the first versions wrote names and labels in capitals. */
 const withVariants = (
   metrics: ReadonlyMap<string, readonly ExporterMetric[]>,
 ): ReadonlyMap<string, readonly ExporterMetric[]> =>
@@ -31,7 +31,7 @@ function readAmdLabels(labels: ExporterLabels): ExporterLabels {
   return { ...lower, clock_type: clockType };
 }
 
-/** Sums over the blocks of the chip, which ours has one by one. */
+/** Sums over the blocks of the chip; our metric has one series per block. */
 const eccTotals = metricsOf(
   (["correct", "uncorrect", "deferred"] as const).map((word) => [
     `gpu_ecc_${word}_total`,
@@ -43,7 +43,7 @@ export const amdDevice: ExporterTable = {
   name: "amd",
   exporter: amdCompat.exporter,
   metrics: withVariants(new Map([...invertTable(amdCompat), ...eccTotals])),
-  // There for a card that sleeps too, which has no other series.
+  // This series exists for a sleeping card too, which has no other series.
   infoNames: [...withVariants(new Map([["gpu_health", []]])).keys()],
   readLabels: readAmdLabels,
   identify: (labels) => {
@@ -69,7 +69,7 @@ export const amdDevice: ExporterTable = {
   },
 };
 
-/** Its values are the library's: millidegrees, microwatts, hertz. The GPU's number is in a label named like the metric. */
+/** The values are those of the library: millidegrees, microwatts, hertz. The GPU's number is in a label named like the metric. */
 const smiNames: readonly (readonly [
   name: string,
   metric: MetricEntry,
@@ -106,7 +106,7 @@ export const amdSmi: ExporterTable = {
 
 const tile = { sub_dev: "" };
 
-/** Per tile where a series has `sub_dev`; those of the whole GPU count. */
+/** Series with `sub_dev` describe a tile; only those of the whole GPU are read. */
 export const xpum: ExporterTable = {
   name: "xpum",
   exporter: "Intel XPU Manager",
@@ -166,7 +166,7 @@ export const xpum: ExporterTable = {
 
 const device = { hw_memory_location: ["device", ""] };
 
-/** XPU Manager 2 writes names near OpenTelemetry's, with the PCI address on every series. */
+/** XPU Manager 2 uses names similar to OpenTelemetry's, with the PCI address on every series. */
 export const xpumd: ExporterTable = {
   name: "xpumd",
   exporter: "Intel XPU Manager 2",

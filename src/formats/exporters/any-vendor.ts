@@ -5,10 +5,10 @@ import { megahertz, percent } from "../compat/convert.ts";
 import { otelRows } from "../compat/otel.ts";
 import { type ExporterMetric, type ExporterTable, is, metricsOf } from "./table.ts";
 
-/** all-smi writes 0 where a device has no such sensor. */
+/** all-smi writes 0 if a device does not have the sensor. */
 const orAbsent = (metric: ExporterMetric): ExporterMetric => ({ ...metric, zeroIsAbsent: true });
 
-/** The vendor that a marketing name begins with or contains; undefined where it names none. */
+/** The vendor that a marketing name begins with or contains; undefined if there is none. */
 function vendorOfModel(model: string): string | undefined {
   const text = model.toLowerCase();
   if (/\b(radeon|instinct)\b/.test(text)) return "amd";
@@ -53,13 +53,13 @@ export const allSmi: ExporterTable = {
     const uuid = labels["uuid"] ?? labels["gpu_uuid"];
     const index = labels["index"] ?? labels["gpu_index"];
     if (model === undefined || (uuid === undefined && index === undefined)) return undefined;
-    // `instance` is the label of a scrape; the exporter's own is renamed where there are both.
+    // `instance` is the scrape's label; if both exist, the exporter's own label is renamed.
     const host = labels["exported_instance"] ?? labels["hostname"];
     return { uuid, place: index, index, vendor: vendorOfModel(model), model, host };
   },
 };
 
-/** Attributes become labels with underscores; names lose their dots and may gain the unit. */
+/** The suffix of a metric name per unit: attributes become labels with underscores; names lose their dots and may gain the unit. */
 const otelUnits: Readonly<Record<string, string>> = {
   "1": "_ratio",
   By: "_bytes",
@@ -134,7 +134,7 @@ export const nodeDrm: ExporterTable = {
     ["node_drm_memory_vis_vram_used_bytes", is(gpu.visibleMemoryUsed)],
   ]),
   infoNames: ["node_drm_card_info"],
-  // The collector reads amdgpu's files only.
+  // The collector reads only amdgpu's files.
   identify: ({ card }) =>
     card === undefined ? undefined : { place: card, index: /\d+$/.exec(card)?.[0], vendor: "amd" },
 };

@@ -1,7 +1,8 @@
 /**
- * Frames from samples that come in parts. A sender such as Prometheus spreads one scrape over several requests and
- * connections, up to 5 s apart (`batch_send_deadline`): the samples of an origin wait here until their instant is complete.
- * It is when it has as many samples as those before, when nothing has come for a while, or when newer ones wait behind it.
+ * Builds frames from samples that arrive in parts. A sender such as Prometheus spreads one scrape over several requests and
+ * connections, up to 5 s apart (`batch_send_deadline`): the samples of an origin wait here until their instant is complete. It is
+ * complete when it has as many samples as earlier ones, when nothing has arrived for a while, or when newer instants wait behind
+ * it.
  */
 import { isStale } from "../../model/stale.ts";
 import { type SampleBatch, wordsOf } from "../samples/batch.ts";
@@ -16,13 +17,13 @@ import {
 import type { ExporterFrame } from "./targets.ts";
 
 export interface AssemblyLimits extends ExporterLimits {
-  /** Samples that wait; more of them are ignored and counted. */
+  /** Maximum number of waiting samples; further samples are ignored and counted. */
   readonly waitingSamples: number;
 }
 
 const quietMs = 6_000;
 const longestMs = 15_000;
-/** Of one origin: more wait only while the writer is behind. */
+/** Per origin: more instants wait only while the writer is behind. */
 const waitingInstants = 3;
 const rememberedSizes = 4;
 const defaultWaitingSamples = 1_000_000;
@@ -34,16 +35,16 @@ interface WaitingInstant {
 }
 
 interface OriginState {
-  /** By time. */
+  /** Keyed by time. */
   readonly waiting: Map<number, WaitingInstant>;
   lastTimeMs: number;
-  /** Samples of the last complete instants: an agent sends its tiers as instants of their own, so that sizes alternate. */
+  /** Sample counts of the last complete instants: an agent sends its tiers as separate instants, so that sizes alternate. */
   sizes: readonly number[];
 }
 
 export interface AssembledFrames {
   readonly frames: readonly ExporterFrame[];
-  /** A part of an instant that was complete before, or of an older one: not the present. */
+  /** True for a part of an instant that was already complete, or of an older one: such frames are not the current state. */
   readonly isLate: boolean;
 }
 
@@ -64,12 +65,12 @@ export class FrameAssembly {
     return this.#waiting.size === 0;
   }
 
-  /** Series and samples of GPUs beyond a limit, since the start. */
+  /** Series and samples of GPUs ignored because of a limit, since the start. */
   get ignored(): number {
     return this.#cache.ignoredSeries + this.#ignoredSamples;
   }
 
-  /** Holds no reference to the batch. */
+  /** Keeps no reference to the batch. */
   add(batch: SampleBatch, nowMs: number): void {
     const picked = findGpuSeries(batch);
     if (picked.length === 0) return;
@@ -82,7 +83,7 @@ export class FrameAssembly {
     }
     if (!isKnown) return;
     const words = wordsOf(batch);
-    // Most samples have the origin and the time of the one before.
+    // Most samples have the same origin and time as the previous one.
     let origin: SampleOrigin | undefined;
     let instant: ExporterInstant | undefined;
     for (let at = 0; at < batch.sampleCount; at++) {
@@ -102,7 +103,7 @@ export class FrameAssembly {
     }
   }
 
-  /** The instants that are complete, each made when it is asked for, an origin's in order of time. */
+  /** Yields the complete instants, built on demand; those of one origin in order of time. */
   *ready(nowMs: number, isLast = false): Generator<AssembledFrames> {
     for (const state of this.#waiting) {
       const { waiting } = state;

@@ -1,4 +1,4 @@
-/** NVIDIA's dcgm-exporter, present and old names: the fields that `--compat` writes, and others that its counters file may list. */
+/** NVIDIA's dcgm-exporter, current and old names: the fields that `--compat` writes, and others that its counters file may list. */
 import { gpu } from "../../model/catalogue/index.ts";
 import { megahertz, nanoseconds, percent } from "../compat/convert.ts";
 import { dcgm as dcgmCompat, dcgmOld as dcgmOldCompat } from "../compat/dcgm.ts";
@@ -13,7 +13,7 @@ import {
 } from "./table.ts";
 import { invertTable } from "./written.ts";
 
-/** `00000000:8A:00.0` as the kernel writes it: four digits of domain, lower case. */
+/** The kernel's spelling of `00000000:8A:00.0`: a four-digit domain, in lower case. */
 export function kernelBusId(text: string | undefined): string | undefined {
   const parts = /^([0-9a-f]{4,8}):([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])$/i.exec(text ?? "");
   return parts === null
@@ -21,7 +21,7 @@ export function kernelBusId(text: string | undefined): string | undefined {
     : `${parts[1]?.slice(-4).toLowerCase()}:${parts[2]?.toLowerCase()}`;
 }
 
-/** A MIG instance has its GPU's UUID and an id of its own there; our own `--compat dcgm` writes the UUID of the instance. */
+/** In dcgm-exporter, a MIG instance has its GPU's UUID and its own id; our `--compat dcgm` writes the UUID of the instance. */
 function identifyDcgm(labels: ExporterLabels): ExporterGpu | undefined {
   const { UUID: uuid, GPU_I_ID: instance, GPU_I_PROFILE: profile } = labels;
   const place = kernelBusId(labels["pci_bus_id"]) ?? labels["gpu"];
@@ -123,7 +123,7 @@ const otherFields: readonly NamedMetric[] = [
 const counted = (metric: typeof gpu.eccErrors, type: string): ExporterMetric =>
   is(metric, { type });
 
-/** Names of 1.x that are not the field's in lower case. */
+/** Names of 1.x that are not the lower-case name of the field. */
 const otherOldNames: readonly NamedMetric[] = [
   ["dcgm_ecc_sbe_volatile_total", counted(gpu.eccErrors, "corrected")],
   ["dcgm_ecc_dbe_volatile_total", counted(gpu.eccErrors, "uncorrected")],
@@ -145,7 +145,7 @@ export const dcgm: ExporterTable = {
   advice: dcgmAdvice,
 };
 
-/** Labels of 1.x as the present version writes them. */
+/** Renames labels of 1.x to those of the current version. */
 const readOldLabels = (labels: ExporterLabels): ExporterLabels => ({
   ...labels,
   UUID: labels["UUID"] ?? labels["uuid"],

@@ -1,4 +1,4 @@
-/** Samples of GPU exporters as frames, for batches that hold an instant whole: scraped pages and query results. */
+/** Converts samples of GPU exporters to frames, for batches that hold complete instants: scraped pages and query results. */
 import { isStale } from "../../model/stale.ts";
 import { type SampleBatch, wordsOf } from "../samples/batch.ts";
 import { ExporterInstant } from "./instant.ts";
@@ -16,7 +16,7 @@ export class ExporterFrames {
     return this.#cache.ignoredSeries;
   }
 
-  /** One for each target and instant, in order of time. What is not about a GPU is ignored. */
+  /** One frame per target and instant, in order of time. Series that do not belong to a GPU are ignored. */
   frames(batch: SampleBatch): readonly ExporterFrame[] {
     const known = this.#cache.all(batch);
     if (known === undefined) return [];

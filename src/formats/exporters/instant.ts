@@ -1,4 +1,4 @@
-/** The samples of one origin at one instant, and the frames they make: one for each exporter and host among them. */
+/** The samples of one origin at one instant, and the frames built from them: one per exporter and host. */
 import type { ListedReading } from "../../model/reading-frames.ts";
 import { otel } from "./any-vendor.ts";
 import { exporterTables } from "./list.ts";
@@ -6,8 +6,8 @@ import type { KnownSeries, OwnSeries } from "./series-cache.ts";
 import type { ExporterFrame, ExporterTarget, GpuInstant, TargetGpu } from "./targets.ts";
 
 /**
- * Of two exporters that report a GPU on one target, the first is read: an agent with `--compat` has its own names too. Those
- * of OpenTelemetry stand in for our own, never beside them.
+ * If two exporters on one target report a GPU, the one with the lower rank is read: an agent with `--compat` exposes its own names
+ * too. OpenTelemetry's names have the rank of our own: they are used instead of them, never beside them.
  */
 const ranks: ReadonlyMap<string, number> = new Map(
   exporterTables.map((table, at) => [table.name, table === otel ? 0 : at + 1] as const),
@@ -30,7 +30,7 @@ export class ExporterInstant {
     this.timeMs = timeMs;
   }
 
-  /** Samples in it, those of copies included. */
+  /** Number of samples, duplicates included. */
   get size(): number {
     return this.#live.length + this.#ended.length;
   }
@@ -52,7 +52,7 @@ export class ExporterInstant {
       const found = instantOf(targets, target);
       const about = gpu && gpuOf(found, gpu);
       if (about !== undefined && !target.isOwn) {
-        // A description is 1 of a GPU that is there.
+        // An info series has the value 1 if the GPU is present.
         about.isLive ||= series.reading === undefined && this.#values[at] !== 0;
         about.owner ??= owner;
         about.isDescribed ||= series.isDescribed;
@@ -67,7 +67,7 @@ export class ExporterInstant {
       const reading = readingOf(series, this.#values[at] as number);
       if (reading === undefined) return;
       const isNumber = typeof reading.value === "number";
-      // Of two names for one reading, the card may have one and the exporter write 0 for the other.
+      // A reading may have two names: the card may have one, and the exporter writes 0 for the other.
       if (!isSeen) {
         remember(own, this, target, found, isNumber);
         found.readings.push(reading);
@@ -77,7 +77,7 @@ export class ExporterInstant {
       } else return;
       if (target.isOwn) return;
       if (about === undefined || typeof reading.value !== "number") return;
-      // Limits and sizes are remembered, by exporters and their libraries, of a GPU that no longer answers.
+      // Exporters and their libraries cache limits and sizes of a GPU that no longer responds.
       about.isLive ||= reading.metric.tier !== "static";
       if (!about.values.has(reading.metric)) about.values.set(reading.metric, reading.value);
     });
@@ -107,7 +107,7 @@ export class ExporterInstant {
     );
   }
 
-  /** Which exporter each GPU is read from, by uuid; undefined where there is one exporter only. */
+  /** The exporter from which each GPU is read, by uuid; undefined if there is only one exporter. */
   #readers(): ReadonlyMap<string, number> | undefined {
     const targets = new Set<ExporterTarget>();
     for (const { target } of this.#live) targets.add(target);
@@ -126,7 +126,7 @@ const hasXid = ({ lastXid }: GpuInstant): boolean => lastXid !== undefined;
 
 const uuidOf = ({ device }: TargetGpu): string => device.uuid.toLowerCase();
 
-/** Instances go with their GPU. */
+/** Instances are read from the same exporter as their GPU. */
 const isReader = (
   readers: ReadonlyMap<string, number>,
   target: ExporterTarget,
@@ -189,5 +189,5 @@ function readingOf({ reading, labels }: KnownSeries, raw: number): ListedReading
   };
 }
 
-/** NaN stands for a sensor that is not there, in nvitop-exporter for one; DCGM's blanks are the four numbers from 2^63 - 16. */
+/** NaN means a missing sensor, for example in nvitop-exporter; DCGM's blank values are the four numbers from 2^63 - 16. */
 const isMissing = (raw: number): boolean => Number.isNaN(raw) || raw === 2 ** 63;

@@ -1,4 +1,4 @@
-/** The exporters whose series gpulse reads as GPUs. To add one, write its table and add a line here. */
+/** The exporters whose series gpulse reads as GPUs. To add an exporter, write its table and add a line here. */
 import { amdDevice, amdSmi, xpum, xpumd } from "./amd-intel.ts";
 import { allSmi, nodeDrm, otel } from "./any-vendor.ts";
 import { dcgm, dcgmOld } from "./dcgm.ts";
@@ -24,7 +24,7 @@ export interface ExporterName {
   readonly metrics: readonly ExporterMetric[];
 }
 
-/** By metric name; several programs may use one name. */
+/** By metric name; several programs may use the same name. */
 export const exporterNames: ReadonlyMap<string, readonly ExporterName[]> = (() => {
   const names = new Map<string, ExporterName[]>();
   for (const table of exporterTables)

@@ -1,6 +1,6 @@
 /**
- * Picks the series out of a batch that may be a GPU's, by the metric name alone: a few nanoseconds for each series of a
- * request that has none. What is picked by chance is found out when it is translated.
+ * Selects the series of a batch that may belong to a GPU, by the metric name alone: a few nanoseconds per series for requests
+ * without any. The translation later rejects false positives.
  */
 import type { SampleBatch } from "../samples/batch.ts";
 import { exporterNames } from "./list.ts";
@@ -8,7 +8,7 @@ import { ownNames } from "./translate.ts";
 
 const filterBits = 2 ** 16;
 
-/** Four bytes and the length tell names apart well enough: 0.8 % of all others pass. */
+/** Four bytes and the length distinguish names well enough: 0.8 % of all other names pass. */
 const place = (bytes: Uint8Array, start: number, length: number): number =>
   (Math.imul(bytes[start] as number, 0x2f) +
     Math.imul(bytes[start + (length >> 1)] as number, 0x1f35) +
@@ -18,7 +18,7 @@ const place = (bytes: Uint8Array, start: number, length: number): number =>
   (filterBits - 1);
 
 const filter = new Uint8Array(filterBits);
-/** By the first two bytes, which rule out nearly every other name. */
+/** By the first two bytes, which exclude nearly every other name. */
 const firstBytes = new Uint8Array(filterBits);
 for (const name of [...exporterNames.keys(), ...ownNames]) {
   const bytes = Buffer.from(name);
@@ -28,7 +28,7 @@ for (const name of [...exporterNames.keys(), ...ownNames]) {
 
 const nameLength = 8;
 
-/** In the order of the batch; empty for most requests. */
+/** Indexes in the order of the batch; empty for most requests. */
 export function findGpuSeries(batch: SampleBatch): number[] {
   const { bytes, labelStarts, labelEnds, seriesCount } = batch;
   const found: number[] = [];
@@ -43,7 +43,7 @@ function mayBeGpu(bytes: Uint8Array, start: number, end: number): boolean {
   let at = start;
   while (at + 4 < end) {
     const length = bytes[at + 1] as number;
-    // A label of more than 127 bytes, or one that another encoder wrote: translation reads it properly.
+    // A label of more than 127 bytes, or one from another encoder: the translation parses it properly.
     if (bytes[at] !== 0x0a || length > 127 || bytes[at + 2] !== 0x0a) return true;
     if (bytes[at + 3] === nameLength && isName(bytes, at + 4)) {
       const value = at + 4 + nameLength;
@@ -57,7 +57,7 @@ function mayBeGpu(bytes: Uint8Array, start: number, end: number): boolean {
   return false;
 }
 
-/** Of eight bytes; these five are enough to know `__name__`. */
+/** `__name__` has eight bytes; these five are enough to recognize it. */
 const isName = (bytes: Uint8Array, at: number): boolean =>
   bytes[at] === 0x5f &&
   bytes[at + 1] === 0x5f &&

@@ -1,4 +1,4 @@
-/** Exporters of NVIDIA GPUs beside dcgm-exporter: nvidia_gpu_exporter, nvitop-exporter. */
+/** Exporters of NVIDIA GPUs besides dcgm-exporter: nvidia_gpu_exporter, nvitop-exporter. */
 import { gpu } from "../../model/catalogue/index.ts";
 import { mebibytes, megahertz, percent } from "../compat/convert.ts";
 import { nvidiaSmi as nvidiaSmiCompat } from "../compat/nvidia-smi.ts";
@@ -6,7 +6,7 @@ import { kernelBusId } from "./dcgm.ts";
 import { type ExporterTable, is, metricsOf } from "./table.ts";
 import { invertTable } from "./written.ts";
 
-/** Written there in lower case and without `GPU-`. */
+/** The exporter writes the UUID in lower case and without `GPU-`. */
 function withPrefix(uuid: string): string {
   const parts = /^(gpu|mig|sim)-(.*)$/i.exec(uuid);
   return parts === null ? `GPU-${uuid}` : `${parts[1]?.toUpperCase()}-${parts[2]}`;

@@ -1,16 +1,16 @@
 /**
- * Which GPUs of one exporter and target have disappeared from its pages while others are still there: a GPU that fell off the
- * bus leaves no series behind, and exporters write none that says so. MIG instances come and go by design.
+ * Detects GPUs of one exporter and target that have disappeared from its pages while others are still present: a GPU that fell off
+ * the bus leaves no series, and exporters write none that reports it. MIG instances are ignored: they come and go by design.
  */
 import type { TargetGpu } from "./targets.ts";
 
-/** Absent for so many of its own intervals, and for so long at the least: a part of a page may come later. */
+/** A GPU is missing after this many of its own intervals, and at least this long: a part of a page may arrive later. */
 const missedIntervals = 3;
 const leastMissedMs = 30_000;
-/** Of a GPU that was seen once only. */
+/** For a GPU that was seen only once. */
 const firstIntervalMs = 60_000;
 const mostIntervalMs = 5 * 60_000;
-/** A target that was away for longer may have been rebuilt with other GPUs. */
+/** A target that was unavailable for longer may have been rebuilt with other GPUs. */
 const awayMs = 5 * 60_000;
 const forgetMs = 24 * 3_600_000;
 
@@ -24,8 +24,8 @@ export class GpuPresence {
   #lastMs = Number.NEGATIVE_INFINITY;
 
   /**
-   * The GPUs that are missing at this instant. Instants that come late are looked at for nothing.
-   * @param live those that the instant has series of; none is no page
+   * The GPUs that are missing at this instant. Out-of-order instants are ignored.
+   * @param live the GPUs with series in this instant; an empty list is not a page
    */
   missing(timeMs: number, live: readonly TargetGpu[]): readonly TargetGpu[] {
     if (live.length === 0 || timeMs < this.#lastMs) return [];
@@ -48,7 +48,7 @@ export class GpuPresence {
       return;
     }
     const gapMs = timeMs - seen.lastMs;
-    // What it was missing for is no interval.
+    // The time for which a GPU was missing does not count as an interval.
     if (gapMs > 0 && gapMs <= missingAfterMs(seen.intervalMs))
       seen.intervalMs = Math.min(mostIntervalMs, gapMs);
     seen.lastMs = timeMs;

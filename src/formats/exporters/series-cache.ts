@@ -1,6 +1,6 @@
 /**
- * Which of our series each label block is, worked out once. Series that are none of a GPU are remembered too. All of it is
- * bounded: a sender that invents GPUs, targets or series has them ignored and counted, or starts the cache over.
+ * Caches which of our series each label block is. Series that do not belong to a GPU are cached too. Everything is bounded: GPUs,
+ * targets or series beyond a limit are ignored and counted, or the cache is cleared.
  */
 import { type LabelSet, labelSet } from "../../model/labels.ts";
 import { seriesKey } from "../../model/layout.ts";
@@ -11,31 +11,31 @@ import { ExporterTarget, type TargetGpu } from "./targets.ts";
 import { translateSeries, type TranslatedSeries } from "./translate.ts";
 
 export interface ExporterLimits {
-  /** Series remembered in all, those that are none of a GPU included. */
+  /** Number of cached series, including those that do not belong to a GPU. */
   readonly series: number;
-  /** GPUs of one exporter on one target; more of them are ignored and counted. */
+  /** GPUs of one exporter on one target; further ones are ignored and counted. */
   readonly gpusPerTarget: number;
   /** GPUs of all targets. */
   readonly gpus: number;
 }
 
-/** Of one batch: what is new beyond is not even translated, so that no request holds the hub up. */
+/** Per batch: new series beyond a limit are not even translated after this many, so that no request blocks the hub. */
 const maxRefusedInBatch = 4_096;
 
 const defaultLimits: ExporterLimits = { series: 500_000, gpusPerTarget: 1_024, gpus: 100_000 };
 
-/** Where samples come from: `job` and `instance`. Samples of one origin and instant belong together. */
+/** The origin of samples: `job` and `instance`. Samples of one origin and instant belong together. */
 export interface SampleOrigin {
   readonly targets: Map<string, ExporterTarget>;
-  /** uuids of GPUs that it reports under our own names. */
+  /** uuids of the GPUs that the origin reports under our own names. */
   readonly ownGpus: Set<string>;
 }
 
-/** A series of ours, the same object for all label blocks that are it, with the reading of it that an instant saw last. */
+/** One of our series, the same object for all label blocks that map to it, with the last reading of it in an instant. */
 export interface OwnSeries {
   instant: unknown;
   target: ExporterTarget | undefined;
-  /** Among the target's readings in that instant. */
+  /** Index in the target's readings of that instant. */
   place: number;
   isNumber: boolean;
 }
@@ -43,7 +43,7 @@ export interface OwnSeries {
 export class KnownSeries {
   readonly origin: SampleOrigin;
   readonly target: ExporterTarget;
-  /** Absent for a series of our own about a host. */
+  /** Absent for one of our own host series. */
   readonly gpu: TargetGpu | undefined;
   readonly owner: TranslatedSeries["owner"];
   readonly reading: TranslatedSeries["reading"];
@@ -52,7 +52,7 @@ export class KnownSeries {
   #series: OwnSeries;
   #index: number | undefined;
 
-  /** @param own every series of ours by its key */
+  /** @param own all our series by their key */
   constructor(
     origin: SampleOrigin,
     target: ExporterTarget,
@@ -71,7 +71,7 @@ export class KnownSeries {
     this.#series = this.#findSeries();
   }
 
-  /** With the GPU's index, which another series may have reported later. */
+  /** Includes the GPU's index, which another series may have reported later. */
   get labels(): LabelSet {
     this.#update();
     return this.#labels;
@@ -82,7 +82,7 @@ export class KnownSeries {
     return this.#series;
   }
 
-  /** Series with our own names describe the GPU. */
+  /** True if series with our own names describe the GPU. */
   get isDescribed(): boolean {
     const { origin, gpu } = this;
     return gpu !== undefined && origin.ownGpus.has(gpu.device.uuid);
@@ -119,32 +119,35 @@ interface CachedSeries {
   readonly check1: number;
   readonly check2: number;
   readonly known: KnownSeries | null;
-  /** Another with the same first word. */
+  /** The next entry with the same first hash word. */
   readonly next: CachedSeries | undefined;
 }
 
 export class SeriesCache {
   readonly #limits: ExporterLimits;
-  /** By 30 bits of the label block's hash, which are no object in a map; the other words are checked. */
+  /** Keyed by 30 bits of the label block's hash, which a map stores without allocating; the other words are compared. */
   readonly #series = new Map<number, CachedSeries>();
   readonly #own = new Map<string, OwnSeries>();
   readonly #hasher = new LabelHasher();
   readonly #hash = new Uint32Array(hashWords);
   readonly #origins = new Map<string, SampleOrigin>();
-  /** By the batch's own columns: scrapes of a target share them while its series stay the same. Undefined where none is of a GPU. */
+  /**
+   * Keyed by the batch's own columns: scrapes of a target share them while its series stay the same. Undefined if no series belongs
+   * to a GPU.
+   */
   #columns = new WeakMap<Uint32Array, readonly (KnownSeries | null)[] | undefined>();
   #cached = 0;
   #gpus = 0;
   #batch: Uint32Array | undefined;
   #refusedInBatch = 0;
-  /** Series of GPUs beyond a limit, since the start. */
+  /** Series of GPUs ignored because of a limit, since the start. */
   ignoredSeries = 0;
 
   constructor(limits: Partial<ExporterLimits> = {}) {
     this.#limits = { ...defaultLimits, ...limits };
   }
 
-  /** By place in the batch; undefined where no series is of a GPU. */
+  /** By index in the batch; undefined if no series belongs to a GPU. */
   all(batch: SampleBatch): readonly (KnownSeries | null)[] | undefined {
     const columns = batch.labelStarts;
     if (this.#columns.has(columns)) return this.#columns.get(columns);
@@ -154,7 +157,7 @@ export class SeriesCache {
     return found;
   }
 
-  /** Null for a series that is none of a GPU, or one too many. */
+  /** Null for a series that does not belong to a GPU, or exceeds a limit. */
   at(batch: SampleBatch, series: number): KnownSeries | null {
     const { bytes, labelStarts, labelEnds, labelHashes } = batch;
     const [start, end] = [labelStarts[series] as number, labelEnds[series] as number];
@@ -220,7 +223,7 @@ function translateBlock(
   try {
     labels = Object.fromEntries(readLabelBlock(bytes, start, end));
   } catch {
-    // The intake reports bad labels.
+    // The ingestion path reports invalid labels.
     return undefined;
   }
   const { __name__: name, ...rest } = labels;

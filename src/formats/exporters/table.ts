@@ -1,14 +1,16 @@
-/** The shape of a table that reads another exporter's series: which of our metrics each one is, and which GPU its labels describe. */
+/**
+ * The type of a table that reads another exporter's series: which of our metrics each series is, and which GPU its labels describe.
+ */
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { GpuOwner, Match } from "../compat/row.ts";
 
 export type ExporterLabels = Readonly<Record<string, string | undefined>>;
 
-/** What the labels of one series say about its GPU. */
+/** The GPU that the labels of one series describe. */
 export interface ExporterGpu {
-  /** The device's own; absent where the exporter does not give one. */
+  /** The device's own uuid; absent if the exporter does not provide one. */
   readonly uuid?: string | undefined;
-  /** What distinguishes it from the other GPUs of its host where it has no uuid: PCI address or index. */
+  /** Distinguishes a GPU without a uuid from the others of its host: PCI address or index. */
   readonly place?: string | undefined;
   readonly index?: string | undefined;
   readonly vendor?: string | undefined;
@@ -23,26 +25,26 @@ export interface ExporterGpu {
   readonly simulated?: boolean | undefined;
 }
 
-/** One of our metrics that a series of theirs is. */
+/** One of our metrics that their series maps to. */
 export interface ExporterMetric {
   readonly metric: MetricEntry;
-  /** Labels that their series must carry. */
+  /** Labels that their series must have. */
   readonly when?: Match | undefined;
-  /** Labels of ours with a value of their own. */
+  /** Labels of our series with a fixed value. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
-  /** Our label, taken from theirs. */
+  /** Our label, copied from theirs. */
   readonly copy?: Readonly<Record<string, string>> | undefined;
-  /** From their unit to ours; undefined for a value that means nothing. The same value where absent. */
+  /** Converts their unit to ours; undefined for a meaningless value. The units are the same if absent. */
   readonly read?: ((value: number) => number | undefined) | undefined;
-  /** Written as 0 where the card does not have it, so that a 0 is no reading; also what `neverZero` has. */
+  /** The exporter writes 0 if the card does not have the value, so a 0 is no reading; applies to `neverZero` too. */
   readonly zeroIsAbsent?: true | undefined;
-  /** The number of the last XID error, 0 for none: another number is another error. */
+  /** The number of the last XID error, 0 for none: a different number is a new error. */
   readonly isLastXid?: true | undefined;
 }
 
 /**
- * A GPU that is on has none of these at 0. Exporters fill in 0 for what the library does not report, such as the edge
- * temperature of an MI300X, memory temperature of cards without the sensor, or the power of a virtual GPU.
+ * None of these is 0 on a running GPU. Exporters write 0 for values that the library does not report, such as the edge temperature
+ * of an MI300X, memory temperature of cards without the sensor, or the power of a virtual GPU.
  */
 export const neverZero: ReadonlySet<MetricEntry> = new Set([
   gpu.temperature,
@@ -66,29 +68,29 @@ export const neverZero: ReadonlySet<MetricEntry> = new Set([
 
 export interface ExporterTable {
   readonly name: string;
-  /** The program whose names these are. */
+  /** The program that defined these names. */
   readonly exporter: string;
   readonly metrics: ReadonlyMap<string, readonly ExporterMetric[]>;
-  /** Series that carry no reading, whose labels describe the GPU. */
+  /** Series without a reading, whose labels describe the GPU. */
   readonly infoNames?: readonly string[] | undefined;
-  /** A series of its page whose label `version` is the program's own. */
+  /** A series of its page whose `version` label is the exporter's own version. */
   readonly buildInfo?: string | undefined;
-  /** Labels of other versions as the present one writes them. */
+  /** Renames labels of other versions to those of the current one. */
   readonly readLabels?: ((labels: ExporterLabels) => ExporterLabels) | undefined;
-  /** Undefined where the labels are not this exporter's: two programs may use one name. Label names have no dots. */
+  /** Undefined if the labels are not this exporter's: two programs may use the same name. Label names have no dots. */
   identify(labels: ExporterLabels): ExporterGpu | undefined;
-  /** What `gpulse doctor` advises where a metric is missing: our metric's name, and the setting that enables it. */
+  /** Advice of `gpulse doctor` for missing metrics: our metric, and the setting that enables it. */
   readonly advice?: readonly (readonly [metric: MetricEntry, setting: string])[] | undefined;
 }
 
-/** An entry for `metricsOf`: a metric of ours, its labels, and the conversion. */
+/** An entry for `metricsOf`: our metric, its labels, and the conversion. */
 export const is = (
   metric: MetricEntry,
   labels: Readonly<Record<string, string>> = {},
   read?: ExporterMetric["read"],
 ): ExporterMetric => ({ metric, labels, read });
 
-/** A table from pairs of their name and what it is. */
+/** Builds a table from pairs of their name and our metric. */
 export function metricsOf(
   pairs: readonly (readonly [name: string, metric: ExporterMetric])[],
 ): ReadonlyMap<string, readonly ExporterMetric[]> {
@@ -98,8 +100,8 @@ export function metricsOf(
 }
 
 /**
- * A pod as the labels name it. A scrape without `honor_labels` renames the exporter's own labels to `exported_…` where the
- * target has them too: then those are the owner's, and the plain ones are the exporter's pod.
+ * The owner from pod labels. A scrape without `honor_labels` renames the exporter's own labels to `exported_…` if the target has
+ * them too: then those are the owner's, and the plain ones belong to the exporter's pod.
  */
 export function ownerFromPodLabels(labels: ExporterLabels): GpuOwner | undefined {
   const of = (name: string): string | undefined => labels[`exported_${name}`];

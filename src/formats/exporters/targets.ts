@@ -1,4 +1,4 @@
-/** The GPUs of one exporter on one target: what its series have shown of them, and a frame from the readings of one instant. */
+/** The GPUs of one exporter on one target: their description from all series seen, and the frame of one instant's readings. */
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import { type Device, deviceInfoLabels, deviceLabels } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
@@ -16,32 +16,35 @@ export interface ExporterFrame {
   readonly host: string;
   readonly frame: Frame;
   readonly devices: readonly Device[];
-  /** The samples had our own names already. */
+  /** True if the samples already had our own names. */
   readonly isOwn: boolean;
-  /** Another exporter of the target has taken over: it holds what ends of the old one's readings, which may be nothing. */
+  /**
+   * True if another exporter of the target has taken over: the frame then holds the readings of the old one that end, which may be
+   * none.
+   */
   readonly isReplaced: boolean;
 }
 
-/** A GPU in one instant: who owns it, and the readings from which others follow. */
+/** A GPU at one instant: its owner, and the readings from which others are derived. */
 export interface GpuInstant {
-  /** It answers: a reading of it is there. The number of its last XID error outlives it. */
+  /** True if the GPU has a current reading. The number of its last XID error does not count: it outlives the GPU. */
   isLive: boolean;
   owner: GpuOwner | undefined;
-  /** Its own `gpu_up` and `gpu_info` come from the same place. */
+  /** True if the origin also reports the GPU's own `gpu_up` and `gpu_info`. */
   isDescribed: boolean;
   /** The number of its last XID error, 0 for none. */
   lastXid: number | undefined;
   readonly values: Map<MetricEntry, number>;
 }
 
-/** What is known of a GPU: the same object while its target is remembered. */
+/** The accumulated description of a GPU: the same object as long as its target is cached. */
 export interface TargetGpu {
   device: Device;
   labels: LabelSet;
   infoLabels: LabelSet;
-  /** Of the last owner. */
+  /** The labels of the last owner. */
   owned: { readonly owner: GpuOwner; readonly labels: LabelSet } | undefined;
-  /** Of `gpu_throttle_active`, in the order of NVIDIA's reasons; made when first needed. */
+  /** Labels of `gpu_throttle_active`, in the order of NVIDIA's reasons; built on first use. */
   reasonLabels: readonly LabelSet[] | undefined;
   readonly xids: XidCounts;
 }
@@ -70,7 +73,7 @@ export class ExporterTarget {
     return this.#gpus.get(uuid);
   }
 
-  /** What a later series adds to a GPU's description stays. */
+  /** Merges what a later series adds into the GPU's description. */
   learn(device: Device): TargetGpu {
     let known = this.#gpus.get(device.uuid);
     if (known === undefined) {
@@ -82,10 +85,10 @@ export class ExporterTarget {
   }
 
   /**
-   * @param gpus those that the readings are about; what follows for each that has a value is added: that it is up,
-   *   its description, its owner, its memory in all, its power where only the momentary one is reported. GPUs that have
+   * @param gpus the GPUs of the readings. For each one with a value, derived readings are added: that it is up, its
+   *   description, its owner, its total memory, and its power if only the instantaneous one is reported. GPUs that have
    *   disappeared from the target's pages are not up.
-   * @param isElsewhere another exporter of the target reports the GPU with this uuid
+   * @param isElsewhere true if another exporter of the target reports the GPU with this uuid
    */
   frame(
     timeMs: number,
@@ -145,7 +148,7 @@ export class ExporterTarget {
       add(gpu.info, known.infoLabels, 1);
       if (owner !== undefined) add(gpu.ownerInfo, ownerLabels(known, owner), 1);
       else if (known.owned !== undefined) {
-        // Nothing else on a page says that a job is over.
+        // No other series of the page reports the end of a job.
         implied.push({ metric: gpu.ownerInfo, labels: known.owned.labels, value: "ended" });
         known.owned = undefined;
       }
@@ -162,7 +165,7 @@ export class ExporterTarget {
   }
 }
 
-/** As an agent reports a GPU that its driver no longer finds. */
+/** The readings of a GPU that its driver no longer finds, as an agent reports them. */
 const downReadings = ({ labels, infoLabels }: TargetGpu): ListedReading[] => [
   { metric: gpu.up, labels, value: 0 },
   { metric: gpu.info, labels: infoLabels, value: 1 },
@@ -181,10 +184,10 @@ function throttleReadings(known: TargetGpu, mask: number): ListedReading[] {
   });
 }
 
-/** What may be both reported and implied. */
+/** Metrics that may be both reported and derived. */
 const computed: ReadonlySet<MetricEntry> = new Set([gpu.power, gpu.memoryTotal]);
 
-/** What is implied takes the place of a reading that the exporter wrote as 0, or has ceased to write. */
+/** A derived reading replaces one that the exporter wrote as 0, or no longer writes. */
 function withImplied(
   readings: readonly ListedReading[],
   implied: readonly ListedReading[],

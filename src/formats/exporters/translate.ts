@@ -1,6 +1,6 @@
 /**
- * Another exporter's series as one of ours: the metric, its labels, the GPU and the conversion, worked out once per series.
- * A series that no table knows is none of a GPU; one of our own names passes as it is.
+ * Translates another exporter's series to one of ours: the metric, its labels, the GPU and the conversion, once per series. A
+ * series in no table does not belong to a GPU; a series with one of our own names passes unchanged.
  */
 import { catalogue, gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import {
@@ -16,7 +16,7 @@ import type { GpuOwner, Match } from "../compat/row.ts";
 import { exporterNames } from "./list.ts";
 import { type ExporterGpu, type ExporterLabels, type ExporterMetric, neverZero } from "./table.ts";
 
-/** What a scrape or a sender adds to every series. */
+/** The labels that a scrape or a sender adds to every series. */
 export interface SeriesOrigin {
   readonly job: string | undefined;
   readonly instance: string | undefined;
@@ -27,7 +27,7 @@ export interface TranslatedSeries {
   readonly exporter: string;
   readonly origin: SeriesOrigin;
   readonly host: string;
-  /** Absent for a series of our own about a host. */
+  /** Absent for one of our own host series. */
   readonly device: Device | undefined;
   readonly owner: GpuOwner | undefined;
   /** Absent for a series that only describes the GPU. */
@@ -45,14 +45,14 @@ export interface TranslatedSeries {
 
 export const ownExporter = "gpulse";
 
-/** Our own names about GPUs, for selecting the series of a gpulse agent. */
+/** Our own GPU metric names, for selecting the series of a gpulse agent. */
 export const ownGpuNames: readonly string[] = catalogue
   .filter(({ subject, kind }) => subject === "device" && kind !== "histogram")
   .map(({ name }) => name);
 
 const histogramSuffixes = ["_bucket", "_sum", "_count"] as const;
 
-/** Our own names that a pushed frame may have, with what each is: those of GPUs, hosts and the work on them. */
+/** Our own names that a pushed frame may contain, with their metric: those of GPUs, hosts and the work on them. */
 const ownSeriesNames: ReadonlyMap<
   string,
   { readonly metric: MetricEntry; readonly suffix: SampleSuffix }
@@ -139,14 +139,14 @@ function deviceOf(about: ExporterGpu, exporter: string, host: string): Device {
   };
 }
 
-/** The machine that `instance` names: without the port. */
+/** The host in `instance`, without the port. */
 export function hostOf(instance: string | undefined): string {
   if (instance === undefined) return "unknown";
   const bracketed = /^\[(.*)\](:\d+)?$/.exec(instance)?.[1];
   return bracketed ?? instance.replace(/:\d+$/, "");
 }
 
-/** Labels with dots, as a store of UTF-8 names holds them, are read like those with underscores. */
+/** Reads labels with dots, which a store with UTF-8 names may have, like those with underscores. */
 const withoutDots = (labels: ExporterLabels): ExporterLabels =>
   Object.fromEntries(
     Object.entries(labels).map(([name, value]) => [name.replaceAll(".", "_"), value]),

@@ -1,9 +1,9 @@
-/** Reads the names that our compatibility tables write: each row the other way round. */
+/** Reads the names that our compatibility tables write, by inverting each row. */
 import { gpu } from "../../model/catalogue/index.ts";
 import type { CompatRow, CompatTable, Match, SourceMetric } from "../compat/row.ts";
 import type { ExporterMetric } from "./table.ts";
 
-/** By their name; rows whose value does not determine ours are left out. */
+/** Keyed by their name; rows whose value does not determine ours are left out. */
 export function invertTable(table: CompatTable): ReadonlyMap<string, readonly ExporterMetric[]> {
   const metrics = new Map<string, ExporterMetric[]>();
   for (const row of table.rows)
@@ -12,7 +12,7 @@ export function invertTable(table: CompatTable): ReadonlyMap<string, readonly Ex
   return metrics;
 }
 
-/** A sum over labels that ours has, a value of two readings and a number without a unit of its own cannot be taken apart. */
+/** False for rows that cannot be inverted: a sum over our labels, a value of two readings, or a number without its own unit. */
 export function isReadable(row: CompatRow): boolean {
   // The series of an instance carry the UUID of its GPU.
   if (row.ofInstances === true) return false;
@@ -54,7 +54,7 @@ function readRow(row: CompatRow, table: CompatTable): ExporterMetric {
   };
 }
 
-/** For labels that a row writes whatever the GPU: those of a readable row depend on nothing. */
+/** The context for a row's labels: those of a readable row do not depend on the GPU. */
 const noContext = ({ vendor }: CompatTable) => ({
   device: { uuid: "", index: 0, vendor, model: "", simulated: false },
   host: "",

@@ -1,7 +1,7 @@
 /**
- * XID errors of one GPU from an exporter that reports only the number of the last one. A number that differs from the one
- * before is an error at that time. One that stands there at the first look is an error too, of which the time is not known.
- * A second error of the same number cannot be seen.
+ * Counts the XID errors of one GPU from an exporter that reports only the number of the last one. A number that differs from the
+ * previous one is an error at that time. A number present at the first scrape is also an error, at an unknown time. A second error
+ * with the same number cannot be detected.
  */
 import { gpu } from "../../model/catalogue/index.ts";
 import { type LabelSet, labelSet } from "../../model/labels.ts";
@@ -21,7 +21,7 @@ export class XidCounts {
   #last: number | undefined;
   #lastMs = -Infinity;
 
-  /** @param labels of the GPU's series */
+  /** @param labels those of the GPU's series */
   readings(last: number, timeMs: number, labels: LabelSet): ListedReading[] {
     if (!Number.isInteger(last) || last < 0 || last > maxXid) return [];
     if (timeMs > this.#lastMs) this.#observe(last, timeMs, labels);

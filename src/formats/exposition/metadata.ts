@@ -23,7 +23,7 @@ const openMetricsTypes = [
   "unknown",
 ];
 
-/** `at` is where the family's name is expected, `end` where the line ends. */
+/** `at`: the expected position of the family's name; `end`: the end of the line. */
 export function readMetadata(
   bytes: Buffer,
   format: TextFormat,

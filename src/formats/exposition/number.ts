@@ -1,16 +1,16 @@
 /**
- * Values as Prometheus reads them: Go's ParseFloat, decimal only (it refuses hexadecimal, `p` and `_`), `Inf` and `NaN` in
- * any case, a number too large for 64 bits refused. Most are short decimals, which are read without making a text.
+ * Parses values as Prometheus does: Go's ParseFloat, decimal only (no hexadecimal, `p` or `_`), `Inf` and `NaN` in any case; a
+ * number too large for 64 bits is refused. Most values are short decimals, which are parsed without allocating a string.
  */
 
 const tens = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
-/** The number between `start` and `end`, or undefined where that is none. */
+/** The number between `start` and `end`, or undefined if there is none. */
 export function readFloat(bytes: Buffer, start: number, end: number): number | undefined {
   let at = start;
   const isNegative = bytes[at] === 45;
   if (isNegative) at++;
-  // 15 digits over a power of ten up to 10^15: both are exact, so their quotient is the nearest number.
+  // At most 15 digits over a power of ten up to 10^15: both are exact, so their quotient is the nearest double.
   if (end - at > 16 || at === end) return readLongFloat(bytes, start, end);
   let digits = 0;
   let count = 0;
@@ -32,7 +32,7 @@ const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const infinite = /^([+-]?)inf(?:inity)?$/i;
 
 function readLongFloat(bytes: Buffer, start: number, end: number): number | undefined {
-  // No number anybody writes is longer; what is would cost time to look at.
+  // No real number is longer; parsing longer text would only cost time.
   if (end - start > 1_000) return undefined;
   const text = bytes.toString("latin1", start, end);
   if (decimal.test(text)) {

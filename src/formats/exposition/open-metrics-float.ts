@@ -1,6 +1,6 @@
-/** Numbers as OpenMetrics writes them in `le` and `quantile`: one form for each value. Also bundled into the browser app. */
+/** Formats numbers of `le` and `quantile` as OpenMetrics does: one form for each value. Also bundled into the browser app. */
 
-/** As OpenMetrics writes bounds and quantiles: a whole number has a `.0`. */
+/** Formats a bound or quantile: an integer gets a `.0`. */
 export function openMetricsFloat(value: number): string {
   if (value === Infinity) return "+Inf";
   if (value === -Infinity) return "-Inf";

@@ -12,7 +12,7 @@ const goodPages = [...textPages, ...openMetricsPages].filter(
 );
 const badPages = [...textPages, ...openMetricsPages].filter(({ refused }) => refused !== undefined);
 
-/** `a{b="c"} 1 @5`, names that need it in quotes. */
+/** Formats a sample as `a{b="c"} 1 @5`; names that need quotes are quoted. */
 function shown(labels: LabelSet, value: number, timeMs: number | undefined): string {
   const name = labels.find(([key]) => key === "__name__")?.[1] ?? "";
   const isPlain = /^[a-zA-Z_:][\w:]*$/.test(name);
@@ -53,7 +53,7 @@ test.each(goodPages)("$format: $says", ({ page, format, samples }) => {
   expect(first.samples).toEqual(samples);
   expect(first.counts.samples).toBe(samples?.length);
   memory.endPage(() => expect.unreachable("all were on the page"));
-  // The same page again goes by what is remembered, and must come to the same.
+  // The second read of the same page uses the memory and must give the same result.
   const again = read(page, format, memory);
   expect(again.samples).toEqual(samples);
   expect(again.opened).toEqual([]);
@@ -99,7 +99,7 @@ test.each(["text", "openmetrics"] as const)(
     ];
     expect(read(page, format, memory).samples).toEqual(want);
     memory.endPage(() => undefined);
-    // A series that is new on a page whose TYPE line is known.
+    // A new series on a page whose TYPE line is known.
     const more = page.replace('h_bucket{le="+Inf"}', 'h_bucket{le="7"} 3\nh_bucket{le="+Inf"}');
     expect(read(more, format, memory).samples[3]).toBe('h_bucket{le="7.0"} 3');
   },

@@ -1,6 +1,6 @@
 /**
- * Reads a page of metrics, Prometheus text format 0.0.4 or OpenMetrics 1.0, in one pass over its bytes, as Prometheus
- * reads it. Keeps nothing of the page but what the memory holds, and never reads beyond it.
+ * Parses a page of metrics, Prometheus text format 0.0.4 or OpenMetrics 1.0, in one pass over its bytes, as Prometheus does.
+ * Retains only what the series memory holds, and never reads past the end of the page.
  */
 import { type MetadataKind, readMetadata } from "./metadata.ts";
 import type { LabelSet } from "../../model/labels.ts";
@@ -17,7 +17,7 @@ import {
 import type { MemoryLine, SeriesMemory } from "./series-memory.ts";
 import { isNameStart, SeriesText } from "./series-text.ts";
 
-/** @throws ExpositionError with the line and what is wrong there; what the visitor received until then is to be dropped. */
+/** @throws ExpositionError with the line and the problem; the caller must discard what the visitor has received. */
 export function parsePage<Handle>(
   body: Buffer,
   format: TextFormat,
@@ -34,7 +34,7 @@ export function parsePage<Handle>(
   return { samples: page.samples, opened: page.opened, exemplars: page.exemplars };
 }
 
-/** The format a Content-Type header names; undefined where it names none we read. */
+/** The format named by a Content-Type header; undefined if it is none of the supported ones. */
 export function formatOf(contentType: string | undefined): ExpositionFormat | undefined {
   const type = (contentType ?? "").split(";", 1)[0]?.trim().toLowerCase();
   if (type === "application/openmetrics-text") return "openmetrics";
@@ -47,7 +47,7 @@ class PageReader<Handle> {
   opened = 0;
   exemplars = 0;
   readonly #bytes: Buffer;
-  /** The same bytes, each a character: comparing and cutting is cheaper there. */
+  /** The same bytes, one character per byte: comparing and slicing a string is cheaper. */
   readonly #page: string;
   readonly #format: TextFormat;
   readonly #memory: SeriesMemory<Handle>;
@@ -55,7 +55,7 @@ class PageReader<Handle> {
   readonly #series: SeriesText;
   readonly #number: number;
   #last: MemoryLine<Handle>;
-  /** Of the last TYPE line. */
+  /** The type in the last TYPE line. */
   #type = "";
 
   constructor(
@@ -83,15 +83,15 @@ class PageReader<Handle> {
       const next = known === undefined ? -1 : this.#readKnown(known, at);
       at = next !== -1 ? next : isText ? this.#textLine(at) : this.#openMetricsLine(at);
     }
-    // OpenMetrics's last line is the end itself; to come here is to have missed it.
+    // OpenMetrics's `# EOF` line ends the loop; reaching this point means that it is missing.
     if (!isText && at !== Infinity)
       throw pageError(this.#bytes, length, "# EOF is missing at the end");
   }
 
-  /** The line that followed last time, where it follows again: returns where the next begins, or -1. */
+  /** Tries the line that followed last time: returns the start of the next line, or -1 if it does not match. */
   #readKnown(known: MemoryLine<Handle>, at: number): number {
     const end = at + known.text.length;
-    // Cut and compared whole: a third of the time of startsWith, which goes character by character.
+    // Slices and compares the whole line: a third of the time of startsWith, which compares character by character.
     if (known.isForgotten || this.#page.slice(at, end) !== known.text) return -1;
     const byte = this.#bytes[end];
     if (!known.isSeries) {
@@ -99,7 +99,7 @@ class PageReader<Handle> {
       this.#see(known);
       return end + 1;
     }
-    // A name alone may also be the beginning of one with labels.
+    // A bare name may also be the start of a name with labels.
     const after = this.#bytes[end + 1];
     if (byte !== 32 || after === 32 || after === 9 || after === 123) return -1;
     return this.#sample(known, at, end);
@@ -121,7 +121,7 @@ class PageReader<Handle> {
     return this.#newSample(at);
   }
 
-  /** `#`, blanks, a word and blanks make it metadata; anything else after a `#` is a remark. */
+  /** `#`, blanks, a keyword and blanks are metadata; anything else after a `#` is a comment. */
   #textComment(start: number): number {
     const end = this.#lineEnd(start);
     const wordAt = this.#skipBlanks(start + 1);
@@ -175,7 +175,7 @@ class PageReader<Handle> {
     return this.#sample(line, start, end);
   }
 
-  /** What follows a series: its value and perhaps its time, to the end of the line. */
+  /** Reads what follows a series: its value and possibly its timestamp, to the end of the line. */
   #sample(line: MemoryLine<Handle>, start: number, seriesEnd: number): number {
     const bytes = this.#bytes;
     const isText = this.#format === "text";
@@ -234,7 +234,7 @@ class PageReader<Handle> {
     return at + 1;
   }
 
-  /** The exemplar and where it ends. */
+  /** Returns the exemplar and its end. */
   #exemplar(brace: number, start: number): [PageExemplar, number] {
     const bytes = this.#bytes;
     const labelsEnd = this.#series.readExemplar(brace);
@@ -257,7 +257,7 @@ class PageReader<Handle> {
     return Math.trunc(seconds * 1_000);
   }
 
-  /** The end of what is no blank; a value of the text format also ends at a brace. */
+  /** The end of the word; a value of the text format also ends at a brace. */
   #wordEnd(at: number, isText: boolean): number {
     const bytes = this.#bytes;
     let end = at;
@@ -282,7 +282,7 @@ class PageReader<Handle> {
   }
 }
 
-/** `le="1"` of a histogram and `quantile="1"` of a summary become `1.0`, as they are on OpenMetrics and protobuf pages. */
+/** `le="1"` of a histogram and `quantile="1"` of a summary become `1.0`, as on OpenMetrics and protobuf pages. */
 function normalizeBounds(labels: LabelSet, type: string): LabelSet {
   const bound = type === "histogram" ? "le" : type === "summary" ? "quantile" : undefined;
   if (bound === undefined) return labels;

@@ -22,7 +22,7 @@ export interface ClassicBucket {
   readonly exemplar: PageExemplar | undefined;
 }
 
-/** More than any client exposes; bounds the objects made of one message. */
+/** More than any client exposes; bounds the objects allocated for one message. */
 const maxParts = 2 ** 16;
 
 export class ExposedHistogram extends HistogramPartsReader {
@@ -35,7 +35,7 @@ export class ExposedHistogram extends HistogramPartsReader {
     return this;
   }
 
-  /** One that has only classic buckets says nothing of the others. */
+  /** A histogram with only classic buckets sets none of these fields. */
   get isNative(): boolean {
     return (
       this.zeroThreshold > 0 ||
@@ -91,14 +91,14 @@ export class ExposedHistogram extends HistogramPartsReader {
     }
   }
 
-  /** A float of 0 is a field left at its default. */
+  /** A float of 0 is an unset field. */
   #countFloat(count: number): void {
     if (count === 0) return;
     this.count = count;
     this.isInteger = false;
   }
 
-  /** Packed or not. */
+  /** Reads repeated fields, packed or not. */
   #repeated(reader: ProtoReader): void {
     if (reader.field === 10) this.negative.readDeltas(reader);
     else if (reader.field === 11) this.negative.readCounts(reader);
@@ -128,7 +128,7 @@ function readBucket(reader: ProtoReader): ClassicBucket {
   return { upperBound, count, exemplar };
 }
 
-/** A counter's own value beside its exemplar and start; a gauge and an untyped value have the value alone. */
+/** A counter has a value, an exemplar and a start time; gauges and untyped metrics have only the value. */
 export interface ExposedNumber {
   value: number;
   startMs: number;

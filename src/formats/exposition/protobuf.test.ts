@@ -1,4 +1,4 @@
-// The protobuf exposition, against pages that protobufjs writes.
+// Tests the protobuf exposition with pages written by protobufjs.
 import { expect, test } from "vitest";
 import { exampleFamilies, protobufPage } from "../../../test/fixtures/formats/exposition-proto.ts";
 import { fuzzInputs, fuzzTimeoutMs, mutate, seededRandom } from "../../../test/fuzz/mutate.ts";

@@ -1,6 +1,6 @@
 /**
- * Reads a page of metrics in the protobuf exposition, as Prometheus reads it: delimited MetricFamily messages, each behind
- * its length. The only format that carries native histograms.
+ * Parses a page of metrics in the protobuf exposition, as Prometheus does: MetricFamily messages, each preceded by its length. The
+ * only format with native histograms.
  *
  *   MetricFamily { string name = 1; string help = 2; MetricType type = 3; Metric metric = 4; string unit = 5; }
  *   Metric { LabelPair label = 1; Gauge gauge = 2; Counter counter = 3; Summary summary = 4; Untyped untyped = 5;
@@ -22,16 +22,16 @@ import type { SeriesMemory } from "./series-memory.ts";
 import type { PageExemplar, PageVisitor } from "./visit.ts";
 
 export interface ProtobufPageOptions {
-  /** Otherwise histograms are classic ones alone. */
+  /** If false, only classic histograms are read. */
   readonly hasNative: boolean;
-  /** Classic buckets also where the metric has native ones. */
+  /** Reads classic buckets even if the metric has native ones. */
   readonly alwaysClassic: boolean;
 }
 
 const types = ["counter", "gauge", "summary", "unknown", "histogram", "gaugehistogram"] as const;
 type MetricType = (typeof types)[number];
 
-/** @throws ProtoError where the bytes are no such page; what the visitor received until then is to be dropped. */
+/** @throws ProtoError if the bytes are not such a page; the caller must discard what the visitor has received. */
 export function parseProtobufPage<Handle>(
   body: Buffer,
   memory: SeriesMemory<Handle>,
@@ -48,10 +48,10 @@ export function parseProtobufPage<Handle>(
   }
 }
 
-/** One Metric, before its type is known: messages may state their fields in any order. */
+/** One Metric, before its type is known: fields may come in any order. */
 interface ExposedMetric {
   readonly labels: Label[];
-  /** The label fields' bytes, each a character: what the memory knows the series by. */
+  /** The bytes of the label fields, one character per byte: the series' key in the memory. */
   labelText: string;
   timeMs: number | undefined;
   number: ExposedNumber | undefined;
@@ -162,7 +162,7 @@ class ProtobufPage<Handle> {
       const checked = checkHistogram(histogram);
       this.#visitor.histogram?.(handle, checked, metric.timeMs);
       if (startMs > 0) this.#visitor.start?.(handle, startMs);
-      // Those of the classic buckets stand for a client that has none of its own for native ones.
+      // If a client sets no exemplars of its own for native histograms, those of the classic buckets are used.
       const exemplars =
         histogram.exemplars.length > 0
           ? histogram.exemplars
@@ -194,7 +194,7 @@ class ProtobufPage<Handle> {
   }
 
   #handle({ labels, labelText }: ExposedMetric, suffix: string, extra: Label | undefined): Handle {
-    // The first character stands on no text page.
+    // No text page contains the first character.
     const text = `\0${this.#family}\0${suffix}\0${extra?.[1] ?? ""}\0${labelText}`;
     let line = this.#memory.find(text);
     if (line === undefined) {

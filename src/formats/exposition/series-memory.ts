@@ -1,18 +1,17 @@
 /**
- * The lines of one target's page by their text, across scrapes, so that a series' labels are read and relabelled only
- * once. Each line also knows the one that followed it last time: pages hardly change, so the next line is mostly known
- * before it is read.
+ * Caches the lines of one target's page by their text, across scrapes, so that a series' labels are parsed and relabeled only once.
+ * Each line also links to the one that followed it last time: pages hardly change, so the next line can usually be predicted.
  */
 
 export interface MemoryLine<Handle> {
-  /** A series as it stands on the page, or a whole line of metadata; bytes as characters. */
+  /** A series as written on the page, or a whole metadata line; one character per byte. */
   readonly text: string;
   /** Undefined for metadata. */
   readonly handle: Handle | undefined;
   readonly isSeries: boolean;
-  /** Of a TYPE line: what it gives. */
+  /** The type in a TYPE line. */
   readonly type: string | undefined;
-  /** The page it was first on, and the last one. */
+  /** The first page with this line, and the last one. */
   readonly born: number;
   page: number;
   next: MemoryLine<Handle> | undefined;
@@ -21,7 +20,7 @@ export interface MemoryLine<Handle> {
 
 export class SeriesMemory<Handle> {
   readonly #lines = new Map<string, MemoryLine<Handle>>();
-  /** Stands before a page's first line. */
+  /** Precedes the first line of a page. */
   readonly start: MemoryLine<Handle> = {
     text: "",
     handle: undefined,
@@ -35,19 +34,19 @@ export class SeriesMemory<Handle> {
   #page = 0;
   #seriesCount = 0;
 
-  /** How many series it holds. */
+  /** Number of cached series. */
   get size(): number {
     return this.#seriesCount;
   }
 
-  /** What `open` gave, of every series it holds: for ending them all when a target is gone. */
+  /** The results of `open` for all cached series: for ending them when a target disappears. */
   *handles(): Generator<Handle> {
     for (const line of this.#lines.values()) if (line.isSeries) yield line.handle as Handle;
   }
 
   /**
-   * After a page that was read to its end: forgets the series that were not on it, and reports on each. A page that failed
-   * needs no call: the series it opened are forgotten at once, in silence.
+   * Call this after a page was read to its end: forgets the series that were not on it, and reports each of them. A failed page
+   * needs no call: the series it opened are forgotten immediately, without a report.
    */
   endPage(gone: (handle: Handle) => void): void {
     for (const line of this.#lines.values()) {
@@ -57,7 +56,7 @@ export class SeriesMemory<Handle> {
     }
   }
 
-  /** For the reader of pages alone, as all below: a new page begins. */
+  /** This and all methods below are only for page parsers. Starts a new page. */
   beginPage(): number {
     return ++this.#page;
   }
@@ -72,7 +71,7 @@ export class SeriesMemory<Handle> {
     handle: Handle | undefined,
     type?: string,
   ): MemoryLine<Handle> {
-    // A slice keeps all of the page it was cut from.
+    // A slice would retain the whole page it was cut from.
     const own = Buffer.from(text, "latin1").toString("latin1");
     const page = this.#page;
     const line = {
@@ -90,7 +89,7 @@ export class SeriesMemory<Handle> {
     return line;
   }
 
-  /** The series is on this page. */
+  /** Marks the series as present on this page. */
   see(line: MemoryLine<Handle>): Handle {
     line.page = this.#page;
     return line.handle as Handle;

@@ -1,5 +1,5 @@
 /**
- * Takes a series apart: `name`, `name{label="value",…}` or `{"any name","any label"="value",…}`. OpenMetrics allows no
+ * Splits a series into its parts: `name`, `name{label="value",…}` or `{"any name","any label"="value",…}`. OpenMetrics allows no
  * blanks; the text format allows them between all parts, and label pairs without a comma between them.
  */
 import { isUtf8 } from "node:buffer";
@@ -19,14 +19,14 @@ for (let code = 0; code < 256; code++) {
 
 export const isNameStart = (byte: number): boolean => ((kinds[byte] ?? 0) & (letter | colon)) !== 0;
 
-/** Where a metric name that begins at `at` ends. */
+/** The end of a metric name that begins at `at`. */
 export function nameEnd(bytes: Buffer, at: number): number {
   let end = at;
   while (kinds[bytes[end] ?? 0] !== 0) end++;
   return end;
 }
 
-/** Where a text in quotes that begins at `at` ends, its closing quote included; -1 where it does not. */
+/** The end of a quoted string that begins at `at`, closing quote included; -1 if it is not closed. */
 export function quotedEnd(bytes: Buffer, at: number, takesLineBreaks: boolean): number {
   for (let end = at + 1; end < bytes.length; end++) {
     const byte = bytes[end];
@@ -37,13 +37,13 @@ export function quotedEnd(bytes: Buffer, at: number, takesLineBreaks: boolean): 
   return -1;
 }
 
-/** Finds the parts of a series by their offsets; makes labels of them only when asked. */
+/** Shared by all series without empty labels. */
 const nothingEmptied: readonly string[] = [];
 
 export class SeriesText {
   readonly #bytes: Buffer;
   readonly #isText: boolean;
-  /** Start and end of: the name, then each label's name and value; quotes are left out. */
+  /** Start and end of the name, then of each label's name and value, without quotes. */
   readonly #offsets: number[] = [];
 
   constructor(bytes: Buffer, format: TextFormat) {
@@ -51,7 +51,7 @@ export class SeriesText {
     this.#isText = format === "text";
   }
 
-  /** Reads a series that begins at `start`; returns where it ends. */
+  /** Reads a series that begins at `start`; returns its end. */
   read(start: number): number {
     const bytes = this.#bytes;
     const offsets = this.#offsets;
@@ -69,7 +69,7 @@ export class SeriesText {
     return at;
   }
 
-  /** Reads past an exemplar's labels, which open at `brace`; no metric name may stand among them. */
+  /** Reads an exemplar's labels, which open at `brace`; a metric name is not allowed among them. */
   readExemplar(brace: number): number {
     this.#offsets.length = 0;
     this.#offsets.push(brace, brace);
@@ -81,10 +81,10 @@ export class SeriesText {
     return this.#pairs();
   }
 
-  /** Labels that the series whose labels were read last gives as empty. */
+  /** Labels that the last series sets to the empty string. */
   emptied: readonly string[] = nothingEmptied;
 
-  /** The labels of the series that was read last; `at` is where it begins. */
+  /** The labels of the last series; `at` is its start. */
   labels(at: number): LabelSet {
     const [start = 0, end = 0] = this.#offsets;
     const pairs: Label[] = [["__name__", this.#text(start, end)], ...this.#pairs()];
@@ -116,7 +116,7 @@ export class SeriesText {
     return pairs;
   }
 
-  /** From after the opening brace to after the closing one. */
+  /** Reads from after the opening brace to after the closing one. */
   #labels(from: number): number {
     const bytes = this.#bytes;
     const offsets = this.#offsets;
@@ -172,7 +172,7 @@ export class SeriesText {
   }
 }
 
-/** `\"`, `\\` and `\n`; any other backslash stands for itself. */
+/** Unescapes `\"`, `\\` and `\n`; any other backslash is literal. */
 export const unescapeLabel = (text: string): string =>
   text.includes("\\")
     ? text.replace(/\\(["\\n])/g, (_, char: string) => (char === "n" ? "\n" : char))

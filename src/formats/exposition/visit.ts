@@ -1,34 +1,34 @@
-/** What a page of metrics is read into: calls, so that nothing is kept that the reader of the page does not keep. */
+/** The callbacks that receive a page of metrics, so that the parser stores nothing itself. */
 import type { HistogramFault } from "../../model/histogram/check.ts";
 import type { Histogram } from "../../model/histogram/histogram.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { GpulseError } from "../../base/error.ts";
 
 export type ExpositionFormat = "text" | "openmetrics" | "protobuf";
-/** Formats of lines. */
+/** The line-based formats. */
 export type TextFormat = Exclude<ExpositionFormat, "protobuf">;
 
 export interface PageExemplar {
   readonly labels: LabelSet;
   readonly value: number;
-  /** That of its sample where absent. */
+  /** The time of its sample if absent. */
   readonly timeMs: number | undefined;
 }
 
-/** `Handle` is whatever the caller keeps per series of a target; it is made once and remembered across pages. */
+/** `Handle` is what the caller stores per series of a target; it is created once and cached across pages. */
 export interface PageVisitor<Handle> {
   /**
-   * A series whose text was not on an earlier page. Labels are sorted, `__name__` among them, none empty; those that the
-   * page gives as empty (`instance=""`) are named apart.
+   * Opens a series whose text was not on an earlier page. Labels are sorted, `__name__` included, none empty; labels that the page
+   * sets to the empty string (`instance=""`) are listed separately.
    */
   open(labels: LabelSet, emptied: readonly string[]): Handle;
-  /** Without a time of its own the sample is of the moment of the scrape. A throw ends the reading and passes through. */
+  /** A sample without a timestamp has the time of the scrape. An exception ends the parsing and is rethrown. */
   sample(handle: Handle, value: number, timeMs: number | undefined): void;
-  /** A native histogram in place of a number; one that is malformed comes with the reason. */
+  /** A native histogram instead of a number; a malformed one is passed as its fault. */
   histogram?(handle: Handle, checked: Histogram | HistogramFault, timeMs: number | undefined): void;
-  /** Of the sample before it. */
+  /** The exemplar of the preceding sample. */
   exemplar?(handle: Handle, exemplar: PageExemplar): void;
-  /** When the series of the sample before it began to count. */
+  /** The start time of the preceding sample's series. */
   start?(handle: Handle, startMs: number): void;
   metadata?(kind: "type" | "help" | "unit", family: string, text: string): void;
 }
@@ -52,7 +52,7 @@ export class ExpositionError extends GpulseError {
   }
 }
 
-/** Counts lines only now that something is wrong, and quotes the one at fault. */
+/** Counts lines only in case of an error, and quotes the line at fault. */
 export function pageError(bytes: Buffer, at: number, sentence: string): ExpositionError {
   let line = 1;
   let start = 0;

@@ -1,6 +1,6 @@
 /**
- * Writes families of the protobuf exposition (protobuf.ts quotes it), each behind its length. Exponential histograms are
- * native ones there; custom buckets have no field, and are written as the classic buckets they are.
+ * Writes families of the protobuf exposition (see protobuf.ts), each preceded by its length. Exponential histograms are written as
+ * native ones; custom buckets have no field, and are written as classic buckets.
  */
 import { type Histogram, isCustom } from "../../model/histogram/histogram.ts";
 import type { LabelSet } from "../../model/labels.ts";
@@ -40,7 +40,7 @@ const histogramFields: HistogramFields = {
 /** The field of a Metric that holds a number of this type, with its wire type. */
 const numberTags = { counter: 0x1a, gauge: 0x12, untyped: 0x2a } as const;
 
-/** All metrics of one family are numbers, or all are histograms. */
+/** All metrics of a family must be numbers, or all histograms. */
 export function writeFamily(
   name: string,
   type: WrittenType,
@@ -62,7 +62,7 @@ export function writeFamily(
   return out.finish();
 }
 
-/** The field of labels of a Metric. */
+/** Writes the label fields of a Metric. */
 export function putLabels(out: ProtoWriter, labels: LabelSet): void {
   for (const [name, text] of labels)
     out.message(0x0a, () => {
@@ -84,7 +84,7 @@ function putValue(out: ProtoWriter, type: WrittenType, value: number | Histogram
 
 export function putNative(out: ProtoWriter, histogram: Histogram): void {
   putHistogram(out, histogram, histogramFields);
-  // An empty span says that it is native where nothing else does.
+  // An empty span marks the histogram as native if no other field does.
   if (histogram.positive.counts.length === 0) out.message(0x62, () => undefined);
 }
 

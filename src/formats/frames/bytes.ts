@@ -1,9 +1,9 @@
-/** The primitives of the push format: growing bytes to write, bounded bytes to read. Whatever is malformed throws a FramesError. */
+/** The primitives of the push format: a growing buffer for writing, bounds-checked reads. Malformed input throws a FramesError. */
 import { createHash } from "node:crypto";
 
 export class FramesError extends Error {}
 
-/** Whole numbers up to here keep their exactness through a zigzag. */
+/** Integers up to this value stay exact in zigzag encoding. */
 export const largestInteger = 2 ** 51;
 const high = 2 ** 32;
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -21,7 +21,7 @@ export class ByteWriter {
     this.#bytes[this.#length++] = value;
   }
 
-  /** Seven bits a byte, the low ones first, as protobuf's. */
+  /** Seven bits per byte, low bits first, as in protobuf. */
   varint(value: number): void {
     this.#room(8);
     let rest = value;
@@ -36,7 +36,7 @@ export class ByteWriter {
     this.#bytes[this.#length++] = rest;
   }
 
-  /** Small numbers of either sign stay short: 0, -1, 1, -2 become 0, 1, 2, 3. */
+  /** Keeps small numbers of either sign short: 0, -1, 1, -2 become 0, 1, 2, 3. */
   zigzag(value: number): void {
     this.varint(value < 0 ? -2 * value - 1 : 2 * value);
   }
@@ -59,7 +59,7 @@ export class ByteWriter {
     this.#length += bytes.length;
   }
 
-  /** A copy: the writer may go on. */
+  /** Returns a copy: the writer may continue. */
   finish(): Buffer {
     return Buffer.from(this.#bytes.subarray(0, this.#length));
   }
@@ -114,7 +114,7 @@ export class ByteReader {
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }
 
-  /** The same for the first `count` places of `out`. Numbers of one byte, which most are, take no call. */
+  /** Reads zigzag numbers into the first `count` elements of `out`. One-byte numbers, the common case, need no call. */
   zigzags(out: Float64Array, count: number): void {
     const bytes = this.#bytes;
     const end = this.#end;
@@ -133,7 +133,7 @@ export class ByteReader {
     this.position = at;
   }
 
-  /** How many of something follow, each of which takes at least so many bytes: a lie is seen before room is made for it. */
+  /** Reads an item count, and checks it against the bytes left: a wrong count is detected before memory is allocated for it. */
   count(what: string, most: number, leastBytes: number): number {
     const count = this.varint();
     if (count > most) throw new FramesError(`more than ${most} ${what}`);
@@ -141,7 +141,7 @@ export class ByteReader {
     return count;
   }
 
-  /** Passes over a text without decoding it. */
+  /** Skips a text without decoding it. */
   skipText(maxBytes: number): void {
     this.skip(this.#textBytes(maxBytes));
   }
@@ -151,7 +151,7 @@ export class ByteReader {
     this.position += count;
   }
 
-  /** The bytes from a position up to the present one, a character each: a key for a cache. */
+  /** The bytes from a position up to the current one, one character per byte: a key for a cache. */
   latin1(from: number): string {
     return this.#bytes.toString("latin1", from, this.position);
   }
@@ -184,7 +184,7 @@ export class ByteReader {
   }
 }
 
-/* What a request may hold. Far above what an agent of ours sends; whatever is over is refused before room is made for it. */
+/* Limits of a request, far above what a gpulse agent sends; anything beyond is refused before memory is allocated for it. */
 
 export const limits = {
   nameBytes: 1_024,
@@ -198,11 +198,11 @@ export const limits = {
   devices: 100_000,
   capabilities: 64,
   records: 100_000,
-  /** Over all frames of one request. */
+  /** Total of all frames of one request. */
   values: 5_000_000,
 } as const;
 
-/* A definition's name is the first eight bytes of its content's SHA-256, in hex: both sides work it out, neither hands it out. */
+/* A definition's id is the first eight bytes of its content's SHA-256, in hex: both sides compute it. */
 
 export const hashBytes = 8;
 

@@ -1,6 +1,6 @@
 /**
- * Frames as bytes: whole multiples of each series' resolution, as differences to the frame of the same layout before it in
- * the same request; what is no multiple goes as its eight bytes. Exact always: what comes out is what went in, bit for bit.
+ * Encodes frames as integer multiples of each series' resolution, as differences to the previous frame of the same layout in the
+ * same request; a value that is not a multiple is sent as its eight bytes. Lossless: decoded values are identical bit for bit.
  */
 import type { Tier } from "../../model/catalogue/index.ts";
 import { presence, presenceNames, sentPresence } from "../../model/presence.ts";
@@ -16,14 +16,14 @@ import {
 export type FrameTier = Tier | "stream";
 const tierNames: readonly FrameTier[] = ["fast", "slow", "static", "stream"];
 
-/** A frame with its layout and devices by name. */
+/** A frame that references its layout and devices by id. */
 export interface PushFrame {
-  /** Counts up within a session, with gaps; 1 or more. */
+  /** Increases within a session, with gaps; 1 or more. */
   readonly sequence: number;
   readonly layout: string;
   readonly devices: string;
   readonly source: string;
-  /** The machine it was read on; empty where that is the sender's. */
+  /** The host the frame was read on; empty for the sender's own host. */
   readonly host: string;
   readonly tier: FrameTier;
   readonly freshForMs: number;
@@ -32,10 +32,10 @@ export interface PushFrame {
   readonly values: Float64Array;
 }
 
-/** The frame's names and time, which can be read without its layout. */
+/** The frame's ids, names and time, which can be read without its layout. */
 export type FrameHead = Omit<PushFrame, "presence" | "values">;
 
-/** How presence stands: everything is there, as in the frame before, or in runs. */
+/** How presence is encoded: all present, the same as in the previous frame, or in runs. */
 const presenceForm = { allPresent: 0, asBefore: 1, runs: 2 } as const;
 
 interface Before {
@@ -43,7 +43,7 @@ interface Before {
   readonly multiples: Float64Array;
 }
 
-/** What was read of the layout's frame before this one; encoder and decoder keep the same. */
+/** The previous frame of each layout; encoder and decoder maintain the same state. */
 class Memory {
   readonly #before = new Map<string, Before>();
   timeMs = 0;
@@ -90,7 +90,7 @@ export class FrameDecoder {
   readonly #memory = new Memory();
   #valuesLeft: number = limits.values;
 
-  /** Its names and time; what follows needs the layout, and is read from where this stopped. @throws FramesError */
+  /** Reads names and time; the rest needs the layout, and is read from the current position. @throws FramesError */
   head(reader: ByteReader): FrameHead {
     const ahead = reader.varint();
     const sequence = this.#memory.sequence + ahead;
@@ -105,7 +105,7 @@ export class FrameDecoder {
     return { sequence, layout, devices, source, host, tier, freshForMs, timeMs };
   }
 
-  /** @param isOnly no other frame is read with this decoder: nothing has to be remembered. @throws FramesError */
+  /** @param isOnly no other frame is read with this decoder, so no state is stored. @throws FramesError */
   body(reader: ByteReader, head: FrameHead, resolutions: Float64Array, isOnly = false): PushFrame {
     const slots = resolutions.length;
     this.#valuesLeft -= slots;
@@ -133,7 +133,7 @@ export class FrameDecoder {
 
 type FrameNames = Pick<PushFrame, "layout" | "devices" | "source" | "host" | "tier">;
 
-/** By their bytes: the frames of a source have the same names until its layout or devices change. */
+/** Cached by their bytes: the frames of a source have the same names until its layout or devices change. */
 const knownNames = new Map<string, FrameNames>();
 const maxKnownNames = 20_000;
 
@@ -152,7 +152,7 @@ function readNames(reader: ByteReader): FrameNames {
     devices: reader.raw(hashBytes).toString("hex"),
     source: reader.text(limits.nameBytes),
     host: reader.text(limits.nameBytes),
-    // The tier of a newer agent is one more schedule: stored by its layout, as a stream is.
+    // An unknown tier of a newer agent is treated as a stream: stored by its layout.
     tier: tierNames[reader.byte()] ?? "stream",
   };
   if (knownNames.size >= maxKnownNames) knownNames.clear();
@@ -177,7 +177,7 @@ function writePresence(bytes: ByteWriter, states: Uint8Array, before: Uint8Array
   }
 }
 
-/** Before the first frame of a layout nothing was present. */
+/** Before the first frame of a layout, nothing was present. */
 function readPresence(
   reader: ByteReader,
   slots: number,
@@ -230,7 +230,7 @@ function writeValues(
   bytes.raw(multiples.finish());
 }
 
-/** The differences of the frame that is being read. */
+/** Scratch buffer for the differences of the frame being read. */
 let differences = new Float64Array(1_024);
 
 function readValues(
@@ -262,7 +262,7 @@ function readValues(
   return values;
 }
 
-/** By the resolutions of a layout: the factor of each slot, or its divisor as a negative number for steps below 1. */
+/** Cached per layout's resolutions: the factor of each slot, or for steps below 1 its divisor as a negative number. */
 const knownScales = new WeakMap<Float64Array, Float64Array>();
 
 function scalesOf(resolutions: Float64Array): Float64Array {
@@ -273,7 +273,7 @@ function scalesOf(resolutions: Float64Array): Float64Array {
   return scales;
 }
 
-/** Values that are no multiple of their resolution; 1 in each of their slots. */
+/** Reads the values that are not multiples of their resolution; returns 1 for each of their slots. */
 function readExact(
   reader: ByteReader,
   states: Uint8Array,
@@ -293,7 +293,7 @@ function readExact(
   return isExact;
 }
 
-/** Divides by the inverse for steps below 1, as readings are rounded: 3 / 10 is 0.3, 3 * 0.1 is not. */
+/** Divides by the inverse for steps below 1, the same way readings are rounded: 3 / 10 is 0.3, 3 * 0.1 is not. */
 function valueOf(multiple: number, resolution: number): number {
   return resolution >= 1 ? multiple * resolution : multiple / Math.round(1 / resolution);
 }
@@ -304,7 +304,7 @@ function multipleOf(value: number, resolution: number): number | undefined {
       ? Math.round(value / resolution)
       : Math.round(value * Math.round(1 / resolution));
   const isExact = valueOf(multiple, resolution) === value;
-  // A whole number has no negative zero.
+  // An integer cannot represent negative zero.
   return isExact && Math.abs(multiple) <= largestInteger && !Object.is(value, -0)
     ? multiple
     : undefined;

@@ -83,7 +83,7 @@ test("a frame that is like the one before takes a byte a reading", () => {
   const encoder = new FrameEncoder();
   const first = encoder.encode(wireFrame(names, 1, rows[0]), resolutions);
   const again = encoder.encode(wireFrame(names, 2, rows[0]), resolutions);
-  // Sequence, two names, source, host, tier, freshness, time, presence, no exact values, eight differences of 0.
+  // Sequence, two ids, source, host, tier, freshness, time, presence, no exact values, eight differences of 0.
   expect(again.length).toBe(1 + 16 + 4 + 1 + 1 + 2 + 2 + 1 + 1 + 8);
   expect(again.length).toBeLessThan(first.length);
 });

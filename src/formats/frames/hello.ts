@@ -1,22 +1,22 @@
-/** Who sends a request, and how it stands with them: the first record of every one. */
+/** The sender of a request and its state: the first record of every request. */
 import { ByteReader, ByteWriter, FramesError, limits } from "./bytes.ts";
 
 export interface Hello {
   /** The agent's name at the hub; its instance by default. */
   readonly agent: string;
-  /** Within one session sequences only count up; a new spool is a new session. */
+  /** Sequence numbers increase within a session; a new spool starts a new session. */
   readonly session: string;
   readonly version: string;
   readonly host: string;
   readonly job: string;
   readonly instance: string;
   readonly sentMs: number;
-  /** How long the request before this one took; absent before the first. */
+  /** Round trip of the previous request; absent on the first. */
   readonly roundTripMs?: number;
-  /** How often the hub may expect to hear. */
+  /** The interval at which the hub may expect requests. */
   readonly intervalMs: number;
   readonly spool: { readonly records: number; readonly bytes: number; readonly lost: number };
-  /** What the sender can do beyond this version of the format. */
+  /** Optional features of the sender beyond this version of the format. */
   readonly capabilities: readonly string[];
 }
 
@@ -51,7 +51,7 @@ const nameFields = [
   "the job",
   "the instance",
 ] as const;
-/** By their bytes: an agent sends the same names with every request. */
+/** Cached by their bytes: an agent sends the same names with every request. */
 const knownNames = new Map<string, HelloNames>();
 const maxKnownNames = 20_000;
 
@@ -76,7 +76,7 @@ function readNames(reader: ByteReader): HelloNames {
   return names;
 }
 
-/** What follows the fields known here is a newer agent's, and left alone. @throws FramesError */
+/** Fields after the known ones come from a newer agent and are ignored. @throws FramesError */
 export function decodeHello(content: Uint8Array): Hello {
   const reader = new ByteReader(content);
   const { agent, session, version, host, job, instance } = readNames(reader);

@@ -1,6 +1,6 @@
 /**
- * A layout as bytes: a table of texts, the metrics by name with the step their values are multiples of, and the series.
- * Metric definitions (kind, unit, help) are sent separately, and only to a hub that requests them.
+ * Encodes a layout: a table of texts, the metrics by name with the resolution of their values, and the series. Metric definitions
+ * (kind, unit, help) are sent separately, and only to a hub that requests them.
  */
 import type { LabelSet } from "../../model/labels.ts";
 import type { Layout, SampleSuffix } from "../../model/layout.ts";
@@ -14,7 +14,7 @@ export interface Definition {
 
 interface LayoutMetric {
   readonly name: string;
-  /** What whole numbers on the wire are multiples of: the sender's, since the receiver's catalogue may be of another age. */
+  /** Integers on the wire are multiples of this step: the sender's, since the receiver's catalogue may be of another version. */
   readonly resolution: number;
 }
 
@@ -28,13 +28,13 @@ export interface LayoutDefinition {
   readonly hash: string;
   readonly metrics: readonly LayoutMetric[];
   readonly series: readonly LayoutSeries[];
-  /** By slot: 1 where values are counts, whatever the metric's resolution is. */
+  /** By slot; 1 for counts, regardless of the metric's resolution. */
   readonly resolutions: Float64Array;
 }
 
 const suffixes: readonly SampleSuffix[] = ["", "_bucket", "_sum", "_count"];
 
-/** Buckets and counts of a histogram are whole, whatever its sum is measured in. */
+/** Buckets and counts of a histogram are integers, regardless of the sum's resolution. */
 export const resolutionOf = (suffix: SampleSuffix, resolution: number): number =>
   suffix === "_bucket" || suffix === "_count" ? 1 : resolution;
 
@@ -127,12 +127,12 @@ function readLabels(reader: ByteReader, textAt: (at: number) => string): LabelSe
 
 const isMetricName = (name: string): boolean => /^[a-zA-Z_:][a-zA-Z0-9_:]{0,254}$/.test(name);
 
-/** `__name__` and its like are not a sender's to set. */
+/** Senders must not set `__name__` and other reserved names. */
 const isLabelName = (name: string): boolean => /^(?!__)[a-zA-Z_][a-zA-Z0-9_]{0,254}$/.test(name);
 
-/* A machine's GPUs as bytes: what the page needs to name them. */
+/* Encodes a host's GPUs: what the page needs to identify them. */
 
-/** Empty text where there is none. */
+/** Empty if the device has none. */
 const optional = ["pciBusId", "driver", "vbios", "linkType", "parent"] as const;
 
 export function encodeDevices(devices: readonly Device[]): Definition {

@@ -1,4 +1,4 @@
-/** What a metric is, as bytes: for a hub whose catalogue does not have it. */
+/** Encodes a metric definition, for a hub whose catalogue does not have it. */
 import {
   type MetricEntry,
   type MetricKind,
@@ -39,7 +39,7 @@ export function encodeMetric(metric: MetricEntry): Buffer {
   return bytes.finish();
 }
 
-/** A kind, unit, subject or tier that a newer agent has and we do not becomes the plain one. @throws FramesError */
+/** An unknown kind, unit, subject or tier of a newer agent becomes the default one. @throws FramesError */
 export function decodeMetric(content: Uint8Array): MetricEntry {
   const reader = new ByteReader(content);
   const name = reader.text(limits.nameBytes);

@@ -1,4 +1,7 @@
-/** A request's body: the format's mark and version, then records, each with its kind and length so that a newer kind can be passed over. */
+/**
+ * A request's body: the format's magic bytes and version, then records, each with its kind and length so that newer kinds can be
+ * skipped.
+ */
 import type { Device } from "../../model/device.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import { ByteReader, ByteWriter, FramesError, hashOf, limits } from "./bytes.ts";
@@ -17,7 +20,7 @@ export const recordKind = {
   layout: 3,
   devices: 4,
   frame: 5,
-  /** The agent stops on purpose. */
+  /** The agent stops intentionally. */
   goodbye: 6,
 } as const;
 
@@ -44,12 +47,12 @@ export class RequestWriter {
   }
 }
 
-/** A version that is not ours: the answer says which are. */
+/** An unsupported version of the format; the response lists the supported ones. */
 export class VersionError extends FramesError {}
 
-/** What the reader of a request knows and learns. */
+/** The definitions that the reader of a request has, and to which it adds. */
 export interface DefinitionStore {
-  /** Undefined where a metric of it, or the layout itself, is not known; the reader then only looks for what else is not. */
+  /** Undefined if the layout or one of its metrics is unknown; the reader then only collects further unknown definitions. */
   layout(hash: string): Pick<LayoutDefinition, "resolutions"> | undefined;
   learnLayout(layout: LayoutDefinition): void;
   learnDevices(hash: string, devices: readonly Device[]): void;
@@ -58,16 +61,16 @@ export interface DefinitionStore {
 
 export interface PushRequest {
   readonly hello: Hello;
-  /** Those whose layout is known. */
+  /** The frames whose layout is known. */
   readonly frames: readonly PushFrame[];
-  /** Every frame, also those that could not be read for want of their layout. */
+  /** The heads of all frames, including those that could not be read because their layout is unknown. */
   readonly heads: readonly FrameHead[];
   readonly goodbye: boolean;
-  /** Kinds of record that are newer than this reader. */
+  /** Record kinds newer than this reader. */
   readonly unknownKinds: readonly number[];
 }
 
-/** `greet` gets the sender first and returns its known definitions. @throws FramesError */
+/** `greet` receives the sender first and returns its known definitions. @throws FramesError */
 export function readRequest(
   body: Uint8Array,
   greet: (hello: Hello) => DefinitionStore,

@@ -1,7 +1,7 @@
 /**
- * Which metric a GPU-Z column is: one table for every vendor and version. A column that is not here, or that measures what
- * an earlier one already does, is kept as gpuz_sensor_value under its own name. The order decides between two columns for
- * one metric.
+ * Maps the columns of GPU-Z to metrics: one table for every vendor and version. A column without a rule, or for a quantity that an
+ * earlier column already has, is stored as gpuz_sensor_value under its own name. The order decides between two columns for one
+ * metric.
  */
 import { gpu, gpuz, host, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { GpuzColumn, GpuzHeader } from "./header.ts";
@@ -32,7 +32,7 @@ const rules: readonly Rule[] = [
   rule(/^(?:GPU )?Memory Clock$/i, "clock", gpu.clock, { domain: "memory" }),
   rule(/^(?:GPU )?Shader Clock$/i, "clock", gpu.clock, { domain: "sm" }),
   rule(/^SoC Clock$/i, "clock", gpu.clock, { domain: "soc" }),
-  // AMD logs name both clocks of the video unit alike; the second is the decoder's.
+  // AMD logs use one name for both clocks of the video unit; the second is the decoder's.
   rule(/^(?:UVD|VCE|VCN|Video|Video Engine) Clock$/i, "clock", gpu.clock, (_, { occurrence }) => ({
     domain: occurrence === 1 ? "video" : `video_${occurrence}`,
   })),
@@ -83,7 +83,7 @@ const rules: readonly Rule[] = [
   rule(/^GPU(?: only)? Power(?: Draw)?$/i, "power", gpu.chipPower),
   rule(/^MVDDC Power Draw$/i, "power", gpu.memoryPower),
   rule(/^MVDDQ Power Draw$/i, "power", gpu.memoryPower),
-  // Only the ways into the board, so that their sum is its power; PWR_SRC lies behind them and would count twice.
+  // Only the board's inputs, so that their sum is its power; PWR_SRC is behind them and would count twice.
   rule(/^PCIe Slot Power(?: Draw)?$/i, "power", gpu.railPower, { rail: "slot" }),
   rule(
     /^(\d{1,2})-Pin(?: #(\d))? Power(?: Draw)?$/i,
@@ -112,7 +112,7 @@ const rules: readonly Rule[] = [
 ];
 
 export interface ColumnMapping {
-  /** Position among the header's columns. */
+  /** Index in the header's columns. */
   readonly column: number;
   readonly metric: MetricEntry;
   readonly labels: Labels;
@@ -120,12 +120,12 @@ export interface ColumnMapping {
   readonly convert: UnitConversion;
 }
 
-/** PerfCap Reason is a mask, and gives several series of its own; it is kept as a plain number too. */
+/** PerfCap Reason is a bit mask with one series per reason; it is also stored as a plain number. */
 export function perfCapColumn(header: GpuzHeader): number {
   return header.columns.findIndex(({ name }) => /^PerfCap Reason$/i.test(name));
 }
 
-/** Bits of NVIDIA's performance policies. 16 says that there is little to do, which holds nothing down. */
+/** Bits of NVIDIA's performance policies. 16 means that there is little load, which is not a limit. */
 export const perfCapBits: readonly (readonly [mask: number, reason: string])[] = [
   [1, "power_cap"],
   [2, "thermal"],
@@ -133,7 +133,7 @@ export const perfCapBits: readonly (readonly [mask: number, reason: string])[] =
   [32, "sync_boost"],
 ];
 
-/** One reading per column, each its own series. */
+/** One reading per column, each with its own series. */
 export function mapColumns(header: GpuzHeader): readonly ColumnMapping[] {
   const found = header.columns.map((column, index) => ({ index, ...match(column) }));
   const taken = new Set<string>();

@@ -1,11 +1,11 @@
-/** The GPU of a log, which the log does not name: from the user's options and from its columns. */
+/** The GPU of a log, from the user's options and the log's columns: the log does not name it. */
 import { type Vendor, vendorChoice } from "../../model/vendor.ts";
 import type { GpuzHeader } from "./header.ts";
 import { createHash } from "node:crypto";
 import { GpulseError } from "../../base/error.ts";
 import type { Device } from "../../model/device.ts";
 
-/* A log never names its GPU: the vendor is read off the name a person gave, or off columns only that vendor has. */
+/* The vendor comes from the name in the user's options, or from columns that only one vendor has. */
 
 const names: readonly (readonly [RegExp, Vendor])[] = [
   [/nvidia|geforce|quadro|tesla|titan|\b[rg]tx?\b|\b[rg]tx?\s?\d/i, "nvidia"],
@@ -56,7 +56,7 @@ export function gpuzDevice(
   };
 }
 
-/** The same host, name and index are the same GPU in every log of it. */
+/** The same host, name and index are the same GPU in all its logs. */
 function logIdentity(host: string, model: string, index: number): string {
   const hash = createHash("sha256").update(`${host}\n${model}\n${index}`).digest("hex");
   return `GPUZ-${[hash.slice(0, 8), hash.slice(8, 12), hash.slice(12, 16), hash.slice(16, 20), hash.slice(20, 32)].join("-")}`;

@@ -1,4 +1,4 @@
-/** Rows of a GPU-Z log to frames. One layout per header: sessions with the same columns share it. */
+/** Converts rows of a GPU-Z log to frames. One layout per header: sessions with the same columns share it. */
 import { gpu } from "../../model/catalogue/index.ts";
 import { type Device, deviceInfoLabels, deviceLabels } from "../../model/device.ts";
 import { type Frame, FrameWriter } from "../../model/frame.ts";
@@ -57,7 +57,7 @@ export class GpuzFrames {
     const known = this.#plans.get(header.text);
     if (known !== undefined) return known;
     const plan = this.#build(header);
-    // A file that changes its header all the time is no log: forget rather than grow.
+    // A file that changes its header all the time is not a log: clear the cache instead of growing.
     if (this.#plans.size >= 64) this.#plans.clear();
     this.#plans.set(header.text, plan);
     return plan;

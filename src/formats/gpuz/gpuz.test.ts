@@ -21,7 +21,7 @@ import { vendorOfColumns, vendorOfName } from "./device.ts";
 
 const device: Device = { uuid: "U", index: 0, vendor: "nvidia", model: "M", simulated: false };
 
-/** Every series of a frame by a short name: metric and its own labels; an absence by its reason. */
+/** Every series of a frame by a short name: metric and its own labels; an absent value by its reason. */
 function shown(frame: Frame): Record<string, number | string> {
   const result: Record<string, number | string> = {};
   for (const [slot, { metric, labels }] of frame.layout.series.entries()) {
@@ -364,7 +364,7 @@ test("a row that is read in one pass gives what a close look gives", () => {
     const lines = rows.map((row) => rowLine(`2024-05-06 07:08:09${fraction}`, row));
     return parser.push(gpuzBytes(headerLine(geforceColumns) + lines.join("")));
   };
-  // A fraction of a second is not a plain row.
+  // A row with a fraction of a second is not parsed as a plain row.
   const [plain, close] = [rowsWith(""), rowsWith(".0")];
   expect(plain).toHaveLength(rows.length);
   expect(plain).toEqual(close);

@@ -4,24 +4,24 @@
  */
 
 export interface GpuzColumn {
-  /** Without the unit: `GPU Temperature (Hot Spot)`. */
+  /** The name without the unit: `GPU Temperature (Hot Spot)`. */
   readonly name: string;
-  /** As it stands between the last brackets; empty for `PerfCap Reason []`. */
+  /** The text in the last brackets; empty for `PerfCap Reason []`. */
   readonly unit: string;
-  /** 1, and higher where the same name and unit stood before: AMD logs have `UVD Clock [MHz]` twice. */
+  /** 1, or higher if the same name and unit appeared before: AMD logs have `UVD Clock [MHz]` twice. */
   readonly occurrence: number;
 }
 
 export interface GpuzHeader {
-  /** The same text is the same header: layouts are made once for it. */
+  /** Identifies the header: layouts are built once per text. */
   readonly text: string;
   /** Without the date. */
   readonly columns: readonly GpuzColumn[];
-  /** Cells of a whole row, the date and the empty one behind the last comma included. */
+  /** Number of cells of a complete row, including the date and the empty cell after the last comma. */
   readonly cells: number;
 }
 
-/** GPU-Z shows some fifty sensors; a line with more cells than this is no header. */
+/** GPU-Z shows some fifty sensors; a line with more cells than this is not a header. */
 const mostColumns = 512;
 
 export function isHeader(line: string): boolean {
@@ -51,7 +51,7 @@ export function parseHeader(line: string): GpuzHeader | undefined {
   return { text: cells.map((cell) => cell.trim()).join(","), columns, cells: cells.length };
 }
 
-/** The degree sign is one byte; a file saved again as UTF-8, by a careful or a careless program, holds two or three. */
+/** The degree sign is one byte; a file saved again as UTF-8 has two or three, depending on the program. */
 function degrees(text: string): string {
   return text.replace(/\[[^\]\x20-\x7e]{1,3}([CF])\]$/, "[\u00b0$1]");
 }

@@ -1,27 +1,27 @@
 /**
- * Lines of a GPU-Z log to rows, as they come, in pieces of any size. Pure: never reads a file or a clock. What is damaged
- * is left out and counted, and never shifts a value into another column.
+ * Parses lines of a GPU-Z log to rows, from chunks of any size. Pure: never reads a file or a clock. Damaged lines are skipped and
+ * counted, and never shift a value into another column.
  */
 import { type GpuzHeader, isHeader, parseHeader } from "./header.ts";
 import { localTimeMs } from "./time.ts";
 
 /*
- * Bytes of a GPU-Z log to lines. The log is cp1252 without a mark (° is the single byte 0xB0), CRLF or LF, and where
- * another program cut the live file short it holds a run of NULs with the next row behind it on the same line: a NUL
+ * Splits the bytes of a GPU-Z log into lines. The log is cp1252 without a byte order mark (° is the single byte 0xB0), with CRLF or
+ * LF. Where another program truncated the live file, it holds a run of NULs with the next row behind it on the same line: a NUL
  * ends a line. Never holds more than one line in memory, however long the run or the line.
  */
 
-/** No real row is near this long; what is longer is not a log, and is left out whole. */
+/** No real row is near this length; a longer line is skipped entirely. */
 const longestLineBytes = 65_536;
 
 class LineSplitter {
   #kept: Uint8Array[] = [];
   #keptBytes = 0;
   #tooLong = false;
-  /** Lines left out because they were too long. */
+  /** Number of lines skipped because of their length. */
   overlong = 0;
 
-  /** Whole lines, without their ends; empty ones are left out. */
+  /** Complete lines, without their line ends; empty lines are left out. */
   push(bytes: Uint8Array): string[] {
     const lines: string[] = [];
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -44,7 +44,7 @@ class LineSplitter {
     return lines;
   }
 
-  /** The last line, which no line end followed: it may be cut anywhere. */
+  /** The last line if no line end followed it: it may be cut anywhere. */
   end(): string | undefined {
     return this.#keptBytes > 0 || this.#tooLong ? this.#take() : undefined;
   }
@@ -77,22 +77,22 @@ const isBlank = (line: string): boolean => line.charCodeAt(0) <= 0xa0 && !/\S/.t
 
 export interface GpuzRow {
   readonly header: GpuzHeader;
-  /** The date as written, read as if it were UTC: the log does not say its zone. */
+  /** The date as written, parsed as UTC: the log does not contain its time zone. */
   readonly localMs: number;
-  /** One per column of the header; undefined where the row is cut short. */
+  /** One per column of the header; undefined if the row is cut short. */
   readonly cells: readonly (string | undefined)[];
 }
 
 export interface RowCounts {
   rows: number;
   headers: number;
-  /** Rows seen before any header: their columns are unknown. */
+  /** Rows before any header: their columns are unknown. */
   beforeHeader: number;
-  /** Rows the end of the file or the next row cut short; what was whole of them is used. */
+  /** Rows cut short by the end of the file or by the next row; their complete cells are used. */
   cut: number;
-  /** Lines that are neither header nor a row with as many cells as its header. */
+  /** Lines that are neither a header nor a row with as many cells as its header. */
   unusable: number;
-  /** Rows that write a comma in place of the decimal point. */
+  /** Rows with a decimal comma. */
   decimalComma: number;
 }
 
@@ -118,11 +118,11 @@ export class RowParser {
   readonly #unusable: (line: string, reason: string) => void;
   #lines = new LineSplitter();
   #header: GpuzHeader | undefined;
-  /** Whether a row of this log was written with decimal points. */
+  /** True if a row of this log has decimal points. */
   #hasPoints = false;
   #day: { readonly text: string; readonly ms: number } | undefined;
 
-  /** Reported every line that is left out, with why. */
+  /** @param unusable receives every skipped line, with the reason */
   constructor(unusable: (line: string, reason: string) => void = () => {}) {
     this.#unusable = unusable;
   }
@@ -143,21 +143,21 @@ export class RowParser {
     return rows;
   }
 
-  /** The file ends here for good: a last line without an end gives what is whole of it. */
+  /** The end of the file: a last line without a line end yields its complete cells. */
   end(): GpuzRow[] {
     const last = this.#lines.end();
     return last === undefined ? [] : this.#line(last, false);
   }
 
-  /** The file begins again, cut short or replaced; the columns stay known until a header says otherwise. */
+  /** The file restarts, because it was truncated or replaced; the columns stay valid until the next header. */
   restart(): void {
     this.#lines = new LineSplitter();
     this.#hasPoints = false;
   }
 
   /**
-   * A row as nearly all are, in one pass: a date in whole seconds at the start, one value in each cell, as many cells as the
-   * header has. Undefined for every other line, which `#line` looks at closely.
+   * Parses an ordinary row in one pass: a date in whole seconds at the start, one value in each cell, as many cells as the header
+   * has. Undefined for every other line; `#line` handles those.
    */
   #plainRow(line: string): GpuzRow | undefined {
     const header = this.#header;
@@ -165,7 +165,7 @@ export class RowParser {
     const localMs = this.#plainDateMs(line);
     if (localMs === undefined) return undefined;
     const cells: string[] = [];
-    // The first and the last character of the cell's value; -1 before there is one.
+    // Positions of the first and the last character of the cell's value; -1 if there is none yet.
     let [first, last] = [-1, -1];
     let count = 0;
     for (let at = dateLength; at <= line.length; at++) {
@@ -178,7 +178,7 @@ export class RowParser {
         first = -1;
         continue;
       }
-      // Another date, a header, and white space that is not a space or tab.
+      // A second date, a header, or white space that is not a space or tab.
       if (code === 0x3a || code === 0x44 || code === 0xa0 || code < 0x20) return undefined;
       if (first === -1) first = at;
       else if (last !== at - 1) return undefined;
@@ -191,7 +191,7 @@ export class RowParser {
     return { header, localMs, cells };
   }
 
-  /** Of `2020-03-16 17:13:05` at the start of a line. Rows of a day share its date. */
+  /** The time of `2020-03-16 17:13:05` at the start of a line. The rows of a day share its date. */
   #plainDateMs(line: string): number | undefined {
     const day = line.slice(0, 10);
     if (this.#day?.text !== day) {
@@ -201,7 +201,7 @@ export class RowParser {
     }
     if (line.charCodeAt(10) !== 0x20 || line[13] !== ":" || line[16] !== ":") return undefined;
     const [hour, minute, second] = [twoDigits(line, 11), twoDigits(line, 14), twoDigits(line, 17)];
-    // NaN fails too.
+    // NaN fails this check too.
     return hour < 24 && minute < 60 && second < 60
       ? this.#day.ms + ((hour * 60 + minute) * 60 + second) * 1_000
       : undefined;
@@ -214,7 +214,7 @@ export class RowParser {
 
   #part(line: string, ended: boolean): GpuzRow[] {
     if (isHeader(line)) {
-      // A header without its line end may lack columns: rows that follow would not fit, so the one before is kept.
+      // A header without its line end may lack columns, and the following rows would not fit: the previous one stays in use.
       const header = ended ? parseHeader(line) : undefined;
       if (header === undefined) {
         this.counts.unusable++;
@@ -255,7 +255,7 @@ export class RowParser {
   ): readonly (string | undefined)[] | string {
     let cells = line.split(",");
     if (cells.length > header.cells) {
-      // Whether a comma between digits is a decimal comma shows in the rest of the log: one writes points or commas.
+      // The rest of the log shows whether a comma between digits is a decimal comma: a log uses either points or commas.
       cells = line.split(/(?<!\d),|,(?!\d)/);
       if (cells.length !== header.cells || this.#hasPoints || hasPoint(cells))
         return "the row has more cells than its header";
@@ -267,7 +267,7 @@ export class RowParser {
     if (isCut && ended && isComplete(cells, header))
       return "the row has fewer cells than its header";
     if (isCut) this.counts.cut++;
-    // The last cell of a cut row, or of a line without its end, may be a part of a number.
+    // The last cell of a cut row, or of a line without its line end, may be part of a number.
     const whole = isCut || !ended ? cells.length - 1 : cells.length;
     return header.columns.map((_, index) =>
       index + 1 < whole ? cells[index + 1]?.trim() : undefined,
@@ -275,23 +275,23 @@ export class RowParser {
   }
 }
 
-/** Whether any number is written with a decimal point; the date's fraction of a second does not count. */
+/** True if any number has a decimal point; the date's fraction of a second does not count. */
 const hasPoint = (cells: readonly string[]): boolean =>
   cells.slice(1).some((cell) => /\d\.\d/.test(cell));
 
-/** Two values in one cell. */
+/** True if one cell holds two values. */
 function isMerged(cell: string): boolean {
   const values = cell.trim().split(/\s+/);
   return values.length > 1 && values.every((value) => /^(?:[+-]?\d[\d.]*|-|n\/?a)$/i.test(value));
 }
 
-/** Whether the row was written to its end: GPU-Z ends each line as its header, with a comma or without. */
+/** True if the row was written to its end: GPU-Z ends each row like its header, with a comma or without. */
 function isComplete(cells: readonly string[], header: GpuzHeader): boolean {
   const endsInComma = header.cells > header.columns.length + 1;
   return !endsInComma || cells.at(-1)?.trim() === "";
 }
 
-/** A row or header that begins inside a line: the program died in the middle of the row before, or the file was cut. */
+/** Splits a line in which another row or header begins: the program died while writing a row, or the file was truncated. */
 function unglue(line: string): string[] {
   const starts = new Set<number>([0]);
   for (const { index } of line.matchAll(dateInside)) starts.add(index);

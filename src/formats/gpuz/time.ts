@@ -1,15 +1,15 @@
 /**
- * A log's date, `2020-03-16 17:13:05`, is the clock on that machine's wall. This turns it into an instant in a zone, and
- * says where that is not plain: an hour that comes twice or never, a clock set back. Time never goes wrong silently.
+ * A log's date, `2020-03-16 17:13:05`, is local wall-clock time. This converts it to an instant in a time zone, and notes
+ * ambiguities: an hour that occurs twice or never, or a clock that was set back. Time is never wrong without a note.
  */
 
 export interface Zone {
   readonly name: string;
-  /** How far the zone's clocks are ahead of UTC at an instant. */
+  /** How far the zone is ahead of UTC at an instant. */
   offsetMs(utcMs: number): number;
 }
 
-/** The date as if it were UTC, or undefined for what is no date. */
+/** The date parsed as UTC, or undefined if the text is not a date. */
 export function localTimeMs(text: string): number | undefined {
   const match = /^(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?$/.exec(text);
   if (match === null) return undefined;
@@ -28,9 +28,9 @@ export function localTimeMs(text: string): number | undefined {
   return asWritten ? ms + Math.floor(Number(`0.${match[7] ?? "0"}`) * 1_000) : undefined;
 }
 
-/** An IANA name (`Europe/Berlin`), `UTC`, or an offset (`+02:00`, `-0530`, `+2`); undefined for what is neither. */
+/** Accepts an IANA name (`Europe/Berlin`), `UTC`, or an offset (`+02:00`, `-0530`, `+2`); undefined for anything else. */
 export function parseZone(text: string): Zone | undefined {
-  // A plus in a URL's query stands for a space.
+  // A plus sign in a URL's query decodes to a space.
   const name = text.startsWith(" ") ? `+${text.slice(1)}` : text;
   if (/^(?:utc|z|gmt)$/i.test(name)) return { name: "UTC", offsetMs: () => 0 };
   const offset = /^([+-])(\d{1,2})(?::?(\d\d))?$/.exec(name);
@@ -47,14 +47,14 @@ export function parseZone(text: string): Zone | undefined {
   }
 }
 
-/** The zone of this machine. */
+/** The time zone of this machine. */
 export function machineZone(): Zone {
   return namedZone(new Intl.DateTimeFormat().resolvedOptions().timeZone);
 }
 
 const quarterMs = 900_000;
 
-/** Offsets change on quarters of an hour at the finest, so one look-up serves fifteen minutes of rows. */
+/** Offsets change on quarter-hour boundaries at the finest, so one lookup covers fifteen minutes of rows. */
 function namedZone(name: string): Zone {
   const format = new Intl.DateTimeFormat("en-US", {
     timeZone: name,
@@ -91,11 +91,14 @@ export type TimeNote = "twice" | "never" | "back" | "same-second";
 
 export interface LogInstant {
   readonly timeMs: number;
-  /** Why the instant is not plain: the hour comes twice or never in this zone, or the clock went back. */
+  /** Why the instant is ambiguous: the hour occurs twice or never in this zone, or the clock went back. */
   readonly note?: TimeNote;
 }
 
-/** Times of consecutive rows. It remembers the previous row, which resolves the repeated hour at the end of daylight saving. */
+/**
+ * Computes the times of consecutive rows. It remembers the previous row, which resolves the repeated hour at the end of daylight
+ * saving.
+ */
 export class LocalClock {
   readonly #zone: Zone;
   #lastLocalMs: number | undefined;
@@ -110,7 +113,7 @@ export class LocalClock {
     const { timeMs, note } = this.#resolve(localMs);
     const before = this.#lastMs;
     const same = localMs === this.#lastLocalMs;
-    // GPU-Z can log ten times a second but writes whole seconds: rows of one second get distinct milliseconds.
+    // GPU-Z can log ten times a second but writes whole seconds: rows within one second get distinct milliseconds.
     this.#inSecond = same ? Math.min(this.#inSecond + 1, 999) : 0;
     this.#lastLocalMs = localMs;
     this.#lastMs = timeMs;
@@ -135,7 +138,7 @@ export class LocalClock {
     return { timeMs: this.#nearer(localMs, first, second), note: "twice" };
   }
 
-  /** A clock that ran on keeps its offset; one that went back takes the instant nearer to the row before. */
+  /** If the clock moved forward, the offset stays the same; if it went back, the instant nearer to the previous row is used. */
   #nearer(localMs: number, first: number, second: number): number {
     const [lastLocal, last] = [this.#lastLocalMs, this.#lastMs];
     if (lastLocal === undefined || last === undefined) return first;

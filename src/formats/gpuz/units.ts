@@ -1,7 +1,7 @@
-/** Cells to numbers in base units, exactly as written: a decimal is scaled by its exponent, never by a binary fraction. */
+/** Converts cells to numbers in base units, exactly as written: a decimal is scaled by its exponent, never by a binary fraction. */
 import type { AbsenceReason } from "../../model/presence.ts";
 
-/** What a column measures; its unit then says how to reach the base unit. */
+/** The quantity of a column; with its unit it determines the conversion to the base unit. */
 export type GpuzQuantity =
   | "clock"
   | "temperature"
@@ -16,7 +16,7 @@ export type GpuzQuantity =
 
 export type GpuzCell = number | AbsenceReason;
 
-/** The base unit is the decimal times a power of ten, or a function of that where another base or an offset is needed. */
+/** The value in the base unit is the decimal times a power of ten, then `finish` if another base or an offset is needed. */
 export interface UnitConversion {
   readonly exponent: number;
   readonly finish?: (value: number) => number;
@@ -48,14 +48,14 @@ const units: Readonly<
   throughput: { "GB/s": times10(9), "MB/s": times10(6), "KB/s": times10(3) },
 };
 
-/** How cells of a column become numbers; undefined where its unit does not fit what it measures. */
+/** The conversion of a column's cells; undefined if its unit does not fit its quantity. */
 export function converter(quantity: GpuzQuantity, unit: string): UnitConversion | undefined {
   if (quantity === "plain") return asWritten;
-  // The unit comes from the file: `[constructor]` must not find what every object has.
+  // The unit comes from the file: `[constructor]` must not match an inherited property.
   return Object.hasOwn(units[quantity], unit) ? units[quantity][unit] : undefined;
 }
 
-/** What drivers write for "unknown": all ones of 16 and 32 bits. Memory in MB may truly be 65535. */
+/** Values that drivers write for "unknown": all ones in 16 and 32 bits. Memory in MB may really be 65535. */
 const sentinels = new Set([65_535, 4_294_967_295]);
 
 export const isSentinel = (text: string | undefined, quantity: GpuzQuantity): boolean =>
@@ -71,17 +71,17 @@ export function readCell(
   if (decimals === -1) return text === "-" || /^n\/?a$/i.test(text) ? "unsupported" : "failed";
   const raw = scaled(text, decimals, 0);
   if (quantity !== "memory" && sentinels.has(raw)) return "failed";
-  // A running card is never at exactly 0 degrees or 0 volts: GPU-Z writes that for a sensor the board does not have.
+  // A running card never reads exactly 0 degrees or 0 volts: GPU-Z writes that for a sensor the board does not have.
   if (raw === 0 && (quantity === "temperature" || quantity === "voltage")) return "unsupported";
   const value = exponent === 0 ? raw : scaled(text, decimals, exponent);
   return finish === undefined ? value : finish(value);
 }
 
 const powersOfTen = Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`));
-/** The digits of the last text that `decimalsOf` read, as an integer; NaN where they are too many to be exact. */
+/** The digits of the last text that `decimalsOf` parsed, as an integer; NaN if there are too many to be exact. */
 let mantissa = 0;
 
-/** How many digits stand behind the point of `[+-]ddd.ddd`, at most 15 before it and 9 behind; -1 for any other text. */
+/** The number of decimals of `[+-]ddd.ddd`, with at most 15 digits before the point and 9 after it; -1 for any other text. */
 function decimalsOf(text: string): number {
   const sign = text.charCodeAt(0);
   const start = sign === 0x2b || sign === 0x2d ? 1 : 0;

@@ -7,7 +7,7 @@ import { LineDecoder, type LineOptions } from "./decode.ts";
 import { precisions, readFloat } from "./scan.ts";
 
 const nowMs = 1_790_000_000_000;
-/** One for all tests: what it keeps of one request must not show in the next. */
+/** Shared by all tests: its cache of one request must not affect the next. */
 const decoder = new LineDecoder();
 const decode = (text: string, extra: Partial<LineOptions> = {}) =>
   decoder.decode(Buffer.from(text), { unitMs: precisions.ns, nowMs, ...extra });

@@ -1,6 +1,6 @@
 /**
- * Influx's line protocol, decoded into columns. A line that is not understood is left out and reported, the others are
- * taken; texts are counted, since nothing here keeps them.
+ * Decodes Influx's line protocol into columns. Invalid lines are skipped and reported, the others are accepted; string fields are
+ * only counted, since gpulse stores none.
  */
 import type { Label } from "../../model/labels.ts";
 import type { SampleBatch } from "../samples/batch.ts";
@@ -18,11 +18,11 @@ import {
 import { LineSeriesCache } from "./series.ts";
 
 export interface LineOptions {
-  /** How long a unit of the times is, in milliseconds. */
+  /** The unit of the timestamps, in milliseconds. */
   readonly unitMs: number;
-  /** For lines without a time. */
+  /** The time of lines without a timestamp. */
   readonly nowMs: number;
-  /** A label for every series whose tags do not have it. */
+  /** A label for every series whose tags do not contain it. */
   readonly extra?: Label | undefined;
 }
 
@@ -38,14 +38,14 @@ export interface DecodedLines {
   readonly firstBad: BadLine | undefined;
 }
 
-/** What came is something else: no line of it is taken. */
+/** The input is not line protocol: none of its lines is accepted. */
 export class TooManyBadLinesError extends Error {
   constructor({ number, sentence }: BadLine) {
     super(`more than ${maxBadParts} lines are not understood, line ${number} first: ${sentence}`);
   }
 }
 
-/** Decodes one request after the other, and keeps what it made of lines for the next. */
+/** Decodes one request after the other, and caches what it parsed for the next. */
 export class LineDecoder {
   readonly #books = new Map<string, LineSeriesCache>();
 
@@ -59,7 +59,7 @@ export class LineDecoder {
   }
 }
 
-/** By the label that all series of a request get: a hub is written to under few names. */
+/** Limit of caches, one per label added to all series of a request: clients use few such labels. */
 const maxLayouts = 8;
 
 function decodeWith(bytes: Buffer, options: LineOptions, book: LineSeriesCache): DecodedLines {
@@ -78,7 +78,7 @@ function decodeWith(bytes: Buffer, options: LineOptions, book: LineSeriesCache):
     const textsBefore = line.texts;
     try {
       const end = line.read(at);
-      // Only a text goes over lines.
+      // Only string fields can contain line breaks.
       if (line.texts > textsBefore) number += newlines(bytes, at, end);
       at = end + 1;
     } catch (thrown) {
@@ -100,7 +100,7 @@ class LineReader {
   readonly #builder: BatchBuilder;
   readonly #options: LineOptions;
   readonly #book: LineSeriesCache;
-  /** The fields of the line being read: where their keys stand, and their values. A line is taken as a whole or not at all. */
+  /** The fields of the current line: positions of their keys, and their values. A line is accepted as a whole or not at all. */
   #keys: number[] = [];
   #values: number[] = [];
 
@@ -111,7 +111,7 @@ class LineReader {
     this.#book = book;
   }
 
-  /** Takes the line that begins here and returns where it ends. */
+  /** Reads the line that begins at `start` and returns its end. */
   read(start: number): number {
     const bytes = this.#bytes;
     const { length } = bytes;
@@ -143,7 +143,7 @@ class LineReader {
     return end;
   }
 
-  /** Returns where the value ended; below 0 where it was a text. */
+  /** Returns the end of the value; negative if it was a string. */
   #value(keyStart: number, equals: number): number {
     const bytes = this.#bytes;
     const start = equals + 1;
@@ -185,7 +185,7 @@ const truths = new Map([
 function readValue(bytes: Buffer, start: number, end: number): number | undefined {
   if (end === start) return undefined;
   const last = bytes[end - 1] as number;
-  // 1i and 1u are whole numbers, 1 and 1.5 floats.
+  // 1i and 1u are integers, 1 and 1.5 floats.
   if (last === 0x69 || last === 0x75)
     return end - start > 1 ? readInteger(bytes, start, end - 1) : undefined;
   const first = bytes[start] as number;

@@ -1,10 +1,10 @@
 /**
- * Finds the parts of Influx's line protocol in bytes, without making texts of them.
+ * Finds the parts of Influx's line protocol in bytes, without creating strings.
  *
  *   measurement[,tag=value…] field=value[,field=value…] [time]
  *
- * A backslash keeps the next comma, equals sign or space from being one; in a quoted value it keeps a quote, and a quoted
- * value may go over lines.
+ * A backslash escapes the next comma, equals sign or space; in a quoted value it escapes a quote, and a quoted value may span
+ * several lines.
  */
 
 export const byteOf = {
@@ -18,10 +18,10 @@ export const byteOf = {
   backslash: 0x5c,
 } as const;
 
-/** A line that is not understood; the others are. */
+/** An invalid line; the other lines are still read. */
 export class LineError extends Error {}
 
-/** Where the first of two bytes stands that no backslash precedes; at the end of the line where neither does. */
+/** The position of the first of two unescaped bytes; the end of the line if there is neither. */
 export function findPlain(
   bytes: Uint8Array,
   start: number,
@@ -31,14 +31,14 @@ export function findPlain(
 ): number {
   for (let at = start; at < end; at++) {
     const byte = bytes[at] as number;
-    // It keeps no line from ending.
+    // A backslash does not escape a line break.
     if (byte === byteOf.backslash && bytes[at + 1] !== byteOf.newline) at++;
     else if (byte === wanted || byte === other || byte === byteOf.newline) return at;
   }
   return end;
 }
 
-/** Behind the quote that ends a quoted value. */
+/** The position after the closing quote of a quoted value. */
 export function quotedEnd(bytes: Uint8Array, start: number, end: number): number {
   for (let at = start + 1; at < end; at++) {
     const byte = bytes[at] as number;
@@ -48,29 +48,29 @@ export function quotedEnd(bytes: Uint8Array, start: number, end: number): number
   throw new LineError("a quoted value has no end");
 }
 
-/** The text with its escapes undone. */
+/** The text, unescaped. */
 export function plainText(bytes: Buffer, start: number, end: number): string {
   const text = bytes.toString("utf8", start, end);
   return text.includes("\\") ? text.replace(/\\([,= \\])/g, "$1") : text;
 }
 
-/* Numbers of Influx's line protocol, read from bytes: values as floats, times as milliseconds whatever their precision. */
+/* Numbers of Influx's line protocol, parsed from bytes: values as floats, times as milliseconds regardless of their precision. */
 
 const zero = 0x30;
 const nine = 0x39;
 const dot = 0x2e;
 const minus = 0x2d;
-/** Powers of ten that a double holds exactly: a quotient by one of them is rounded once, as it should be. */
+/** Powers of ten that a double holds exactly: a division by one of them is rounded correctly, once. */
 const powers = Float64Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`));
 const decimal = /^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/;
 
-/** @returns undefined where the bytes are no number. */
+/** @returns undefined if the bytes are not a number. */
 export function readFloat(bytes: Buffer, start: number, end: number): number | undefined {
   const negative = bytes[start] === minus;
   let digits = 0;
   let fraction = -1;
   let at = negative ? start + 1 : start;
-  // Fifteen digits and a dot are always exact.
+  // Up to fifteen digits and a dot are always exact.
   if (end - at > 16 || at === end) return readAnyFloat(bytes, start, end);
   for (; at < end; at++) {
     const byte = bytes[at] as number;
@@ -80,7 +80,7 @@ export function readFloat(bytes: Buffer, start: number, end: number): number | u
     } else if (byte === dot && fraction < 0) fraction = 0;
     else return readAnyFloat(bytes, start, end);
   }
-  // A dot alone is no number, and sixteen digits may be more than a double counts to.
+  // A dot alone is not a number, and sixteen digits may exceed the exact integers of a double.
   if (digits > Number.MAX_SAFE_INTEGER || (digits === 0 && fraction === 0))
     return readAnyFloat(bytes, start, end);
   const value = fraction > 0 ? digits / (powers[fraction] as number) : digits;
@@ -94,7 +94,7 @@ function readAnyFloat(bytes: Buffer, start: number, end: number): number | undef
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** A whole number with its sign; beyond 2^53 it is rounded as a float is. */
+/** A signed integer; beyond 2^53 it is rounded like a float. */
 export function readInteger(bytes: Buffer, start: number, end: number): number | undefined {
   for (let at = bytes[start] === minus ? start + 1 : start; at < end; at++) {
     const byte = bytes[at] as number;
@@ -115,7 +115,7 @@ export const precisions = {
   h: 3_600_000,
 } as const;
 
-/** Nanoseconds do not fit in a double: what is finer than a millisecond is cut off as digits, before it is a number. */
+/** Nanoseconds do not fit in a double: digits finer than a millisecond are cut off before the conversion. */
 export function readTimeMs(
   bytes: Buffer,
   start: number,

@@ -1,9 +1,9 @@
 /**
- * The series of Influx lines: tags become labels, `measurement_field` the name, and `measurement` alone for the field
- * `value`. What a Prometheus name cannot hold becomes an underscore.
+ * The series of Influx lines: tags become labels, and `measurement_field` the name, or `measurement` alone for the field `value`.
+ * Characters that a Prometheus name cannot contain become underscores.
  *
- * Senders send the same lines again and again, in the same order: what was made of a line is kept, and the next line is
- * looked for where it stood the last time, byte by byte, so that a known line makes no text and no object. Bounded.
+ * Senders repeat the same lines in the same order: parsed lines are cached, and the next line is compared byte by byte with the one
+ * expected at its position, so that a known line allocates no string and no object. Bounded.
  */
 import type { Label } from "../../model/labels.ts";
 import { LabelBlockWriter, labelBlock } from "../samples/block.ts";
@@ -13,12 +13,12 @@ import { BatchTooLargeError, maxBatchSeries } from "../samples/labels.ts";
 import { byteOf, findPlain, LineError, plainText } from "./scan.ts";
 import { metricName, nameLabel, TagWriter } from "./tags.ts";
 
-/** A measurement with its tags; `key` bytes stand in the arena, as all that is kept does. */
+/** A measurement with its tags; the bytes from `keyStart` to `keyEnd` are in the arena, as all cached bytes are. */
 export interface MeasurementEntry {
   readonly keyStart: number;
   readonly keyEnd: number;
   readonly fields: Field[];
-  /** Made when fields come in another order than before. */
+  /** Built when fields come in another order than before. */
   byName: Map<string, Field> | undefined;
 }
 
@@ -27,7 +27,7 @@ interface Field {
   readonly keyEnd: number;
   readonly blockStart: number;
   readonly blockEnd: number;
-  /** In which request `series` is its number. */
+  /** The request in which `series` is valid. */
   request: number;
   series: number;
 }
@@ -46,7 +46,7 @@ export class LineSeriesCache {
   #fieldCount = 0;
   #request = 0;
   #last = -1;
-  /** Whose tags are written, and its measurement. */
+  /** The entry whose tags were written last, and its measurement. */
   #written: MeasurementEntry | undefined;
   #measurement = "";
 
@@ -67,7 +67,7 @@ export class LineSeriesCache {
     this.#written = undefined;
   }
 
-  /** @throws LineError where these bytes are no measurement with tags. */
+  /** @throws LineError if the bytes are not a measurement with tags. */
   line(bytes: Buffer, start: number, end: number): MeasurementEntry {
     const next = this.#lines[this.#last + 1];
     if (next !== undefined && this.#is(next, bytes, start, end)) {
@@ -89,7 +89,7 @@ export class LineSeriesCache {
     return line;
   }
 
-  /** @param place which field of its line it is */
+  /** @param place the index of the field in its line */
   series(
     line: MeasurementEntry,
     place: number,

@@ -1,6 +1,6 @@
 /**
- * The tags of an Influx line as encoded labels, those before the metric's name and those after it. Nearly all lines have
- * plain names in order and no escapes: their bytes are copied as they stand, the others are read as texts.
+ * The tags of an Influx line as encoded labels, split into those before the metric's name and those after it. Nearly all lines have
+ * plain, sorted names and no escapes: their bytes are copied; the others are parsed as text.
  */
 import type { Label } from "../../model/labels.ts";
 import { LabelBlockWriter } from "../samples/block.ts";
@@ -8,10 +8,10 @@ import { byteOf, findPlain, LineError, plainText } from "./scan.ts";
 
 export const nameLabel = "__name__";
 const nameBytes = Buffer.from(nameLabel);
-/** More than a series may have labels. */
+/** More tags than a series may have labels. */
 const maxTags = 256;
 
-/** 1 for what a label's name may hold, 2 for what it may not begin with. */
+/** 1 for characters that a label name may contain, 2 for those it may not begin with. */
 const plainName = new Uint8Array(256);
 for (const letter of "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
   plainName[letter.charCodeAt(0)] = 1;
@@ -22,16 +22,16 @@ export class TagWriter {
   readonly after = new LabelBlockWriter();
   readonly #extra: Label | undefined;
   readonly #extraName: Buffer;
-  /** Where each tag's name begins, its equals sign stands and its value ends. */
+  /** For each tag: the start of its name, its equals sign, and the end of its value. */
   readonly #places = new Int32Array(maxTags * 3);
 
-  /** The extra label is put where no tag has its name. */
+  /** The extra label is added unless a tag has its name. */
   constructor(extra: Label | undefined) {
     this.#extra = extra;
     this.#extraName = Buffer.from(extra?.[0] ?? "");
   }
 
-  /** @param start at the comma before the first tag, or where there is none at the end */
+  /** @param start the comma before the first tag, or `end` if there is none */
   write(bytes: Buffer, start: number, end: number): void {
     this.before.clear();
     this.after.clear();
@@ -59,7 +59,7 @@ export class TagWriter {
     if (extra !== undefined) this.#side(extra[0]).label(...extra);
   }
 
-  /** How many tags there are, or -1 where they are not all plain and in order. */
+  /** The number of tags, or -1 if they are not all plain and sorted. */
   #find(bytes: Buffer, start: number, end: number): number {
     const places = this.#places;
     let count = 0;
@@ -108,7 +108,7 @@ export class TagWriter {
   }
 }
 
-/** Whether the tag at `place` comes after the one before it. */
+/** True if the tag at `place` sorts after the previous one. */
 function isAfter(bytes: Buffer, places: Int32Array, place: number): boolean {
   const [left, leftEnd] = [places[place - 3] as number, places[place - 2] as number];
   const [right, rightEnd] = [places[place] as number, places[place + 1] as number];

@@ -4,13 +4,13 @@
  *   {"time":"2026-01-01T00:00:00.000Z","source":"sim","tier":"fast","readings":[
  *     {"name":"gpu_power_watts","unit":"watts","labels":{"gpu":"0",…},"value":83.2},
  *     {"name":"gpu_fan_rpm","unit":"rpm","labels":{…},"absent":"unsupported"}],
- *   "tags":{"GPU-1":["high_power"]}}          where a stream found something
+ *   "tags":{"GPU-1":["high_power"]}}          only if a stream set tags
  */
 import type { Frame } from "../../model/frame.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presence, presenceNames } from "../../model/presence.ts";
 
-/** The part of each reading that never changes, kept per layout. */
+/** The constant part of each reading, cached per layout. */
 const heads = new WeakMap<Layout, readonly string[]>();
 
 function headsOf(layout: Layout): readonly string[] {
@@ -46,7 +46,7 @@ export function frameToJson(
   return `{"time":"${time}","source":${JSON.stringify(source)},"tier":"${tier}","readings":[${parts.join(",")}]${found}}`;
 }
 
-/** JSON has no infinities: they go as text. */
+/** JSON has no infinities: they are written as text. */
 function jsonNumber(value: number): string {
   return Number.isFinite(value) ? String(value) : `"${value}"`;
 }

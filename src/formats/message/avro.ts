@@ -1,6 +1,6 @@
 /**
- * The message of a stream as Avro, in the framing of Confluent's schema registry: a byte 0, four bytes with the schema's id, the record.
- * The record has the fields of the JSON message, and one field a column of the lake, null where it has no value.
+ * The stream message as Avro, in the framing of Confluent's schema registry: a byte 0, four bytes with the schema's id, the record.
+ * The record has the fields of the JSON message, and one field per column of the lake, null if it has no value.
  */
 import { AvroError, type AvroRead, compileAvroReader } from "../avro/read.ts";
 import { AvroWriter } from "../avro/writer.ts";
@@ -13,7 +13,7 @@ import { messageLimits, messageVersion } from "./schema.ts";
 
 const headerBytes = 5;
 
-/** The id of the message's schema where it has the framing: JSON begins with a brace. */
+/** The id of the message's schema if the message has the framing: JSON begins with a brace. */
 export function schemaIdOf(bytes: Uint8Array): number | undefined {
   if (bytes[0] !== 0 || bytes.length < headerBytes) return undefined;
   return Buffer.from(bytes.buffer, bytes.byteOffset, headerBytes).readUInt32BE(1);
@@ -22,7 +22,10 @@ export function schemaIdOf(bytes: Uint8Array): number | undefined {
 const optional = (type: string) => ({ type: ["null", type], default: null }) as const;
 const optionalTexts = ["vendor", "model", "pci_bus_id", "driver", "vbios", "link_type", "parent"];
 
-/** Every field that a later version may add or drop has a default, so that a registry's usual rule (BACKWARD) takes each version. */
+/**
+ * Every field that a later version may add or drop has a default, so that a registry's default compatibility rule (BACKWARD)
+ * accepts each version.
+ */
 export const messageAvroSchema = JSON.stringify({
   type: "record",
   name: "GpuMessage",
@@ -80,7 +83,7 @@ export const messageAvroSchema = JSON.stringify({
 });
 
 interface Part extends MessagePart {
-  /** The slot of each column of the schema; -1 where the layout has none. */
+  /** The slot of each schema column; -1 if the layout does not have it. */
   readonly slotOfColumn: Int32Array;
 }
 
@@ -168,14 +171,14 @@ export class AvroMessageEncoder {
   }
 }
 
-/** Any writer to the topic may name a schema: the number of cached ones is bounded. */
+/** Any writer to the topic may reference a schema: the cache is bounded. */
 const maxSchemas = 1_000;
 
 export class AvroMessageDecoder {
   readonly #reads = new Map<number, AvroRead | AvroError>();
   readonly #messages = new MessageDecoder();
 
-  /** @param schema the JSON of the schema with this id, fetched where it is not known yet */
+  /** @param schema fetches the JSON of the schema with this id, if it is not cached */
   async decode(
     bytes: Uint8Array,
     id: number,
@@ -213,7 +216,7 @@ export class AvroMessageDecoder {
   }
 }
 
-/** The object that the JSON message would be: without what is null, and with its time as text. */
+/** Converts to the object of the JSON message: without nulls, and with its time as text. */
 function toMessage(value: unknown): Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new AvroError("it is no record");

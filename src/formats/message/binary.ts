@@ -1,6 +1,6 @@
 /**
- * A delivery as compact messages: a whole request of src/formats/frames each, with one frame of one GPU, its layout and its
- * GPU, so that a reader may begin anywhere. Many in one batch compress well, since they differ in a few bytes.
+ * Encodes a delivery as compact messages: each is a complete request of src/formats/frames, with one frame of one GPU, its layout
+ * and its GPU, so that a reader may start anywhere. Many in one batch compress well, since they differ in a few bytes.
  */
 import { FrameEncoder } from "../frames/frame.ts";
 import { FramesError } from "../frames/bytes.ts";
@@ -23,7 +23,7 @@ import { resolveMetric, messageLimits } from "./schema.ts";
 
 const mark = Buffer.from("gpulse");
 
-/** Whether it is one of these: JSON begins with a brace. */
+/** True if the message has this format: JSON begins with a brace. */
 export const isBinary = (bytes: Uint8Array): boolean =>
   bytes.length > mark.length && mark.equals(bytes.subarray(0, mark.length));
 
@@ -96,7 +96,7 @@ export class BinaryEncoder {
   }
 }
 
-/** A machine's own series go with its only GPU, and by themselves where there are several. */
+/** A host's own series go with its only GPU, or into a message of their own if there are several GPUs. */
 function partsOf(layout: Layout): Part[] {
   const slots = new Map<string | undefined, number[]>();
   layout.series.forEach(({ labels }, slot) => {

@@ -1,6 +1,6 @@
 /**
- * A message back to a frame, with the GPU it reports on. Trusts nothing: whatever is no message, is too large or is of a later
- * version gives one sentence that says why, and never a frame that is half of it.
+ * Decodes a message to a frame, with the GPU it reports on. Trusts nothing: an invalid, too large or newer message gives one
+ * sentence with the reason, never a partial frame.
  */
 import * as v from "valibot";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
@@ -22,7 +22,7 @@ import { MessageTemplates } from "./templates.ts";
 export interface DecodedMessage {
   readonly frame: Frame;
   readonly host: string;
-  /** The GPU it describes; none if its vendor is unknown. */
+  /** The GPU of the message; empty if its vendor is unknown. */
   readonly devices: readonly Device[];
   readonly tags?: ReadonlyMap<string, readonly string[]>;
 }
@@ -51,7 +51,7 @@ export class MessageDecoder {
     return result;
   }
 
-  /** What another encoding than JSON's brought. */
+  /** Decodes a message that was parsed from an encoding other than JSON. */
   decodeObject(parsed: Readonly<Record<string, unknown>>): MessageDecodeResult {
     const checked = checkMessage(parsed);
     const message = typeof checked === "string" ? checked : this.#build(checked);
@@ -142,7 +142,7 @@ interface Slot {
   readonly reading: number | AbsenceReason;
 }
 
-/** A series that stands twice counts once: the column first. */
+/** A series that occurs twice counts once: columns take precedence. */
 function slotsOf({ values, absent = {}, other = [] }: StreamMessage, hasDevice: boolean): Slot[] {
   const slots: Slot[] = hasDevice ? [{ name: "gpu_info", labels: "info", reading: 1 }] : [];
   const seen = new Set<string>();
@@ -175,7 +175,7 @@ function whose(
     : withLabels(labels, { host });
 }
 
-/** Some object of this version, or why it is no message. */
+/** The parsed object, or why the bytes are not a message. */
 function parseMessage(bytes: Uint8Array): Readonly<Record<string, unknown>> | string {
   if (bytes.length === 0) return "the message is empty";
   if (bytes.length > messageLimits.bytes)
@@ -191,7 +191,7 @@ function parseMessage(bytes: Uint8Array): Readonly<Record<string, unknown>> | st
   return parsed as Readonly<Record<string, unknown>>;
 }
 
-/** The message, or why it is none. */
+/** The validated message, or why it is invalid. */
 function checkMessage(parsed: Readonly<Record<string, unknown>>): StreamMessage | string {
   const { version } = parsed;
   if (typeof version === "number" && Number.isInteger(version) && version > messageVersion)

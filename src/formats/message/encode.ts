@@ -1,6 +1,6 @@
 /**
- * A delivery as messages: one for each GPU in it, and one for the machine where something is left that is no GPU's.
- * What is the same for every frame of a layout is worked out once. Never writes a reading that is not there as a number.
+ * Encodes a delivery as messages: one per GPU, and one for the host if some series belong to no GPU. The constant parts of a
+ * layout's messages are computed once. Never writes an absent reading as a number.
  */
 import { gpu as gpuMetrics } from "../../model/catalogue/index.ts";
 import { columnOf } from "../../model/columns.ts";
@@ -20,12 +20,12 @@ export interface MessageInput {
 }
 
 export interface KeyedMessage {
-  /** The GPU's uuid, or the machine's name: what has the same key stays in order. */
+  /** The GPU's uuid, or the host's name: messages with the same key stay in order. */
   readonly key: string;
   readonly value: string;
 }
 
-/** A reading of a message: where it stands in the frame, and its column, or its name with all labels where it has none. */
+/** A reading of a message: its slot in the frame, and its column, or its name with all labels if it has no column. */
 export interface MessageSlot {
   readonly slot: number;
   readonly name: string;
@@ -38,15 +38,15 @@ interface Slot {
   readonly head: string;
 }
 
-/** Readings that stand together in a message. Most sensors repeat their number: the text of a group is made when one changes. */
+/** Consecutive readings of a message. Most sensors repeat their value: the text of a group is rebuilt only when a value changes. */
 class ReadingGroup {
   readonly #slots: readonly Slot[];
   readonly #isColumn: boolean;
   readonly #values: Float64Array;
   readonly #states: Uint8Array;
-  /** As `values`, or as items of `other`. */
+  /** In the format of `values`, or as items of `other`. */
   readings = "";
-  /** As `absent`; the items of `other` have their reasons beside them. */
+  /** In the format of `absent`; the items of `other` contain their reasons. */
   absent = "";
 
   constructor(slots: readonly Slot[], isColumn: boolean) {
@@ -101,9 +101,9 @@ function groupsOf(readings: readonly MessageSlot[], isColumn: boolean): readonly
   return groups;
 }
 
-/** What of a layout goes into one message. */
+/** The part of a layout that goes into one message. */
 export interface MessagePart<Readings = readonly MessageSlot[]> {
-  /** Undefined: the machine's own message. */
+  /** Undefined for the host's own message. */
   readonly uuid: string | undefined;
   readonly index: number;
   readonly columns: Readings;
@@ -112,7 +112,7 @@ export interface MessagePart<Readings = readonly MessageSlot[]> {
 
 type Part = MessagePart<readonly ReadingGroup[]>;
 
-/** What each layout's messages consist of, worked out once for a host. */
+/** The parts of each layout's messages, computed once per host. */
 export class MessagePlans<One> {
   readonly #plans = new WeakMap<
     Layout,
@@ -164,7 +164,7 @@ function partsOf(layout: Layout, host: string): MessagePart[] {
       const column = isHere(series, host, uuids) ? columnOf(series) : undefined;
       const other = { slot, name: metric.name + suffix, labels };
       if (column !== undefined) {
-        // A log's readings of the machine are in the row of its GPU.
+        // Host readings of a log go into the row of its GPU.
         if (of === uuid || (of === undefined && uuid !== undefined))
           columns.push({ slot, name: column, labels });
         else if (of === undefined && uuids.size === 0) others.push(other);
@@ -213,7 +213,7 @@ function listOf(groups: readonly ReadingGroup[], list: "readings" | "absent"): s
   return text;
 }
 
-/** JSON has no infinities: a reading that is none of its numbers did not come through. */
+/** JSON has no infinities: a reading that is not a JSON number counts as failed. */
 export function reasonAt(frame: Frame, slot: number): string | undefined {
   const state = sentPresence(frame.presence[slot] ?? presence.failed);
   if (state !== presence.present) return presenceNames[state] ?? "failed";

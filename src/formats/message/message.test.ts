@@ -41,7 +41,7 @@ function reported(devices: readonly Device[], host = "lab"): MessageInput {
   return { frame, devices, host, tags: new Map([["GPU-a", ["high_power"]]]) };
 }
 
-/** Every reading by its series, as text. */
+/** All readings as text, keyed by series. */
 const readings = ({ layout, values, presence: states }: Frame): Record<string, number | string> =>
   Object.fromEntries(
     layout.series.map((series, slot) => {
@@ -266,7 +266,7 @@ test.each([
   writer.raw(Buffer.alloc(5));
   writer.long(message.version);
   if (message.time === 0) writer.long(0);
-  // More than an AvroWriter's numbers: 2^62.
+  // 2^62, beyond the numbers that an AvroWriter writes.
   else writer.raw(Buffer.from([...Array<number>(8).fill(0x80), 0x80, 0x01]));
   writer.text(message.host);
   writer.long(1);

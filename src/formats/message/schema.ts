@@ -1,12 +1,12 @@
 /**
- * The message of a stream, version 1: one GPU (or one machine, without a GPU) at one instant, as JSON.
+ * The stream message, version 1: one GPU (or one host, without a GPU) at one instant, as JSON.
  *
  *   {"version":1,"time":"2026-01-01T00:00:00.000Z","host":"node-1",
  *    "gpu":{"uuid":"GPU-1","index":0,"vendor":"nvidia","model":"H200"},
  *    "values":{"gpu_power_watts":83.2},"absent":{"gpu_fan_rpm_1":"unsupported"},
  *    "other":[{"name":"gpu_process_memory_bytes","labels":{"pid":"7"},"value":1024}],"tags":["high_power"]}
  *
- * Fields that a reader does not know are left alone; what would break an old reader needs a new version.
+ * Readers ignore unknown fields; a change that breaks old readers needs a new version.
  */
 import * as v from "valibot";
 import { sentReasons } from "../../model/presence.ts";
@@ -15,7 +15,7 @@ import type { SampleSuffix } from "../../model/layout.ts";
 
 export const messageVersion = 1;
 
-/** Far above what one machine reports; a larger message is a dead letter. */
+/** Far above what one host reports; a larger message becomes a dead letter. */
 export const messageLimits = {
   bytes: 1_000_000,
   columns: 4_096,
@@ -36,12 +36,12 @@ const metricName = v.pipe(
   v.string(),
   v.regex(/^[a-zA-Z_:][a-zA-Z0-9_:]{0,254}$/, "the name of a metric"),
 );
-/** `__name__` and its like are not a sender's to set. */
+/** Senders must not set `__name__` and other reserved names. */
 const labelName = v.pipe(
   v.string(),
   v.regex(/^(?!__)[a-zA-Z_][a-zA-Z0-9_]{0,254}$/, "the name of a label"),
 );
-/** 1e999 is JSON, and no number. */
+/** 1e999 is valid JSON, but not a finite number. */
 const value = v.pipe(
   v.number("a number"),
   v.minValue(-Number.MAX_VALUE, "a number"),
@@ -124,12 +124,12 @@ export const messageSchema = v.object({
 
 export type StreamMessage = v.InferOutput<typeof messageSchema>;
 
-/* Finds what a sender's name of a metric means here. */
+/* Resolves a sender's metric name to a metric. */
 
 /** The cache limit, above the size of any catalogue. */
 const keptNames = 10_000;
 
-/** A metric that a later sender has and we do not is kept as a plain number of that name. */
+/** An unknown metric of a newer sender is stored as a plain number of that name. */
 export function resolveMetric(
   name: string,
   plain: Map<string, MetricEntry>,

@@ -16,9 +16,9 @@ const base = {
   tags: ["high_power"],
 };
 
-/** As a decoder gives it that has seen nothing, and so asks the schema. */
+/** The result of a new decoder, which has no template and must use the schema. */
 const plain = (bytes: Buffer): MessageDecodeResult => new MessageDecoder().decode(bytes);
-/** Layouts and devices as they look, not which object they are. */
+/** Compares layouts and devices by content, not by identity. */
 const shown = (decoded: MessageDecodeResult): unknown =>
   decoded.ok
     ? {
@@ -98,7 +98,7 @@ test.each(changes)(
     const warm = new MessageDecoder();
     expect(warm.decode(Buffer.from(JSON.stringify(base))).ok).toBe(true);
     const want = shown(plain(bytes));
-    // The second time it is known itself.
+    // The second time, the message has its own template.
     for (let time = 0; time < 2; time++) expect(shown(warm.decode(bytes))).toEqual(want);
   },
 );

@@ -1,4 +1,4 @@
-/** The numbers of a Parquet page, looked through without keeping any: whether what it says can be in the bytes it has. */
+/** Scans the numbers of a Parquet page without storing them, to check that the announced counts fit in its bytes. */
 
 export interface PageReader {
   readonly view: DataView;
@@ -14,9 +14,9 @@ export const isCount = (value: number | undefined, most: number): boolean =>
   value !== undefined && Number.isInteger(value) && value >= 0 && value <= most;
 
 /**
- * Runs of one value and packed ones, as many values as there should be. The last packed run may have some more, to fill it
- * up: `fill` says how many.
- * @throws Error where it is otherwise, RangeError where the bytes are at an end.
+ * Checks that runs of repeated and of bit-packed values hold exactly `count` values. The last packed run may be padded with up to
+ * `fill` more.
+ * @throws Error if they do not, RangeError at the end of the bytes.
  */
 export function checkRuns(reader: PageReader, width: number, count: number, fill: number): void {
   if (width > 32) throw new Error("it has numbers of more than 32 bits");
@@ -35,7 +35,7 @@ export function checkRuns(reader: PageReader, width: number, count: number, fill
   }
 }
 
-/** @throws Error where it has more than 32 bits, RangeError where the bytes are at an end. */
+/** @throws Error beyond 32 bits, RangeError at the end of the bytes. */
 export function varint(reader: PageReader): number {
   let value = 0;
   for (let shift = 0; shift < 35; shift += 7) {

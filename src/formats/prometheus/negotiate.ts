@@ -1,4 +1,4 @@
-/** Chooses the page's format by the Accept header, as RFC 9110 weighs it. Text is what everyone can read, so it is the fallback. */
+/** Chooses the page's format by the Accept header's weights (RFC 9110). The fallback is text, which every client can read. */
 import type { PageFormat } from "./page.ts";
 
 type Weights = Record<PageFormat | "protobuf", number>;
@@ -8,7 +8,7 @@ export function negotiateFormat(accept: string | undefined): PageFormat {
   return openmetrics > 0 && openmetrics >= text ? "openmetrics" : "text";
 }
 
-/** Whether the client would rather have delimited protobuf than any text. */
+/** True if the client prefers delimited protobuf to all text formats. */
 export function prefersProtobuf(accept: string | undefined): boolean {
   const { text, openmetrics, protobuf } = weightsOf(accept);
   return protobuf > 0 && protobuf >= openmetrics && protobuf >= text;
@@ -40,7 +40,7 @@ function weightsOf(accept: string | undefined): Weights {
   return weights;
 }
 
-/** Whether the client takes gzip: named, or covered by `*`, and not with weight 0. */
+/** True if the client accepts gzip: named, or covered by `*`, and not with weight 0. */
 export function acceptsGzip(acceptEncoding: string | undefined): boolean {
   let wildcard = false;
   for (const part of (acceptEncoding ?? "").slice(0, 2_000).split(",")) {

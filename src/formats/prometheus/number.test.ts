@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { formatValue } from "./page.ts";
 
-// What Prometheus 2.42 answers for these as `value` of an instant query.
+// The `value` that Prometheus 2.42 returns for these in an instant query.
 test.each([
   [0, "0"],
   [-0, "-0"],

@@ -1,5 +1,5 @@
 /**
- * Writes frames as a Prometheus page: text format 0.0.4, or OpenMetrics 1.0. What is absent is left out.
+ * Writes frames as a Prometheus page: text format 0.0.4, or OpenMetrics 1.0. Absent readings are left out.
  *
  *   text 0.0.4             OpenMetrics 1.0
  *   # HELP name …          # TYPE family …     (a counter's family has no _total, an info's no _info)
@@ -13,7 +13,7 @@ import type { Frame } from "../../model/frame.ts";
 import type { Layout, Series } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 
-/** Numbers as Prometheus writes them: the shortest digits, an exponent of at least two, and a zero with its sign. */
+/** Formats numbers as Prometheus does: the shortest digits, an exponent of at least two digits, and a signed zero. */
 export function formatValue(value: number): string {
   if (Number.isFinite(value)) {
     if (value === 0) return Object.is(value, -0) ? "-0" : "0";
@@ -36,7 +36,7 @@ interface PageOptions {
 }
 
 interface Line {
-  /** Everything of the line before the value. */
+  /** The part of the line before the value. */
   readonly head: string;
   readonly frameIndex: number;
   readonly slot: number;
@@ -52,10 +52,10 @@ interface Plan {
   readonly families: readonly Family[];
 }
 
-/** So many lines are a few milliseconds. */
+/** This many lines take a few milliseconds. */
 const linesPerPart = 5_000;
 
-/** Keeps the text that does not change between pages; layouts rarely do, so a page is mostly joining numbers in. */
+/** Caches the text that does not change between pages; layouts rarely change, so writing a page is mostly inserting numbers. */
 export class PageWriter {
   readonly #format: PageFormat;
   #plan: Plan = { layouts: [], families: [] };
@@ -64,7 +64,7 @@ export class PageWriter {
     this.#format = format;
   }
 
-  /** With timestamps each sample carries its frame's time: for files and pipes, never for a page that is scraped. */
+  /** With timestamps each sample has its frame's time: for files and pipes, never for a scraped page. */
   write(frames: readonly Frame[], options: PageOptions = {}): string {
     let page = "";
     for (const part of this.parts(frames, options)) page += part;
@@ -159,13 +159,13 @@ function header(metric: MetricEntry, format: PageFormat): string {
   const family = openMetricsFamily(metric);
   const named = unitOf(metric, family);
   const unit = named === undefined ? "" : `# UNIT ${family} ${named}\n`;
-  // OpenMetrics wants a counter's samples to end in _total; other exporters' names need not.
+  // OpenMetrics requires counter samples to end in _total; other exporters' names may not.
   const type =
     metric.kind === "counter" && !metric.name.endsWith("_total") ? "unknown" : metric.kind;
   return `# TYPE ${family} ${type}\n${unit}# HELP ${family} ${escapeText(metric.help)}\n`;
 }
 
-/** The unit that a family's name ends in; a page must not name another. */
+/** The unit suffix of a family's name; a page must not declare another unit. */
 export const unitOf = ({ unit }: MetricEntry, family: string): string | undefined =>
   unit !== "none" && family.endsWith(`_${unit}`) ? unit : undefined;
 

@@ -1,6 +1,6 @@
 /**
- * Writes frames as a page of the protobuf exposition: each family behind its length (exposition/protobuf.ts quotes the
- * messages). Classic histograms have their native form beside their buckets, where the program observes one.
+ * Writes frames as a page of the protobuf exposition: each family preceded by its length (see exposition/protobuf.ts for the
+ * messages). Classic histograms include their native form beside their buckets, if the program observes one.
  */
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
@@ -12,10 +12,10 @@ import { familyTypes, putLabels, putNative } from "../exposition/write-protobuf.
 import { ProtoWriter } from "../protobuf/writer.ts";
 import { unitOf } from "./page.ts";
 
-/** The native form of a histogram of the page; undefined where it has none. */
+/** The native form of a histogram of the page; undefined if it has none. */
 export type NativeOf = (metric: MetricEntry, labels: LabelSet) => Histogram | undefined;
 
-/** Where a value is found. */
+/** The position of a value in the frames. */
 interface Cell {
   readonly frameIndex: number;
   readonly slot: number;
@@ -23,11 +23,11 @@ interface Cell {
 
 interface Metric {
   readonly labels: LabelSet;
-  /** The field of labels, encoded. */
+  /** The encoded label fields. */
   readonly encoded: Uint8Array;
-  /** Of a number. */
+  /** The value of a number. */
   readonly cell?: Cell;
-  /** Of a histogram. */
+  /** The parts of a histogram. */
   count?: Cell;
   sum?: Cell;
   readonly buckets: { readonly bound: number; readonly cell: Cell }[];
@@ -50,7 +50,7 @@ export class ProtobufPageWriter {
   #plan: Plan = { layouts: [], families: [] };
   readonly #family = new ProtoWriter(64 * 1_024);
 
-  /** A part for each family. */
+  /** One part per family. */
   *parts(frames: readonly Frame[], nativeOf: NativeOf = () => undefined): Generator<Buffer> {
     const { layouts } = this.#plan;
     const isPlanned =
@@ -123,7 +123,7 @@ function putMetric(
   });
 }
 
-/** Families stand once and series are unique: if two sources report the same series, the first one wins. */
+/** Families appear once and series are unique: if two sources report the same series, the first one wins. */
 function planPage(frames: readonly Frame[]): Plan {
   const families = new Map<string, Family>();
   const seen = new Map<string, Metric>();

@@ -1,7 +1,7 @@
 /**
- * The parts of a native histogram that remote-write and the protobuf exposition have in common, under other field numbers:
+ * The parts of a native histogram that remote-write and the protobuf exposition share, with different field numbers:
  *
- *   BucketSpan { sint32 offset = 1; uint32 length = 2; }, counts of buckets as doubles, or as differences to the bucket before
+ *   BucketSpan { sint32 offset = 1; uint32 length = 2; }, bucket counts as doubles, or as differences to the previous bucket
  */
 import {
   type HistogramParts,
@@ -21,9 +21,9 @@ export class HistogramPartsReader implements HistogramParts {
   zeroCount = 0;
   count = 0;
   sum = 0;
-  /** The sum is the staleness marker: the series ends. */
+  /** True if the sum is the staleness marker: the series ends. */
   isStale = false;
-  /** Until a count is given as a double. */
+  /** False once a count is a double. */
   isInteger = true;
   readonly positive = new BucketsReader();
   readonly negative = new BucketsReader();
@@ -65,7 +65,7 @@ export class BucketsReader implements SpannedCounts {
   }
 }
 
-/** One more than the limit is kept, for the check to refuse. */
+/** Stores one value more than the limit, so that the check can refuse the histogram. */
 function pushBounded(list: number[], value: number): void {
   if (list.length <= maxHistogramBuckets) list.push(value);
 }

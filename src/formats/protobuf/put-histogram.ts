@@ -1,4 +1,4 @@
-/** Writes what the histogram messages of remote-write and of the protobuf exposition have in common (histogram-parts.ts). */
+/** Writes the fields that the histogram messages of remote-write and of the protobuf exposition share (histogram-parts.ts). */
 import { isIntegerHistogram, spansOf } from "../../model/histogram/check.ts";
 import type { Buckets, Histogram } from "../../model/histogram/histogram.ts";
 import type { ProtoWriter } from "./writer.ts";
@@ -22,7 +22,7 @@ interface BucketFields {
   readonly counts: number;
 }
 
-/** With whole counts as an integer histogram, otherwise as a float histogram. */
+/** Writes an integer histogram if all counts are integers, otherwise a float histogram. */
 export function putHistogram(
   writer: ProtoWriter,
   histogram: Histogram,
@@ -72,5 +72,5 @@ export function putDoubles(writer: ProtoWriter, field: number, values: Float64Ar
   );
 }
 
-/** Of a number below 2^52: 0, -1, 1, -2 are 0, 1, 2, 3. */
+/** Encodes an integer below 2^52: 0, -1, 1, -2 become 0, 1, 2, 3. */
 export const zigzag = (value: number): number => (value < 0 ? -2 * value - 1 : 2 * value);

@@ -1,6 +1,6 @@
 /**
- * Reads protobuf's wire format within bounds. A field is a varint tag (number << 3 | wire type) and its payload:
- * 0 varint, 1 eight bytes, 2 varint length and that many bytes, 5 four bytes. Everything else is an error.
+ * Reads protobuf's wire format with bounds checks. A field is a varint tag (number << 3 | wire type) and its payload: 0 varint, 1
+ * eight bytes, 2 varint length and that many bytes, 5 four bytes. Everything else is an error.
  */
 
 export class ProtoError extends Error {}
@@ -10,7 +10,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 export class ProtoReader {
   field = 0;
   wireType = 0;
-  /** Where the current field's tag begins. */
+  /** The start of the current field's tag. */
   fieldStart = 0;
   readonly #bytes: Uint8Array;
   readonly #end: number;
@@ -37,7 +37,7 @@ export class ProtoReader {
     return true;
   }
 
-  /** The payload as a message of its own. */
+  /** Returns the payload as a reader of its own. */
   message(): ProtoReader {
     const end = this.payloadEnd();
     const reader = new ProtoReader(this.#bytes, this.#position, end);
@@ -59,7 +59,7 @@ export class ProtoReader {
 
   static textOf(bytes: Uint8Array, start: number, end: number): string {
     try {
-      // The standard lets a decoder refuse shared memory.
+      // The Encoding standard allows decoders to refuse shared memory.
       const isShared = bytes.buffer instanceof SharedArrayBuffer;
       return decoder.decode(isShared ? bytes.slice(start, end) : bytes.subarray(start, end));
     } catch {
@@ -75,14 +75,14 @@ export class ProtoReader {
     return part.toString("base64");
   }
 
-  /** Not for values that may be staleness markers: a number does not preserve a NaN's bits. */
+  /** Do not use this for values that may be staleness markers: a number does not preserve a NaN's bits. */
   double(): number {
     const at = this.fixed64();
     const { buffer, byteOffset } = this.#bytes;
     return new DataView(buffer, byteOffset + at, 8).getFloat64(0, true);
   }
 
-  /** Whether a packed field has another value. */
+  /** True if a packed field has another value. */
   get hasMore(): boolean {
     return this.#position < this.#end;
   }
@@ -153,7 +153,7 @@ export class ProtoReader {
   }
 
   #uint32(): number {
-    // One byte, or two: nearly every tag and length.
+    // Nearly every tag and length has one or two bytes.
     const first = this.#byte();
     if (first < 0x80) return first;
     const second = this.#bytes[this.#position] ?? 0;

@@ -1,4 +1,4 @@
-/** Writes protobuf's wire format (reader.ts says what it is) into bytes that grow. Tags are whole: number << 3 | wire type. */
+/** Writes protobuf's wire format (described in reader.ts) into a growing buffer. Tags are complete: number << 3 | wire type. */
 
 export class ProtoWriter {
   #bytes: Buffer;
@@ -12,14 +12,14 @@ export class ProtoWriter {
     return this.#length;
   }
 
-  /** Whole numbers up to 2^53, negative ones in ten bytes as an int64 is. */
+  /** Writes an integer up to 2^53; negative ones take ten bytes, like an int64. */
   varint(value: number): void {
     this.#room(10);
     if (value >= 0 && value < 0x80) this.#bytes[this.#length++] = value;
     else this.#length = putInt64(this.#bytes, this.#length, value);
   }
 
-  /** A field of numbers or flags. */
+  /** A field with an integer or a boolean. */
   int(tag: number, value: number): void {
     this.varint(tag);
     this.varint(value);
@@ -59,7 +59,10 @@ export class ProtoWriter {
     this.#length += bytes.length;
   }
 
-  /** What `write` writes, as a message of its own. Its length is known only at the end, and moves it where it takes more than a byte. */
+  /**
+   * Writes the output of `write` as an embedded message. Its length is known only at the end; if it takes more than one byte, the
+   * message is moved.
+   */
   message(tag: number, write: () => void): void {
     this.varint(tag);
     const start = this.#length + 1;
@@ -78,7 +81,7 @@ export class ProtoWriter {
     this.#length += extra;
   }
 
-  /** Resets the writer; the bytes that `finish` returned before are overwritten. */
+  /** Resets the writer; the bytes that `finish` returned are overwritten. */
   clear(): void {
     this.#length = 0;
   }
@@ -102,7 +105,7 @@ export function varintBytes(value: number): number {
   return bytes;
 }
 
-/** A signed 64-bit number as a varint; returns where it ends. */
+/** Writes a signed 64-bit varint; returns its end. */
 export function putInt64(out: Uint8Array, at: number, value: number): number {
   let low = value | 0;
   let high = Math.floor(value / 4_294_967_296) | 0;

@@ -1,12 +1,12 @@
 /**
- * Plain JSON, as a short script sends it, decoded into columns. An entry that is not understood is left out and reported by
- * its place and field, the others are taken.
+ * Decodes plain JSON, as short scripts send it, into columns. Invalid entries are skipped and reported with their position and
+ * field; the others are accepted.
  *
  *   { "job": "bench", "instance": "box1", "labels": {…}, "time": 1790000000.5,
  *     "metrics": [ { "name": "tokens_total", "value": 42, "labels": {…}, "time": …, "type": "counter", "help": "…" } ] }
  *
- * All but `metrics`, `name` and `value` may be left out; `metrics` may be `{ "tokens_total": 42 }`; a metric may stand
- * alone; and there may be a list of these, or one on each line. Times are Unix seconds or RFC 3339.
+ * Everything except `metrics`, `name` and `value` is optional; `metrics` may be `{ "tokens_total": 42 }`; a metric may be sent
+ * without an envelope; and the body may be a list of these, or one per line. Times are Unix seconds or RFC 3339.
  */
 import type { Label } from "../../model/labels.ts";
 import type { SampleBatch } from "../samples/batch.ts";
@@ -29,7 +29,7 @@ import {
 } from "./read.ts";
 
 export interface BadEntry {
-  /** As in `[2].metrics[0].value`. */
+  /** Such as `[2].metrics[0].value`. */
   readonly at: string;
   readonly error: string;
 }
@@ -37,7 +37,7 @@ export interface BadEntry {
 export interface DecodedPush {
   readonly batch: SampleBatch;
   readonly badCount: number;
-  /** The first few. */
+  /** The first `reportedEntries` of them. */
   readonly bad: readonly BadEntry[];
 }
 
@@ -56,7 +56,7 @@ const metricKeys = new Set([
 ]);
 const types = ["counter", "gauge", "histogram", "summary", "info", "unknown"];
 
-/** @throws SyntaxError where a text is no JSON, or hardly anything in it is an entry. */
+/** @throws SyntaxError if the text is not JSON, or almost no entry is valid. */
 export function decodePush(text: string, nowMs: number): DecodedPush {
   const reader = new PushReader(nowMs);
   for (const [document, at] of documents(text)) {
@@ -67,7 +67,7 @@ export function decodePush(text: string, nowMs: number): DecodedPush {
   return reader.finish();
 }
 
-/** One document, or one on each line. */
+/** One document, or one per line. */
 function documents(text: string): (readonly [document: unknown, at: string])[] {
   try {
     return [[JSON.parse(text), ""]];
@@ -174,7 +174,7 @@ class PushReader {
   }
 }
 
-/** Labels of an envelope stand in each of its series: what they take is known before the first is made. */
+/** Labels of an envelope are stored with each of its series: checks their total size before the first series is created. */
 function refuseRepeated(labels: ReadonlyMap<string, string>, metrics: unknown): void {
   const count = Array.isArray(metrics) ? metrics.length : 0;
   const bytes = [...labels].reduce((sum, [name, value]) => sum + name.length + value.length, 0);

@@ -1,4 +1,4 @@
-/** The parts of a plain JSON entry, each checked, with what is wrong said of the field that has it. */
+/** Reads the fields of a plain JSON entry; each error names its field. */
 import { defaultLabelLimits } from "../samples/labels.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -41,13 +41,13 @@ export function readName(given: unknown, field: string): string {
   throw new EntryError(field, given === undefined ? "is missing" : "must be a name");
 }
 
-/** `job` and `instance` are labels with a place of their own; numbers and booleans are taken as their text. */
+/** `job` and `instance` are labels with their own fields; numbers and booleans are converted to text. */
 export function readLabels(entry: JsonObject): ReadonlyMap<string, string> {
   const labels = new Map<string, string>();
   const given = entry["labels"] ?? {};
   if (!isObject(given)) throw new EntryError("labels", "must be names with texts");
   const names = Object.keys(given);
-  // Before they are put in order and encoded: a million of them would hold up everybody else for seconds.
+  // Checked before sorting and encoding: a million labels would block all other requests for seconds.
   if (names.length > defaultLabelLimits.labels)
     throw new EntryError("labels", `has more than ${defaultLabelLimits.labels} names`);
   for (const name of names) {
@@ -67,7 +67,7 @@ function textOf(value: unknown, field: string): string {
   throw new EntryError(field, "must be a text");
 }
 
-/** Seconds after which a time can only have been meant in milliseconds: the year 5138. */
+/** A larger number of seconds must be milliseconds: the year 5138. */
 const absurdSeconds = 1e11;
 
 export function readTimeMs(given: unknown, otherwiseMs: number): number {

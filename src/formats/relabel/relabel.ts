@@ -1,14 +1,14 @@
-/** Relabelling as Prometheus does it: rules change a label set one after the other, or drop it. */
+/** Relabeling as in Prometheus: each rule changes the label set or drops it. */
 import { type Label, type LabelSet, labelValue } from "../../model/labels.ts";
 import { createHash } from "node:crypto";
 import { isLabelName, type RelabelRule, expand } from "./rule.ts";
 
 /*
- * Upper and lower case as Go has it: letter by letter, each becoming one letter. JavaScript's own turns `ß` into `SS` and
- * minds where in a word a sigma stands.
+ * Upper and lower case as in Go: letter by letter, each to exactly one letter. JavaScript's own functions convert `ß` to `SS` and
+ * treat a final sigma differently.
  */
 
-/** Greek letters with iota below have one upper-case letter, which JavaScript spells as two. */
+/** Greek letters with iota subscript have one upper-case letter, for which JavaScript returns two. */
 const spelledOut: readonly (readonly [first: number, last: number, shift: number])[] = [
   [0x1f80, 0x1f87, 8],
   [0x1f90, 0x1f97, 8],
@@ -40,8 +40,8 @@ const lowerLetter = (letter: string): string => (letter === "İ" ? "i" : letter.
 const isAscii = (text: string): boolean => !/[^ -~]/.test(text);
 
 /*
- * A label set while rules change it. Walks what it was made of first and what was set since in the order of setting, as
- * Prometheus does: where two labels are mapped to one name, the later one stays.
+ * A label set while rules change it. Iterates over the original labels first and then the new ones in the order they were set, as
+ * Prometheus does: if two labels are mapped to one name, the later one wins.
  */
 
 class LabelBuilder {
@@ -53,7 +53,7 @@ class LabelBuilder {
     this.#base = base;
   }
 
-  /** Empty where there is none. */
+  /** Empty if there is no such label. */
   get(name: string): string {
     const set = this.#set.get(name);
     if (set !== undefined) return set;
@@ -70,20 +70,20 @@ class LabelBuilder {
     this.#deleted.add(name);
   }
 
-  /** A copy: changes while walking it are not seen. */
+  /** Returns a copy, so that changes during iteration have no effect on it. */
   pairs(): Label[] {
     const kept = this.#base.filter(([name]) => !this.#set.has(name) && !this.#deleted.has(name));
     return [...kept, ...this.#set];
   }
 
-  /** Sorted, none empty. */
+  /** Sorted, without empty values. */
   labels(): LabelSet {
     if (this.#set.size === 0 && this.#deleted.size === 0) return this.#base;
     return this.pairs().sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0));
   }
 }
 
-/** The labels after all rules (sorted, none empty), or undefined where a rule dropped them. */
+/** The labels after all rules (sorted, none empty), or undefined if a rule dropped them. */
 export function relabel(labels: LabelSet, rules: readonly RelabelRule[]): LabelSet | undefined {
   if (rules.length === 0) return labels;
   const draft = new LabelBuilder(labels);
@@ -91,7 +91,7 @@ export function relabel(labels: LabelSet, rules: readonly RelabelRule[]): LabelS
   return draft.labels();
 }
 
-/** False: dropped. */
+/** Returns false if the rule drops the labels. */
 function apply(rule: RelabelRule, draft: LabelBuilder): boolean {
   const { regex, targetLabel } = rule;
   switch (rule.action) {
@@ -134,7 +134,7 @@ function joined({ sourceLabels, separator }: RelabelRule, draft: LabelBuilder): 
 }
 
 function replace(rule: RelabelRule, text: string, draft: LabelBuilder): void {
-  // The defaults copy a label: nothing to match, nothing to fill.
+  // With the defaults, the rule copies a label without any matching.
   if (rule.pattern === "(.*)" && rule.replacement === "$1" && rule.target.isPlain) {
     draft.set(rule.targetLabel, text);
     return;
@@ -157,5 +157,5 @@ function mapName(
   if (target !== "") draft.set(target, value);
 }
 
-/** The last eight bytes of the md5, as Prometheus has it since its first version. */
+/** The last eight bytes of the MD5, as in Prometheus. */
 const hashOf = (text: string): bigint => createHash("md5").update(text).digest().readBigUInt64BE(8);

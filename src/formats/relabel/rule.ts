@@ -1,18 +1,18 @@
-/** One relabelling rule, checked as Prometheus checks it and compiled once. */
+/** One relabeling rule, validated as Prometheus validates it, and compiled once. */
 import { type Matcher, RE2JS } from "re2js";
 import { didYouMean } from "../../config/closest.ts";
 import { formatError, GpulseError } from "../../base/error.ts";
 
 /*
- * Replacement templates as Go's regexp expands them: `$1`, `${1}`, `$name`, `${name}`, `$$` for a dollar. `$1x` names the
- * group "1x"; a group that is not there is empty; a dollar that names nothing stands for itself.
+ * Replacement templates as Go's regexp expands them: `$1`, `${1}`, `$name`, `${name}`, `$$` for a dollar. `$1x` refers to the group
+ * "1x"; a missing group is empty; a dollar without a name is literal.
  */
 
 type Part = string | number;
 
 interface Template {
   readonly parts: readonly Part[];
-  /** No group in it: the text itself. */
+  /** True if there is no group in it: the text is literal. */
   readonly isPlain: boolean;
 }
 
@@ -31,7 +31,7 @@ function compileTemplate(text: string, regex: RE2JS): Template {
       continue;
     }
     const name = match[2] ?? match[3] ?? "";
-    // A number with a leading zero is taken for a name.
+    // A number with a leading zero is a name.
     const group = /^(0|[1-9]\d*)$/.test(name) ? Number(name) : names[name];
     if (group !== undefined && group <= groupCount) parts.push(group);
   }
@@ -40,7 +40,7 @@ function compileTemplate(text: string, regex: RE2JS): Template {
   return { parts: kept, isPlain: kept.every((part) => typeof part === "string") };
 }
 
-/** `matched` has matched; its groups fill the template. */
+/** Fills the template with the groups of `matched`, which must have matched. */
 export function expand({ parts }: Template, matched: Matcher): string {
   let out = "";
   for (const part of parts) out += typeof part === "string" ? part : (matched.group(part) ?? "");
@@ -63,7 +63,7 @@ const relabelActions = [
 
 type RelabelAction = (typeof relabelActions)[number];
 
-/** A rule as a file gives it; what is left out has Prometheus's default. */
+/** A rule as configured; missing fields have Prometheus's defaults. */
 export interface RelabelInput {
   readonly action?: string | undefined;
   readonly source_labels?: readonly string[] | undefined;
@@ -78,7 +78,7 @@ export interface RelabelRule {
   readonly action: RelabelAction;
   readonly sourceLabels: readonly string[];
   readonly separator: string;
-  /** As written; `regex` is the same, anchored at both ends. */
+  /** The original pattern; `regex` is the same, anchored at both ends. */
   readonly pattern: string;
   readonly regex: RE2JS;
   readonly modulus: number;
@@ -101,7 +101,7 @@ const needsTarget: readonly RelabelAction[] = [
 
 /**
  * @param legacyNames label names are limited to letters, digits and underscores, as before Prometheus 3
- * @throws GpulseError that says what to fix
+ * @throws GpulseError with the fix
  */
 export function compileRule(given: RelabelInput, legacyNames = false): RelabelRule {
   const action = readAction(given.action ?? "replace");
@@ -125,11 +125,11 @@ export function compileRule(given: RelabelInput, legacyNames = false): RelabelRu
   };
 }
 
-/** Any text but the empty one: label names are UTF-8 since Prometheus 3. */
+/** Any text except the empty one: label names are UTF-8 since Prometheus 3. */
 export const isLabelName = (name: string): boolean => name !== "" && !/[\uD800-\uDFFF]/u.test(name);
 
 const legacyName = /^[a-zA-Z_]\w*$/;
-/** A name that may hold references to groups of the regex. */
+/** A name that may contain references to groups of the regex. */
 const legacyTemplate = /^(?:(?:[a-zA-Z_]|\$(?:\{\w+\}|\w+))+\w*)+$/;
 
 export const isLegacyLabelName = (name: string): boolean => legacyName.test(name);
@@ -192,7 +192,7 @@ function problemOf(
   return undefined;
 }
 
-/** Anchored, and a dot takes line breaks too, as in Prometheus 3. */
+/** Anchored, and a dot matches line breaks too, as in Prometheus 3. */
 function compilePattern(pattern: string): RE2JS {
   try {
     return RE2JS.compile(`^(?s:${pattern})$`);

@@ -1,5 +1,5 @@
 /**
- * The messages that remote-write 1.0 and 2.0 share beside samples.
+ * The messages besides samples that remote-write 1.0 and 2.0 share.
  *
  *   Histogram { uint64 count_int = 1; double count_float = 2; double sum = 3; sint32 schema = 4; double zero_threshold = 5;
  *               uint64 zero_count_int = 6; double zero_count_float = 7;
@@ -64,7 +64,7 @@ export class RemoteWriteHistogram extends HistogramPartsReader {
     }
   }
 
-  /** Packed or not. */
+  /** Reads repeated fields, packed or not. */
   #repeated(reader: ProtoReader): void {
     if (reader.field === 9) this.negative.readDeltas(reader);
     else if (reader.field === 10) this.negative.readCounts(reader);
@@ -80,7 +80,7 @@ export interface ExemplarParts {
   timeMs: number;
 }
 
-/** Everything but the labels, which 1.0 spells out and 2.0 refers to. */
+/** Reads an exemplar without its labels, which 1.0 contains and 2.0 references. */
 export function readExemplar(
   reader: ProtoReader,
   readLabels: (reader: ProtoReader) => void,

@@ -1,6 +1,6 @@
 /**
- * What remote-write 1.0 and 2.0 have in common on the wire: the types of metrics and
- * `Sample { double value = 1; int64 timestamp = 2; int64 start_timestamp = 3 (2.0 only); }`.
+ * The wire format that remote-write 1.0 and 2.0 share: metric types and `Sample { double value = 1; int64 timestamp = 2; int64
+ * start_timestamp = 3 (2.0 only); }`.
  */
 import { ProtoReader } from "../protobuf/reader.ts";
 import type { LabelBlockWriter } from "../samples/block.ts";
@@ -18,7 +18,7 @@ export const metricTypes = [
   "stateset",
 ];
 
-/** A plain sample: tag 12, a value, and a time that takes six bytes (1971 to 2109). What nearly every sample is. */
+/** Size of the most common sample: tag 12, a value, and a time of six bytes (1971 to 2109). */
 export const plainSampleBytes = 18;
 const valueTag = 0x09;
 const timeTag = 0x10;
@@ -51,7 +51,7 @@ export function plainTimeMs(bytes: Uint8Array, at: number): number {
   return high * 0x20_0000 + low;
 }
 
-/** Any sample; `valueAt` is below 0 where the value was left out, which means 0. */
+/** Reads any sample; `valueAt` is negative if the value was left out, which means 0. */
 export function readSample(reader: ProtoReader): {
   timeMs: number;
   valueAt: number;
@@ -68,9 +68,9 @@ export function readSample(reader: ProtoReader): {
   return { timeMs, valueAt, startMs };
 }
 
-/* The symbols of a remote-write 2.0 request, and the label blocks that references into them make. */
+/* The symbols of a remote-write 2.0 request, and the label blocks built from references to them. */
 
-/** More than as many series as a request may have could need. */
+/** More than the maximum number of series in a request could need. */
 const maxSymbols = 2 ** 20;
 
 export class SymbolTable {
@@ -93,7 +93,7 @@ export class SymbolTable {
     this.#ends[this.#count++] = end;
   }
 
-  /** @throws ProtoError where it is no valid text. */
+  /** @throws ProtoError if the symbol is not valid UTF-8. */
   text(ref: number): string | undefined {
     if (!(ref >= 0 && ref < this.#count)) return undefined;
     const start = this.#starts[ref] as number;
@@ -107,7 +107,7 @@ export class SymbolTable {
     return true;
   }
 
-  /** Writes the label block of name and value references; says what is wrong where they make none. */
+  /** Writes the label block of name and value references; returns the problem if they are invalid. */
   encode(refs: Uint32Array, count: number, block: LabelBlockWriter): string | undefined {
     if (count > refs.length) return `a series has more than ${refs.length / 2} labels`;
     if (count % 2 !== 0) return "a series has a label name without a value";

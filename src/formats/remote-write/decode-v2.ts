@@ -1,6 +1,6 @@
 /**
- * Prometheus remote-write 2.0, decoded into columns: texts stand once in a table of symbols, and series point into it. No
- * object per sample, every read within bounds.
+ * Decodes Prometheus remote-write 2.0 into columns: strings are in a symbol table, and series reference it. No object per sample,
+ * every read bounds-checked.
  *
  *   Request    { repeated string symbols = 4; repeated TimeSeries timeseries = 5; }
  *   TimeSeries { repeated uint32 labels_refs = 1; repeated Sample samples = 2; repeated Histogram histograms = 3;
@@ -39,7 +39,7 @@ const suffixes: Readonly<Record<string, RegExp>> = {
 
 class FamilyMetadataTable {
   readonly #symbols: SymbolTable;
-  /** By the reference of the metric's name: most series of a request share theirs with others. */
+  /** Keyed by the reference to the metric's name: most series of a request share it with others. */
   readonly #byName = new Map<number, Metadata | undefined>();
 
   constructor(symbols: SymbolTable) {
@@ -87,18 +87,18 @@ const maxRefs = 512;
 
 interface DecodedV2 {
   readonly batch: SampleBatch;
-  /** Why series are in the batch without labels: their references do not lead to any. */
+  /** Why some series have no labels in the batch: their references are invalid. */
   readonly problem: string | undefined;
 }
 
 export interface DecodeV2Options {
-  /** Of native histograms; 0 for none. */
+  /** Limit of buckets of a native histogram; 0 for none. */
   readonly bucketLimit?: number | undefined;
-  /** Start times are collected. */
+  /** True if start times are collected. */
   readonly usesStarts?: boolean | undefined;
 }
 
-/** @throws ProtoError where the bytes are no Request. */
+/** @throws ProtoError if the bytes are not a Request. */
 export function decodeWriteRequestV2(bytes: Uint8Array, options: DecodeV2Options = {}): DecodedV2 {
   const symbols = new SymbolTable(bytes);
   const reader = new ProtoReader(bytes, 0, bytes.length);
@@ -133,7 +133,7 @@ class SeriesDecoder {
   readonly #refs = new Uint32Array(maxRefs);
   readonly #options: DecodeV2Options;
   #refCount = 0;
-  /** The last sample of this series, which a start of the whole series is that of. */
+  /** The last sample of this series, to which a start time of the whole series applies. */
   #lastMs = 0;
   #lastHistogram: Histogram | undefined;
   #createdMs = 0;
@@ -150,7 +150,7 @@ class SeriesDecoder {
   read(start: number, end: number): void {
     const bytes = this.#bytes;
     const builder = this.#builder;
-    // The series takes its place at the end, when all its labels are known: in every order of fields it is this one.
+    // The series is added at the end, when all its labels are known, so that the order of its fields does not matter.
     const series = builder.seriesCount;
     if (series >= maxBatchSeries) throw new BatchTooLargeError();
     this.#refCount = 0;
@@ -230,7 +230,7 @@ class SeriesDecoder {
     return { labels, ...parts };
   }
 
-  /** A start of 0 is unknown. */
+  /** A start time of 0 means unknown. */
   #start(
     series: number,
     startMs: number,
@@ -267,7 +267,7 @@ class SeriesDecoder {
   }
 
   #add(series: number, timeMs: number, valueAt: number): void {
-    // A value left out is 0 by protobuf's rule.
+    // In protobuf a missing value is 0.
     if (valueAt < 0) this.#builder.add(series, timeMs, 0);
     else
       this.#builder.addBits(

@@ -21,7 +21,7 @@ const encode = (request: object): Buffer =>
 const labels = (given: Record<string, string>): object[] =>
   Object.entries(given).map(([name, value]) => ({ name, value }));
 
-/** The batch as plain data, to compare. */
+/** The batch as plain data, for comparisons. */
 function plain(batch: SampleBatch): unknown {
   return Array.from({ length: batch.seriesCount }, (_, series) => ({
     labels: readLabelBlock(
@@ -135,7 +135,7 @@ test("labels that stand behind a sample are gathered all the same", () => {
     timeseries: [{ labels: labels({ __name__: "a" }), samples: [{ value: 1, timestamp: 5 }] }],
   });
   const two = encode({ timeseries: [{ labels: labels({ b: "c" }) }] });
-  // The bodies of two TimeSeries behind each other are one TimeSeries by protobuf's rule.
+  // In protobuf, the concatenated bodies of two TimeSeries are one TimeSeries.
   const body = Buffer.concat([one.subarray(2), two.subarray(2)]);
   const batch = decodeWriteRequest(Buffer.concat([Buffer.from([0x0a, body.length]), body]));
   expect(plain(batch)).toEqual([

@@ -1,5 +1,5 @@
 /**
- * Prometheus remote-write 1.0, decoded into columns: one pass, no object per sample, every read within bounds.
+ * Decodes Prometheus remote-write 1.0 into columns: one pass, no object per sample, every read bounds-checked.
  *
  *   WriteRequest { repeated TimeSeries timeseries = 1; repeated MetricMetadata metadata = 3; }
  *   TimeSeries   { repeated Label labels = 1; repeated Sample samples = 2; repeated Exemplar exemplars = 3; repeated Histogram histograms = 4; }
@@ -33,8 +33,8 @@ import {
 } from "./decode-parts.ts";
 
 /**
- * @param bucketLimit of native histograms, 0 for none
- * @throws ProtoError where the bytes are no WriteRequest.
+ * @param bucketLimit limit of buckets of a native histogram, 0 for none
+ * @throws ProtoError if the bytes are not a WriteRequest.
  */
 export function decodeWriteRequest(bytes: Uint8Array, bucketLimit = 0): SampleBatch {
   const columns = new Columns(bytes, bucketLimit);
@@ -52,11 +52,11 @@ export function decodeWriteRequest(bytes: Uint8Array, bucketLimit = 0): SampleBa
   return columns.finish(metadata);
 }
 
-/** A label of less than 128 bytes: what nearly every one is. */
+/** Tag of a label. Nearly every label has fewer than 128 bytes. */
 const labelTag = 0x0a;
 const sampleTag = 0x12;
 
-/** Those labels and plain samples are read in place, everything else by the general reader: it is half of the cost of a request. */
+/** Such labels and plain samples are read in place, everything else by the general reader: this halves the cost of a request. */
 function readSeries(bytes: Uint8Array, start: number, end: number, columns: Columns): void {
   const series = columns.openSeries();
   let [labelsFrom, labelsTo] = [-1, -1];
@@ -83,7 +83,7 @@ function readSeries(bytes: Uint8Array, start: number, end: number, columns: Colu
   columns.closeSeries();
 }
 
-/** Returns where the field ended. */
+/** Returns the end of the field. */
 function readField(reader: ProtoReader, series: number, columns: Columns): number {
   reader.next();
   if (reader.wireType !== 2) return reader.skip();
@@ -126,10 +126,10 @@ function readMetadata(reader: ProtoReader): Metadata {
   return found;
 }
 
-/** A series with its labels and one sample is seldom smaller: what a request has room for from the start. */
+/** A series with its labels and one sample is rarely smaller: determines the initial capacity for a request. */
 const usualSeriesBytes = 128;
 
-/** Grows by doubling; what is handed out at the end is cut to size. */
+/** Grows by doubling; `finish` trims the columns to size. */
 class Columns {
   readonly #bucketLimit: number;
   readonly #attached = new BatchAttachments();
@@ -165,7 +165,7 @@ class Columns {
     return this.#seriesCount;
   }
 
-  /** Labels follow each other in every writer we know; one that mixes them with samples is gathered at the end. */
+  /** All known writers send labels contiguously; labels mixed with samples are collected at the end. */
   label(start: number, end: number): void {
     const index = this.#seriesCount;
     const blockEnd = this.#labelEnds[index] ?? 0;
@@ -193,7 +193,7 @@ class Columns {
 
   sample(series: number, timeMs: number, valueAt: number): void {
     const target = this.#samples.add(series, timeMs) * 2;
-    // A value left out is 0 by protobuf's rule, and the column is zeroed.
+    // In protobuf a missing value is 0, and the column is zeroed.
     if (valueAt < 0) return;
     this.#samples.words[target] = this.#view.getUint32(valueAt, true);
     this.#samples.words[target + 1] = this.#view.getUint32(valueAt + 4, true);
@@ -216,7 +216,7 @@ class Columns {
     this.#attached.exemplar(series, () => readLabeledExemplar(reader));
   }
 
-  /** A copy behind the request's own bytes, never in their place: they are the sender's. */
+  /** Copies are appended after the request's own bytes, which are the sender's and must not be overwritten. */
   #reserve(more: number): void {
     if (this.#length + more <= this.#bytes.length) return;
     this.#bytes = copyInto(this.#bytes, new Uint8Array((this.#length + more) * 2));

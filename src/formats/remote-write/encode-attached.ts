@@ -1,4 +1,7 @@
-/** Native histograms and exemplars of a batch as fields of a TimeSeries, in 1.0 and 2.0 (decode-histogram.ts quotes the messages). */
+/**
+ * Encodes native histograms and exemplars of a batch as fields of a TimeSeries, in 1.0 and 2.0 (see decode-histogram.ts for the
+ * messages).
+ */
 import type { Histogram } from "../../model/histogram/histogram.ts";
 import { resetHints } from "../protobuf/histogram-parts.ts";
 import { type HistogramFields, putDoubles, putHistogram } from "../protobuf/put-histogram.ts";
@@ -28,7 +31,7 @@ const boundsField = 16;
 const startTag = 17 << 3;
 
 export interface AttachedFields {
-  /** The samples that are floats. */
+  /** The grouping of the float samples. */
   readonly floats: SeriesGrouping;
   /** The other fields of a series. */
   of(series: number): Uint8Array;
@@ -37,12 +40,12 @@ export interface AttachedFields {
 export interface AttachedFieldTags {
   readonly histogram: number;
   readonly exemplar: number;
-  /** 2.0 has start times. */
+  /** True for 2.0, which has start times. */
   readonly hasStarts: boolean;
   putLabels(writer: ProtoWriter, labels: BatchExemplar["labels"]): void;
 }
 
-/** Undefined for a batch of floats alone, which is what nearly every one is. */
+/** Undefined for a batch of only floats, the most common case. */
 export function attachedFields(
   batch: SampleBatch,
   grouping: SeriesGrouping,
@@ -90,7 +93,7 @@ function putField(
   });
 }
 
-/** Hands out the histograms series by series, and returns the grouping of the floats. */
+/** Passes the histograms to `take`, series by series, and returns the grouping of the floats. */
 function separate(
   batch: SampleBatch,
   { order, starts }: SeriesGrouping,

@@ -1,6 +1,6 @@
 /**
- * A batch as a request of remote-write 2.0 (decode-v2.ts quotes the format): every text stands once, in the order in which it
- * is first met, the empty one before all; series point to them.
+ * Encodes a batch as a remote-write 2.0 request (see decode-v2.ts for the format): every string is stored once, in the order of its
+ * first use, with the empty string first; series reference them.
  */
 import { ProtoReader } from "../protobuf/reader.ts";
 import { ProtoWriter } from "../protobuf/writer.ts";

@@ -10,7 +10,7 @@ import { decodeWriteRequestV2 } from "./decode-v2.ts";
 import { encodeWriteRequest } from "./encode.ts";
 import { encodeWriteRequestV2 } from "./encode-v2.ts";
 
-/** Each series' labels with its samples, values by their bits. */
+/** The labels of each series with its samples; values as their bits. */
 function plain(batch: SampleBatch): unknown[] {
   const words = wordsOf(batch);
   const samples: unknown[][] = Array.from({ length: batch.seriesCount }, () => []);

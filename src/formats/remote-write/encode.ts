@@ -1,6 +1,6 @@
 /**
- * A batch as a request of remote-write 1.0 (decode.ts quotes the format): label blocks are copied as they are, samples stand
- * with their series in the order they came. Series without samples are left out.
+ * Encodes a batch as a remote-write 1.0 request (see decode.ts for the format): label blocks are copied unchanged, samples follow
+ * their series in their original order. Series without samples are left out.
  */
 import { ProtoWriter, putInt64, varintBytes } from "../protobuf/writer.ts";
 import {
@@ -61,7 +61,7 @@ const attachedTags: AttachedFieldTags = {
   },
 };
 
-/** The samples of one series, each in its field of a TimeSeries; the same in 1.0 and 2.0. Returns where they end. */
+/** Writes the samples of one series, each in its own field of a TimeSeries; the same in 1.0 and 2.0. Returns their end. */
 export function encodeSamples(
   batch: SampleBatch,
   order: Uint32Array,
@@ -97,7 +97,7 @@ export function samplesBytes(
   return bytes;
 }
 
-/** An upper bound: a length takes five bytes at most. */
+/** An upper bound: a length takes at most five bytes. */
 function sizeOf(batch: SampleBatch, { order }: SeriesGrouping): number {
   return batch.bytes.length + batch.seriesCount * 6 + samplesBytes(batch, order, 0, order.length);
 }

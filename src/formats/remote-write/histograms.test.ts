@@ -1,4 +1,4 @@
-// Native histograms, exemplars and start times of both versions, against bytes that protobufjs writes and reads.
+// Tests native histograms, exemplars and start times of both versions with bytes written and read by protobufjs.
 import { expect, test } from "vitest";
 import {
   readRequestV2,
@@ -27,7 +27,7 @@ const v2 = (series: object): SampleBatch =>
   ).batch;
 const versions = { "1.0": v1, "2.0": v2 };
 
-/** Time and value of each sample; a histogram as it is, a staleness marker by its name. */
+/** Time and value of each sample; a histogram unchanged, a staleness marker by name. */
 function samplesOf(batch: SampleBatch): (readonly [timeMs: number, value: unknown])[] {
   const words = wordsOf(batch);
   return Array.from(batch.times, (timeMs, at) => [
@@ -241,7 +241,7 @@ test("what is encoded is read by protobufjs as the definition says", () => {
 
 test("what is encoded comes back", () => {
   const batch = mixedBatch();
-  // Floats stand before the histograms of their series.
+  // Floats precede the histograms of their series.
   const sorted = samplesOf(batch).sort(([a], [b]) => a - b);
   for (const back of [
     decodeWriteRequest(encodeWriteRequest(batch)),

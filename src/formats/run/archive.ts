@@ -1,6 +1,6 @@
 /**
- * A `.gpulserun` file as bytes: a zip of known entries and `manifest.json` with the SHA-256 of each. Reading proves every
- * entry against the manifest. A forger can replace the manifest too: compare the seal to be sure.
+ * The bytes of a `.gpulserun` file: a zip with known entries and `manifest.json`, which holds the SHA-256 of each. Reading checks
+ * every entry against the manifest. A forger can replace the manifest too: only comparing the seal proves the file.
  */
 import { createHash } from "node:crypto";
 import { GpulseError, formatError } from "../../base/error.ts";
@@ -17,15 +17,15 @@ export type EntryName = (typeof entryNames)[number];
 
 export interface Archive {
   readonly entries: ReadonlyMap<EntryName, Uint8Array>;
-  /** SHA-256 of the manifest, which seals the whole file; printed when it is written. */
+  /** SHA-256 of the manifest, which seals the whole file; printed when the file is written. */
   readonly seal: string;
 }
 
 const manifestName = "manifest.json";
 const required: readonly EntryName[] = ["run.json", "trace.parquet"];
-/** Unpacked, all entries together: a small zip can hold a very large nothing. */
+/** Limit of all unpacked entries together: a small zip can expand to gigabytes. */
 export const maxArchiveBytes = 1024 * 1024 * 1024;
-/** Parsed at once, which takes ten times the room. */
+/** JSON entries are parsed at once, which takes ten times their size in memory. */
 const maxJsonBytes = 16 * 1024 * 1024;
 
 export async function packArchive(
@@ -46,12 +46,12 @@ export async function packArchive(
   };
   for (const [name, bytes] of entries)
     files[name] = [bytes, { level: name.endsWith(".parquet") ? 0 : 6 }];
-  // One date for all: the same run packs to the same bytes.
+  // A fixed date: the same run packs to the same bytes.
   const bytes = zipSync(files, { mtime: "2000-01-01T00:00:00Z" });
   return { bytes, seal: sha256(manifest) };
 }
 
-/** @throws GpulseError RUN_FILE that names every entry that is not as it was written. */
+/** @throws GpulseError RUN_FILE that lists every changed entry. */
 export async function openArchive(
   bytes: Uint8Array,
   shown: string,

@@ -1,4 +1,4 @@
-/** Run files that are small and say or are much: refused by what they say, and stopped where they say less than they are. */
+/** Small run files that claim or hold huge amounts of data: refused by their claims, and stopped if they expand beyond them. */
 import { deflateRawSync } from "node:zlib";
 import { zipSync } from "fflate";
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { unzip } from "./unzip.ts";
 const mebibyte = 1024 * 1024;
 const limits = { totalBytes: mebibyte, entryBytes: () => mebibyte, isWanted: () => true };
 
-/** A zip whose directory says that its first entry is so large. */
+/** A zip whose directory announces this size for its first entry. */
 function claiming(zip: Uint8Array, bytes: number): Uint8Array {
   const changed = Buffer.from(zip);
   changed.writeUInt32LE(bytes, changed.indexOf(Buffer.from("PK\u0001\u0002", "latin1")) + 24);
@@ -98,7 +98,7 @@ const trace = async (): Promise<Buffer> =>
       [gpu],
     ),
   );
-/** 100 as Thrift and as a run write it, and the largest of as many bytes. */
+/** 100 in the encoding of Thrift and of a run, and the largest number of the same length. */
 const hundred = [0xc8, 0x01];
 const large = [0xfe, 0x7f];
 

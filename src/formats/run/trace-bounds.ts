@@ -1,6 +1,6 @@
 /**
- * Looks through a trace before it is read: a page of fifty bytes can say that it holds two thousand million readings, and the
- * reader would believe it. Only what our own writer makes is let through. Reads nothing into memory but one page at a time.
+ * Checks a trace before it is read: a page of fifty bytes can claim two thousand million readings, and the Parquet reader would
+ * believe it. Only the output of our own writer is accepted. Reads one page at a time into memory.
  */
 import type { ColumnMetaData, FileMetaData } from "hyparquet";
 import { checkRuns, isCount, pageReader } from "../parquet/runs.ts";
@@ -8,22 +8,22 @@ import { checkRuns, isCount, pageReader } from "../parquet/runs.ts";
 export interface TraceLimits {
   /** Rows times columns. */
   readonly cells: number;
-  /** All pages unpacked. */
+  /** Total of all pages, unpacked. */
   readonly bytes: number;
 }
 
 export const traceLimits: TraceLimits = { cells: 400_000_000, bytes: 1024 * 1024 * 1024 };
 
 const maxFooterBytes = 2 * 1024 * 1024;
-/** Ten times what our writer puts into one: a group is decoded at once. */
+/** Ten times the rows that our writer puts into a group; a group is decoded at once. */
 const maxGroupRows = 1_000_000;
 const maxPageHeaderBytes = 16 * 1024;
-/** Our writer fills the last packed eight up. */
+/** Our writer pads the last packed group of eight. */
 const fill = 7;
 /** A length and "PAR1". */
 const tailBytes = 8;
 
-/** @throws Error with what is not as our writer makes it. */
+/** @throws Error with the first deviation from our writer's output. */
 export async function checkTrace(
   file: ArrayBuffer,
   limits: TraceLimits = traceLimits,
@@ -59,7 +59,7 @@ export async function checkTrace(
 interface Chunk {
   readonly rows: number;
   readonly isOptional: boolean;
-  /** Bytes that its pages may still unpack to. */
+  /** Remaining limit of unpacked bytes for its pages. */
   readonly left: number;
 }
 

@@ -1,17 +1,20 @@
-/** The readings of a run as Parquet: the lake's wide GPU table, so that any tool that reads the lake reads a run. Absent is null. */
+/**
+ * The readings of a run as Parquet, in the lake's wide GPU table, so that any tool that reads the lake can read a run. Absent
+ * readings are null.
+ */
 import type { FileMetaData } from "hyparquet";
 import { GpulseError, formatError } from "../../base/error.ts";
 import type { Device } from "../../model/device.ts";
 import { checkTrace, type TraceLimits, traceLimits } from "./trace-bounds.ts";
 
-/** The readings of one GPU. Rows have their own times: slow readings stand in rows of their own instants. */
+/** The readings of one GPU. Rows have their own times: slow readings are in rows of their own instants. */
 export interface GpuTrace {
   readonly timeMs: Float64Array;
-  /** By the lake's column names; NaN where a row has no reading. Every column is as long as `timeMs`. */
+  /** Keyed by the lake's column names; NaN if a row has no reading. Every column is as long as `timeMs`. */
   readonly columns: ReadonlyMap<string, Float64Array>;
 }
 
-/** By uuid. Spans the baselines too: the run's start and end cut it out. */
+/** Keyed by uuid. Includes the baselines: the run's start and end delimit the run itself. */
 export type RunTrace = ReadonlyMap<string, GpuTrace>;
 
 export interface TracedDevice extends Device {
@@ -20,10 +23,10 @@ export interface TracedDevice extends Device {
 
 const identity = new Set(["time", "host", "uuid", "gpu", "vendor", "model", "simulated", "tags"]);
 
-/** Of the largest machines together, many times over. */
+/** Many times the GPUs of the largest machines together. */
 const maxGpus = 4_096;
 
-/** Rows by GPU, then by time. Millionths of a millisecond are not kept: `time` is whole milliseconds. */
+/** Rows sorted by GPU, then by time. Fractions of a millisecond are dropped: `time` is in whole milliseconds. */
 export async function writeTrace(
   trace: RunTrace,
   devices: readonly TracedDevice[],
@@ -71,7 +74,7 @@ export async function writeTrace(
   return new Uint8Array(buffer);
 }
 
-/** @throws GpulseError RUN_FILE where it is no such table, or one that says it is larger than it may be. */
+/** @throws GpulseError RUN_FILE if the bytes are not such a table, or claim a size beyond the limits. */
 export async function readTrace(
   bytes: Uint8Array,
   shown: string,
@@ -105,12 +108,12 @@ export async function readTrace(
 
 interface Table {
   readonly timeMs: Float64Array;
-  /** Empty where a row has none. */
+  /** Empty for a row without a uuid. */
   readonly uuids: readonly string[];
   readonly columns: ReadonlyMap<string, Float64Array>;
 }
 
-/** Group by group: what is decoded of one is let go before the next. */
+/** Reads group by group, so that the decoded data of one group is freed before the next. */
 async function readTable(file: ArrayBuffer, metadata: FileMetaData): Promise<Table> {
   const { parquetRead } = await import("hyparquet");
   const { compressors } = await import("hyparquet-compressors");
@@ -157,7 +160,7 @@ function gpuTrace(table: Table, rows: readonly number[]): GpuTrace {
   for (const [name, values] of table.columns) {
     if (name === "time") continue;
     const column = own(values);
-    // A column of another GPU of the same file.
+    // Skips columns that only other GPUs of the file have.
     if (column.some((value) => !Number.isNaN(value))) columns.set(name, column);
   }
   return { timeMs: own(table.timeMs), columns };

@@ -1,16 +1,16 @@
 /**
- * A small zip to its entries, within bounds that hold whatever it says of itself: so many entries, so many bytes unpacked, and
- * no byte unpacked twice as large as it was announced. Knows what our own archives use: stored and deflated entries.
+ * Unpacks a small zip within fixed limits, regardless of its own claims: the number of entries, the total unpacked bytes, and no
+ * entry larger than announced. Supports the methods of our own archives: stored and deflated entries.
  */
 import { promisify } from "node:util";
 import { inflateRaw } from "node:zlib";
 
 export interface UnzipLimits {
-  /** Unpacked, all entries together. */
+  /** Total unpacked size of all entries. */
   readonly totalBytes: number;
-  /** Of one entry. */
+  /** Limit of one entry. */
   readonly entryBytes: (name: string) => number;
-  /** Only these are unpacked; others are there by name alone. */
+  /** True for entries to unpack; the others are listed by name only. */
   readonly isWanted: (name: string) => boolean;
 }
 
@@ -29,7 +29,7 @@ const inflate = promisify(inflateRaw) as (
   options: { readonly maxOutputLength: number },
 ) => Promise<Buffer>;
 
-/** @throws UnpackLimitError beyond the limits, Error where it is no zip. */
+/** @throws UnpackLimitError beyond the limits, Error if the bytes are not a zip. */
 export async function unzip(
   given: Uint8Array,
   limits: UnzipLimits,

@@ -1,4 +1,4 @@
-/** What a batch carries beside its columns while it is built: native histograms, exemplars, start times, and what was refused. */
+/** The parts of a batch besides its columns, while it is built: native histograms, exemplars, start times, and refused ones. */
 import type { Exemplar } from "../../model/exemplar.ts";
 import type { HistogramFault } from "../../model/histogram/check.ts";
 import type { Histogram } from "../../model/histogram/histogram.ts";
@@ -9,9 +9,9 @@ import { BatchTooLargeError } from "./labels.ts";
 /** Prometheus sends 2,000 samples at a time. */
 const maxBatchHistograms = 2 ** 18;
 const maxBatchExemplars = 2 ** 18;
-/** Of all histograms together: 48 MiB. */
+/** Total of all histograms: 48 MiB. */
 const maxBatchBuckets = 2 ** 22;
-/** As Prometheus: names and values of an exemplar's labels, in characters. */
+/** Prometheus's limit for names and values of an exemplar's labels, in characters. */
 const maxExemplarText = 128;
 
 type AttachedParts = Pick<
@@ -27,7 +27,7 @@ export class BatchAttachments {
   #buckets = 0;
   #droppedExemplars = 0;
 
-  /** Returns the histogram's place in the list, the low word of its sample. */
+  /** Returns the histogram's index in the list, which is the low word of its sample. */
   histogram(histogram: Histogram): number {
     this.#histograms ??= [];
     if (this.#histograms.length >= maxBatchHistograms)
@@ -48,7 +48,7 @@ export class BatchAttachments {
     });
   }
 
-  /** Drops and counts one whose labels are malformed, or longer than Prometheus allows. */
+  /** Drops and counts an exemplar whose labels are malformed, or longer than Prometheus allows. */
   exemplar(series: number, read: () => Exemplar): void {
     const exemplar = exemplarFrom(read);
     if (exemplar === undefined) {

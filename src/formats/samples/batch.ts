@@ -1,6 +1,6 @@
 /**
- * Samples on their way in or out, as columns: what every format that carries samples is decoded to and encoded from. No
- * object per sample; a series is its label block, whose bytes are what remote-write 1.0 puts on the wire.
+ * Samples as columns: the common form that every sample format is decoded to and encoded from. No object per sample; a series is
+ * its label block, whose bytes are those of remote-write 1.0.
  */
 import type { Exemplar } from "../../model/exemplar.ts";
 import type { HistogramFault } from "../../model/histogram/check.ts";
@@ -23,17 +23,17 @@ export interface BatchExemplar extends Exemplar {
   readonly series: number;
 }
 
-/** When the counter or histogram of a series began to count from 0, as its sender reports it. */
+/** The time at which the counter or histogram of a series started from 0, as reported by its sender. */
 export interface BatchStart {
   readonly series: number;
   readonly startMs: number;
-  /** The sample that came with it; a start that is not before it is none. */
+  /** The time of the sample with this start; a start that is not earlier is invalid. */
   readonly sampleMs: number;
-  /** The sample is a histogram of this kind of buckets; a float where absent. */
+  /** The sample is a histogram with these buckets; a float if absent. */
   readonly histogram?: Histogram | undefined;
 }
 
-/** Native histograms that a decoder refused for one reason; `problem` is that of the first. */
+/** Native histograms that a decoder refused for the same reason; `problem` is that of the first. */
 export interface RefusedHistograms extends HistogramFault {
   readonly count: number;
 }
@@ -42,41 +42,41 @@ export const countRefused = (refused: readonly RefusedHistograms[]): number =>
   refused.reduce((sum, { count }) => sum + count, 0);
 
 /**
- * A series' label block is its encoded labels (`repeated Label labels = 1`), in order: equal bytes are the same series. A
- * batch on shared memory is valid until its write has resolved; `ownBatch` copies it for longer.
+ * A series' label block is its encoded labels (`repeated Label labels = 1`), sorted: equal bytes are the same series. A batch in
+ * shared memory is valid until its write has resolved; `ownBatch` makes a lasting copy.
  */
 export interface SampleBatch {
   readonly bytes: Uint8Array;
   readonly seriesCount: number;
-  /** Where in `bytes` each series' label block stands. */
+  /** Start of each series' label block in `bytes`. */
   readonly labelStarts: Uint32Array;
   readonly labelEnds: Uint32Array;
-  /** The hashes of the label blocks, where a worker thread has computed them. */
+  /** The hashes of the label blocks, if a worker thread has computed them. */
   readonly labelHashes?: Uint32Array | undefined;
   readonly sampleCount: number;
-  /** Which series each sample belongs to. */
+  /** The series of each sample. */
   readonly sampleSeries: Uint32Array;
   readonly times: Float64Array;
-  /** Copied bit for bit: a stale marker is a NaN whose payload matters, and must never pass through a number. */
+  /** Copied bit for bit: a staleness marker is a NaN whose payload matters, and must never be converted to a number. */
   readonly values: Float64Array;
   /**
-   * Native histograms. A sample that is one has a NaN with `histogramHigh` in `values`, whose low word is its place in this
-   * list; parts of a batch share the list. A NaN with these bits and no histogram at its place is an ordinary NaN.
+   * Native histograms. The sample of a histogram is a NaN in `values` with `histogramHigh` as its high word and the index in this
+   * list as its low word; parts of a batch share the list. A NaN with these bits but no histogram at the index is an ordinary NaN.
    */
   readonly histograms?: readonly Histogram[] | undefined;
-  /** Those of a whole request; parts of a batch have none. */
+  /** Exemplars of a whole request; parts of a batch have none. */
   readonly exemplars?: readonly BatchExemplar[] | undefined;
-  /** The same for start times. */
+  /** Start times of a whole request; parts of a batch have none. */
   readonly starts?: readonly BatchStart[] | undefined;
-  /** Samples that are not newer than all of their series are left out in silence: zeros at start times. */
+  /** Silently skips samples that are not newer than all others of their series, such as the zeros at start times. */
   readonly isOnlyNewer?: boolean | undefined;
   readonly metadata: readonly Metadata[];
-  /** Histograms and exemplars that are malformed, counted by the receiver. */
+  /** Malformed histograms and exemplars, which the receiver counts. */
   readonly refusedHistograms: readonly RefusedHistograms[];
   readonly droppedExemplars: number;
 }
 
-/** The batch itself, or a copy of one that stands on shared memory. */
+/** The batch itself, or a copy if it is in shared memory. */
 export function ownBatch(batch: SampleBatch): SampleBatch {
   if (!(batch.times.buffer instanceof SharedArrayBuffer)) return batch;
   const words = wordsOf(batch).slice();
@@ -92,14 +92,14 @@ export function ownBatch(batch: SampleBatch): SampleBatch {
   };
 }
 
-/* A batch in two halves of about as many samples, in their order. */
+/* Splits a batch into two halves with about as many samples each, in order. */
 
 export function splitBatch(batch: SampleBatch): readonly [SampleBatch, SampleBatch] {
   const middle = Math.ceil(batch.sampleCount / 2);
   return [partOf(batch, 0, middle), partOf(batch, middle, batch.sampleCount)];
 }
 
-/** The samples from one place to before another, with the series they need. */
+/** The samples from one index up to, not including, another, with their series. */
 export function partOf(batch: SampleBatch, from: number, to: number): SampleBatch {
   const { bytes, labelStarts, labelEnds, sampleSeries } = batch;
   const words = wordsOf(batch);
@@ -114,7 +114,7 @@ export function partOf(batch: SampleBatch, from: number, to: number): SampleBatc
     }
     copySample(batch, words, at, builder, index);
   }
-  // An exemplar goes with the part that its series begins in.
+  // An exemplar stays with the part in which its series begins.
   if (from === 0) for (const one of batch.exemplars ?? []) copyExemplar(one, known, builder);
   return builder.finish();
 }
@@ -128,7 +128,7 @@ function copyExemplar(
   if (place !== undefined) builder.addExemplar(place, exemplar);
 }
 
-/** The floats alone, for receivers that take no native histograms. */
+/** Only the floats, for receivers without native histograms. */
 export function withoutHistograms(batch: SampleBatch): SampleBatch {
   if (batch.histograms === undefined) return batch;
   const words = wordsOf(batch);
@@ -144,7 +144,7 @@ export function withoutHistograms(batch: SampleBatch): SampleBatch {
   return builder.finish();
 }
 
-/** The native histogram that sample `at` is; undefined for a float. */
+/** The native histogram of sample `at`; undefined for a float. */
 export const histogramAt = (
   batch: SampleBatch,
   words: Uint32Array,
@@ -152,7 +152,7 @@ export const histogramAt = (
 ): Histogram | undefined =>
   histogramOf(batch, words[at * 2] as number, words[at * 2 + 1] as number);
 
-/* A batch's samples series by series, in the order they came: how every format writes them, whatever order they were read in. */
+/* A batch's samples grouped by series, in their original order, as every format writes them. */
 
 export interface SeriesGrouping {
   /** `order[starts[s]] … order[starts[s + 1] - 1]` are the samples of series s. */
@@ -183,7 +183,7 @@ export function groupBySeries({
   return { order, starts };
 }
 
-/** The native histogram that a sample is, by its words; undefined for a float. */
+/** The native histogram of a sample, by its words; undefined for a float. */
 export function histogramOf(batch: SampleBatch, low: number, high: number): Histogram | undefined {
   return high === histogramHigh ? batch.histograms?.[low] : undefined;
 }
@@ -203,11 +203,11 @@ export function copySample(
   else builder.addHistogram(series, timeMs, histogram);
 }
 
-/** A batch's values as words: the only way to copy a NaN whose bits matter. */
+/** A batch's values as words, the only way to copy a NaN whose bits matter. */
 export const wordsOf = ({ values }: SampleBatch): Uint32Array =>
   new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
 
-/* Batches after each other as one: a series that several of them have stands once, its samples in their order. */
+/* Joins consecutive batches: a series in several of them appears once, with its samples in their order. */
 
 export function joinBatches(batches: readonly SampleBatch[]): SampleBatch {
   const [only] = batches;

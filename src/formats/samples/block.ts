@@ -1,18 +1,20 @@
 /**
- * Writes a label block, the bytes a series is known by, from texts or from bytes that are texts already. One is used for
- * series after series; labels must come in the order of their names.
+ * Writes label blocks, the bytes that identify a series, from strings or from encoded bytes. One writer is reused for many series;
+ * labels must be sorted by name.
  *
  *   each label: `0a` length (`0a` length name `12` length value)
  */
 
-/** A copy up to this long is done here sooner than the call that does it has begun. */
+/** Up to this length a copy loop is faster than the native call. */
 const shortBytes = 64;
 
 export class LabelBlockWriter {
-  /** The block is its first `length` bytes. */
+  /** The first `length` bytes are the block. */
   bytes = new Uint8Array(512);
   length = 0;
-  /** The same memory, for texts. A part of a Buffer costs several times a part of an array, so that one is handed out. */
+  /**
+   * The same memory as a Buffer, for writing strings. A Buffer slice costs several times an array slice, so callers get `bytes`.
+   */
   #texts = Buffer.from(this.bytes.buffer);
 
   label(name: string, value: string): void {
@@ -24,7 +26,7 @@ export class LabelBlockWriter {
     this.length += this.#texts.write(value, this.length);
   }
 
-  /** The same from where name and value stand in other bytes. */
+  /** Like `label`, with name and value copied from other bytes. */
   copied(from: Uint8Array, name: number, nameEnd: number, value: number, valueEnd: number): void {
     this.#open(nameEnd - name, valueEnd - value);
     this.#copy(from, name, nameEnd);
@@ -32,7 +34,7 @@ export class LabelBlockWriter {
     this.#copy(from, value, valueEnd);
   }
 
-  /** Labels that were encoded before. */
+  /** Appends labels that are already encoded. */
   append(block: Uint8Array, start: number, end: number): void {
     this.#reserve(end - start);
     this.#copy(block, start, end);
@@ -42,7 +44,7 @@ export class LabelBlockWriter {
     this.length = 0;
   }
 
-  /** A copy of the block, to be kept. */
+  /** Returns a copy of the block, which outlives the next `clear`. */
   copy(): Uint8Array {
     return this.bytes.slice(0, this.length);
   }
@@ -81,7 +83,7 @@ export class LabelBlockWriter {
   }
 }
 
-/** One label by itself. */
+/** The block of a single label. */
 export function labelBlock(name: string, value: string): Uint8Array {
   const writer = new LabelBlockWriter();
   writer.label(name, value);

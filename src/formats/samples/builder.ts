@@ -1,4 +1,4 @@
-/** Builds a batch from label sets and numbers: for every way in whose bytes are not label blocks already. */
+/** Builds a batch from label sets and numbers, for every ingestion path whose bytes are not label blocks already. */
 import type { Exemplar } from "../../model/exemplar.ts";
 import { type HistogramFault, isFault } from "../../model/histogram/check.ts";
 import type { Histogram } from "../../model/histogram/histogram.ts";
@@ -21,7 +21,7 @@ export class BatchBuilder {
   #ends = new Uint32Array(64);
   #seriesCount = 0;
 
-  /** @param maxLabelBytes `maxBatchLabelBytes` for what comes from outside: labels stated once may stand in every series. */
+  /** @param maxLabelBytes `maxBatchLabelBytes` for external input: labels sent once may be stored with every series */
   constructor(maxLabelBytes = Infinity) {
     this.#maxLabelBytes = maxLabelBytes;
   }
@@ -34,14 +34,14 @@ export class BatchBuilder {
     return this.#samples.count;
   }
 
-  /** A new series of the batch; labels in order of their names, `__name__` among them, none empty. */
+  /** Adds a series to the batch; labels must be sorted by name, include `__name__`, and have no empty values. */
   series(labels: LabelSet): number {
     const index = this.#open();
     for (const [name, value] of labels) this.#label(name, value);
     return this.#close(index);
   }
 
-  /** The same from a label block that is already encoded. */
+  /** Like `series`, from an encoded label block. */
   rawSeries(bytes: Uint8Array, start: number, end: number): number {
     const index = this.#open();
     this.#reserve(end - start);
@@ -50,9 +50,9 @@ export class BatchBuilder {
     return this.#close(index);
   }
 
-  /** For a NaN whose bits matter use `addBits`. */
+  /** Use `addBits` for a NaN whose bits matter. */
   add(series: number, timeMs: number, value: number): void {
-    // The place first: making room may replace the columns.
+    // `add` comes first: growing may replace the columns.
     const at = this.#samples.add(series, timeMs);
     this.#samples.values[at] = value;
   }
@@ -63,7 +63,7 @@ export class BatchBuilder {
     this.#samples.words[at + 1] = high;
   }
 
-  /** The series ends here. */
+  /** Ends the series with a staleness marker. */
   addStale(series: number, timeMs: number): void {
     this.addBits(series, timeMs, staleLow, staleHigh);
   }
@@ -72,18 +72,18 @@ export class BatchBuilder {
     this.addBits(series, timeMs, this.#attached.histogram(histogram), histogramHigh);
   }
 
-  /** A histogram from outside: a malformed one is counted as refused. */
+  /** Adds a histogram from external input; a malformed one is counted as refused. */
   addChecked(series: number, timeMs: number, checked: Histogram | HistogramFault): void {
     if (isFault(checked)) this.#attached.refuse(checked);
     else this.addHistogram(series, timeMs, checked);
   }
 
-  /** One with more text than Prometheus allows is counted as dropped. */
+  /** An exemplar with more text than Prometheus allows is counted as dropped. */
   addExemplar(series: number, exemplar: Exemplar): void {
     this.readExemplar(series, () => exemplar);
   }
 
-  /** The same where reading it may throw a ProtoError. */
+  /** Like `addExemplar`, for an exemplar whose decoding may throw a ProtoError. */
   readExemplar(series: number, read: () => Exemplar): void {
     this.#attached.exemplar(series, read);
   }
@@ -125,7 +125,7 @@ export class BatchBuilder {
     return index;
   }
 
-  /** `0a` length (`0a` length name, `12` length value): a Label in its field of a TimeSeries. */
+  /** `0a` length (`0a` length name, `12` length value): a Label as a field of a TimeSeries. */
   #label(name: string, value: string): void {
     const nameBytes = Buffer.byteLength(name);
     const valueBytes = Buffer.byteLength(value);

@@ -1,6 +1,6 @@
 /**
- * Native histograms as classic ones, for where only numbers are carried: `_bucket`, `_sum` and `_count`. A bound that was
- * written once is written with every sample, so that its counts are one series; it ends when the buckets change.
+ * Converts native histograms to classic ones, for formats without them: `_bucket`, `_sum` and `_count`. Once a bound was written,
+ * it is written with every sample, so that its counts are one series; it ends when the buckets change.
  */
 import {
   allBuckets,
@@ -10,13 +10,13 @@ import {
   toSchema,
 } from "../../model/histogram/histogram.ts";
 
-/** Four buckets for each doubling: finer ones are merged. */
+/** Four buckets per doubling: finer ones are merged. */
 const finestSchema = 2;
-/** Of one histogram. */
+/** Limit of bounds in one histogram. */
 const mostBounds = 500;
 
 export interface ClassicHistogram {
-  /** Upper bounds with the observations up to them, ascending, +Inf last. */
+  /** Upper bounds with cumulative counts, ascending, +Inf last. */
   readonly buckets: readonly (readonly [bound: number, count: number])[];
   readonly sum: number;
   readonly count: number;
@@ -24,13 +24,13 @@ export interface ClassicHistogram {
   readonly ended: readonly number[];
 }
 
-/** The bounds of one series so far. */
+/** The bounds written so far for one series. */
 export class ClassicBounds {
   #schema = Number.NaN;
   #custom = new Float64Array(0);
   #bounds: readonly number[] = [];
 
-  /** Undefined for a histogram of too many buckets. */
+  /** Undefined for a histogram with too many buckets. */
   convert(native: Histogram): ClassicHistogram | undefined {
     const histogram =
       isCustom(native) || native.schema <= finestSchema ? native : toSchema(native, finestSchema);
@@ -58,7 +58,7 @@ export class ClassicBounds {
     return { buckets: [...counted, [Infinity, count]], sum, count, ended };
   }
 
-  /** The series ended: the bounds it had. */
+  /** Ends the series and returns its bounds. */
   end(): readonly number[] {
     const ended = this.#bounds;
     this.#bounds = [];

@@ -1,4 +1,4 @@
-/** The growing columns of a batch. Values are written as words: a signalling NaN does not survive being a number. */
+/** The growing columns of a batch. Values are written as words: a signalling NaN does not survive a conversion to a number. */
 
 import { BatchTooLargeError, maxBatchSamples } from "./labels.ts";
 
@@ -9,7 +9,7 @@ export class BatchColumns {
   values: Float64Array;
   words: Uint32Array;
 
-  /** @param expected about how many there will be: growing costs more than a little too much room */
+  /** @param expected an estimate of the number of samples: growing costs more than some unused capacity */
   constructor(expected = 256) {
     this.series = new Uint32Array(expected);
     this.times = new Float64Array(expected);
@@ -17,7 +17,7 @@ export class BatchColumns {
     this.words = new Uint32Array(this.values.buffer);
   }
 
-  /** Makes room for one more sample, whose value is 0 until its words are set, and returns its place. */
+  /** Adds a sample, whose value is 0 until its words are set, and returns its index. */
   add(series: number, timeMs: number): number {
     const index = this.count++;
     if (index === this.times.length) this.#grow();

@@ -24,7 +24,7 @@ function frame(layout: Layout, timeMs: number, values: readonly (number | undefi
   return writer.finish();
 }
 
-/** `gpu=value@time`, with `end` for a stale marker. */
+/** Formats samples as `gpu=value@time`, with `end` for a staleness marker. */
 function reported({ bytes, labelStarts, labelEnds, ...batch }: SampleBatch): string[] {
   const words = new Uint32Array(batch.values.buffer, batch.values.byteOffset);
   return Array.from({ length: batch.sampleCount }, (_, at) => {

@@ -1,7 +1,7 @@
 /**
- * Frames as batches for sinks that send samples. A layout's labels are encoded once; a reading that was there and is
- * not any more ends its series with a stale marker, exactly as if it had vanished from a scrape. What could not be sent is
- * taken back, so that an end is reported again.
+ * Converts frames to batches for sinks that send samples. A layout's labels are encoded once; a reading that was present and is now
+ * missing ends its series with a staleness marker, exactly as if it had vanished from a scrape. A batch that could not be sent can
+ * be undone, so that its staleness markers are sent again.
  */
 import type { Frame } from "../../model/frame.ts";
 import type { LabelSet } from "../../model/labels.ts";
@@ -13,8 +13,8 @@ import { storedLabels } from "./labels.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 
 /**
- * Where a frame came from: a new layout from the same place replaces the one before. Not so in a stream, in which frames of
- * several machines and tiers take turns: there a frame speaks of its own series alone.
+ * The origin of a frame: a new layout from the same origin replaces the previous one. Not so in a stream, where frames of several
+ * machines and tiers alternate: there, a frame affects only its own series.
  */
 interface FramePlace {
   readonly frame: Frame;
@@ -24,14 +24,14 @@ interface FramePlace {
 
 export interface FrameBatch {
   readonly batch: SampleBatch;
-  /** The batch was not sent: its staleness markers go into the next one. */
+  /** Call this if the batch was not sent: its staleness markers go into the next one. */
   readonly undo: () => void;
 }
 
 interface EncodedLayout {
   readonly extra: LabelSet;
   readonly blocks: readonly Uint8Array[];
-  /** The same as text, to be looked up. */
+  /** The same blocks as strings, for lookups. */
   readonly keys: readonly string[];
 }
 
@@ -41,13 +41,13 @@ interface OpenSeries {
 }
 
 interface OpenSeriesSet {
-  /** Series that had a value with the newest frame of theirs, and those whose end was not sent. */
+  /** Series with a value in their newest frame, and series whose staleness marker was not sent. */
   open: Map<string, OpenSeries>;
-  /** In a stream: how many there were when those long silent were last let go. */
+  /** For a stream: the number of open series after the last removal of inactive ones. */
   kept: number;
 }
 
-/** Anyone who asks for a series looks back no further: its end needs no telling any more. */
+/** Queries look back no further: older series need no staleness marker. */
 const lookbackMs = 5 * 60_000;
 
 const streamTier = "stream";
@@ -80,7 +80,7 @@ export class FrameSamples {
     return { batch: builder.finish(), undo: () => reopenSeries(place, ended) };
   }
 
-  /** Nothing comes from this source any more: what it had last ends. */
+  /** The source has stopped: ends all its series. */
   end(source: string, timeMs: number): FrameBatch {
     const builder = new BatchBuilder();
     const undone: (() => void)[] = [];
@@ -119,7 +119,7 @@ export class FrameSamples {
   }
 }
 
-/** Those of a frame's own series that have no value in it, and had one before. */
+/** Series of the frame without a value in it that had one before. */
 function openAmong(
   keys: readonly string[],
   frame: Frame,
@@ -131,7 +131,7 @@ function openAmong(
   });
 }
 
-/** What has come back meanwhile has not ended. */
+/** A series that has a value again meanwhile has not ended. */
 function reopenSeries(
   place: OpenSeriesSet,
   ended: readonly (readonly [string, OpenSeries])[],
@@ -139,7 +139,7 @@ function reopenSeries(
   for (const [key, open] of ended) if (!place.open.has(key)) place.open.set(key, open);
 }
 
-/** A stream may go on for months, and its machines come and go. */
+/** Removes inactive series: a stream may run for months, and its machines come and go. */
 function letGo(place: OpenSeriesSet, nowMs: number): void {
   if (place.open.size <= 2 * place.kept + 1_000) return;
   for (const [key, { timeMs }] of place.open)

@@ -1,15 +1,14 @@
 /**
- * Hashes of label blocks: three seeded words (96 bits) each, by which a store finds a series without decoding its labels.
- * Two label sets that agree in all three by chance are less likely than a memory error, and the secret seeds keep anyone
- * from making them.
+ * Hashes label blocks to three seeded words (96 bits), by which the store finds a series without decoding its labels. A collision
+ * of all three by chance is less likely than a memory error, and the secret seeds prevent deliberate ones.
  */
 import { webcrypto } from "node:crypto";
 
-/** Words of a hash. */
+/** Number of words in a hash. */
 export const hashWords = 3;
 const seedWords = 6;
 
-/** The seeds of this process; its worker threads get a copy, so that all compute the same hashes. */
+/** The seeds of this process; worker threads get a copy, so that all threads compute the same hashes. */
 export const labelSeeds: Readonly<Uint32Array> = webcrypto.getRandomValues(
   new Uint32Array(seedWords),
 );
@@ -37,7 +36,7 @@ export class LabelHasher {
     let i = from;
     for (; i + 4 <= to; i += 4) {
       const word = view.getInt32(base + i, true);
-      // Three different rotations: a difference that cancels in one does not in the others.
+      // Three different rotations: a difference that cancels out in one does not in the others.
       a = Math.imul(a ^ word, ka);
       a = (a << 13) | (a >>> 19);
       b = Math.imul(b ^ word, kb);

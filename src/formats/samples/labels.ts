@@ -1,4 +1,4 @@
-/** A label block (a series' encoded labels) as a label set, checked as Prometheus checks it. */
+/** Decodes a label block (a series' encoded labels) to a label set, validated as Prometheus validates it. */
 import type { Label, LabelSet } from "../../model/labels.ts";
 import { ProtoError, ProtoReader } from "../protobuf/reader.ts";
 import type { Series } from "../../model/layout.ts";
@@ -15,7 +15,7 @@ export const defaultLabelLimits: LabelLimits = {
   valueBytes: 16_384,
 };
 
-/** @throws ProtoError with what is wrong: no metric name, a name twice, too many or too long. */
+/** @throws ProtoError with the problem: no metric name, a duplicate name, too many or too long labels. */
 export function readLabelBlock(
   bytes: Uint8Array,
   start: number,
@@ -23,7 +23,7 @@ export function readLabelBlock(
   limits = defaultLabelLimits,
 ): LabelSet {
   const labels: Label[] = [];
-  /** In the order of their names, none twice and none empty: what nearly every sender sends. */
+  /** True if names are sorted, unique and not empty, as nearly every sender sends them. */
   let isOrdered = true;
   let hasName = false;
   for (let at = start; at < end;) {
@@ -62,22 +62,22 @@ function sortLabels(labels: readonly Label[]): readonly Label[] {
 }
 
 /**
- * Labels that were decoded lately, by their bytes. The labels of new series are mostly those of others: one text each, whose
- * hash is known, costs a fifth of decoding it again.
+ * Caches recently decoded labels by their bytes. New series mostly have the labels of others: reusing one string, whose hash is
+ * known, costs a fifth of decoding it again.
  */
 class LabelCache {
   readonly #bytes: (Uint8Array | undefined)[];
   readonly #labels: Label[];
   readonly #mask: number;
 
-  /** @param places a power of two */
+  /** @param places number of slots, a power of two */
   constructor(places: number) {
     this.#bytes = Array.from({ length: places }, () => undefined);
     this.#labels = Array.from({ length: places }, () => ["", ""] as const);
     this.#mask = places - 1;
   }
 
-  /** The label whose field begins here, if it is of less than 128 bytes and cached. */
+  /** The label whose field begins at `at`, if it has fewer than 128 bytes and is cached. */
   find(bytes: Uint8Array, at: number, end: number): Label | undefined {
     const length = bytes[at + 1] as number;
     if (bytes[at] !== labelTag || length >= maxCachedBytes || at + 2 + length > end)
@@ -89,7 +89,7 @@ class LabelCache {
     return this.#labels[place];
   }
 
-  /** A label that was valid. */
+  /** Caches a valid label. */
   put(bytes: Uint8Array, at: number, end: number, label: Label): void {
     const length = bytes[at + 1] as number;
     if (bytes[at] !== labelTag || length >= maxCachedBytes || at + 2 + length !== end) return;
@@ -125,9 +125,9 @@ export function readLabel(reader: ProtoReader, limits = defaultLabelLimits): Lab
   return [name, value];
 }
 
-/* The labels under which a series of a frame is kept or sent. */
+/* The labels under which a series of a frame is stored or sent. */
 
-/** With its name, sorted; what the series says itself wins over what is added. */
+/** Includes the name, sorted; the series' own labels override the extra ones. */
 export function storedLabels({ metric, suffix, labels }: Series, extra: LabelSet): LabelSet {
   const all = new Map<string, string>(extra.filter(([, value]) => value !== ""));
   for (const [name, value] of labels) all.set(name, value);
@@ -137,14 +137,14 @@ export function storedLabels({ metric, suffix, labels }: Series, extra: LabelSet
 
 /* The limits of one received batch: decoders stop there, before they allocate more memory. */
 
-/** A sender that has more series sends them in parts; Prometheus sends 2,000 samples at a time. */
+/** A sender with more series must send several requests; Prometheus sends 2,000 samples at a time. */
 export const maxBatchSeries = 250_000;
 
-/** More than 32 MiB hold of samples that say something; those that say nothing take two bytes each. */
+/** More samples than fit in 32 MiB, except for empty ones, which take two bytes each. */
 export const maxBatchSamples = 2 ** 21;
-/** Labels of all series, encoded: a label stated once for all entries of a request is stored with each of them. */
+/** Encoded labels of all series: a label sent once for all entries of a request is stored with each of them. */
 export const maxBatchLabelBytes = 32 * 2 ** 20;
-/** As many families as are remembered. */
+/** The same as the number of families that are cached. */
 export const maxBatchMetadata = 50_000;
 /** The limit of invalid parts that are reported one by one; with more, the request has another format. */
 export const maxBadParts = 10_000;

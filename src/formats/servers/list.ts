@@ -1,4 +1,4 @@
-/** The LLM servers that gpulse recognises by their metric names. To add one, write its table and add it to the list. */
+/** The LLM servers that gpulse recognizes by their metric names. To add one, write its table and add it to the list. */
 import {
   latencySignals,
   named,
@@ -8,7 +8,7 @@ import {
   type ServerWithoutMetrics,
 } from "./table.ts";
 
-/** The v1 engine; until 0.9 the cache's name had "gpu" in it, until 0.10 the gap between tokens was "per output token". */
+/** The v1 engine; until 0.9 the cache metric's name contained "gpu", until 0.10 the inter-token latency was "per output token". */
 const vllm: ServerTable = {
   name: "vllm",
   program: "vLLM",
@@ -30,7 +30,7 @@ const vllm: ServerTable = {
   setup: "on by default, at /metrics of the API port",
 };
 
-/** Gauges come from each scheduler, one for every rank of tensor and pipeline parallelism: copies of one queue. */
+/** Every scheduler exposes the gauges, one per rank of tensor and pipeline parallelism: they are copies of one queue. */
 const sglang: ServerTable = {
   name: "sglang",
   program: "SGLang",
@@ -107,7 +107,7 @@ const triton: ServerTable = {
   setup: "on by default, at port 8002",
 };
 
-/** Its workers are engines and expose the names of theirs. */
+/** Its workers are engines and expose their own engine's names. */
 const dynamo: ServerTable = {
   name: "dynamo",
   program: "NVIDIA Dynamo",
@@ -187,7 +187,7 @@ const llamaCpp: ServerTable = {
     generatedTokens: named("llamacpp:tokens_predicted_total"),
     running: named("llamacpp:requests_processing"),
     waiting: named("llamacpp:requests_deferred"),
-    // Only in versions before 2025.
+    // Only versions before 2025 have this metric.
     kvCacheRatio: named("llamacpp:kv_cache_usage_ratio"),
   },
   partLabels: [],
@@ -247,7 +247,7 @@ export const serversWithoutMetrics: readonly ServerWithoutMetrics[] = [
   },
 ];
 
-/** The part of a series' name after the signal's, `_bucket` for latencies. */
+/** The suffix of a series' name after the signal's: `_bucket` for latencies. */
 const suffixOf = (signal: ServerSignal): "" | "_bucket" =>
   (latencySignals as readonly string[]).includes(signal) ? "_bucket" : "";
 
@@ -255,11 +255,11 @@ export interface ServerSeriesName {
   readonly table: ServerTable;
   readonly signal: ServerSignal;
   readonly metric: ServerMetric;
-  /** Place in the signal's names: the lowest that a target exposes is read. */
+  /** Index in the signal's names: the lowest one that a target exposes is read. */
   readonly rank: number;
 }
 
-/** By the name of the series as it is stored; one name may be several signals, distinguished by labels. */
+/** Keyed by the stored name of the series; one name may be several signals, distinguished by labels. */
 export const serverSeriesNames: ReadonlyMap<string, readonly ServerSeriesName[]> = (() => {
   const names = new Map<string, ServerSeriesName[]>();
   for (const table of serverTables)

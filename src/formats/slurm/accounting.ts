@@ -1,6 +1,6 @@
 /**
- * Jobs that Slurm's accounting recorded, from `sacct --json` or slurmrestd's /slurmdb/VERSION/jobs (22.05 and newer): every
- * attempt of a requeued job, processor time and memory of its steps, but no indexes of GPUs.
+ * Parses the jobs in Slurm's accounting, from `sacct --json` or slurmrestd's /slurmdb/VERSION/jobs (22.05 and newer): every attempt
+ * of a requeued job, processor time and memory of its steps, but no GPU indexes.
  */
 import { isFinalState, type SchedulerJob } from "../../model/scheduler-job.ts";
 import { type JobReading, readDocument, readJobEntry, type SlurmJobs } from "./document.ts";
@@ -53,7 +53,7 @@ function readRecordedJob(entry: JsonRecord): JobReading {
   });
 }
 
-/** 22.05 prints SUCCESS and 0 for a job that failed with 3: a failure without a code is no code. */
+/** 22.05 prints SUCCESS and 0 for a job that failed with 3: for a failed job, 0 is not an exit code. */
 function believedExit(
   state: SchedulerJob["state"],
   value: unknown,
@@ -80,8 +80,8 @@ function resourcesOf(value: unknown): TrackedResources {
 }
 
 /**
- * A step that was measured has a peak of its memory; one that runs, or whose node was lost, has none, and its 0 seconds of
- * processor time mean nothing.
+ * A measured step has a peak of its memory; a running step, or one whose node was lost, has none, and its 0 seconds of processor
+ * time are meaningless.
  */
 function useOfSteps(
   steps: readonly unknown[],
@@ -97,7 +97,7 @@ function useOfSteps(
     const total = asRecord(asRecord(asRecord(step)?.["time"])?.["total"]);
     const seconds = asNumber(total?.["seconds"]);
     if (peakBytes === undefined || seconds === undefined) continue;
-    // 22.05 writes microseconds beyond a million.
+    // 22.05 writes more than a million microseconds.
     cpuSeconds = (cpuSeconds ?? 0) + seconds + (asNumber(total?.["microseconds"]) ?? 0) / 1e6;
     peakMemoryBytes = Math.max(peakMemoryBytes ?? 0, peakBytes);
   }

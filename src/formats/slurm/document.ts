@@ -1,4 +1,4 @@
-/** What `squeue --json`, `sacct --json` and slurmrestd print: a version, errors, and jobs. */
+/** Parses the common output of `squeue --json`, `sacct --json` and slurmrestd: a version, errors, and jobs. */
 import { defined } from "../../base/defined.ts";
 import type { SchedulerJob } from "../../model/scheduler-job.ts";
 import { stateOfWords } from "./state.ts";
@@ -12,20 +12,20 @@ import {
   type JsonRecord,
 } from "./value.ts";
 
-/** The answer as a whole cannot be used; the sentence says why. */
+/** The whole output is unusable; the message has the reason. */
 export class SlurmFormatError extends Error {}
 
 export interface SlurmJobs {
-  /** Such as `22.05.8`; absent where the answer has none. */
+  /** Such as `22.05.8`; absent if the output has none. */
   readonly release?: string | undefined;
-  /** Jobs that hold, held or asked for a GPU. */
+  /** Jobs that hold, held or requested a GPU. */
   readonly jobs: readonly SchedulerJob[];
-  /** Entries that could not be read: how many, and why the first could not. */
+  /** Number of unreadable entries; `firstProblem` is the reason of the first. */
   readonly unreadable: number;
   readonly firstProblem?: string | undefined;
 }
 
-/** A job, no job of ours (it has no GPU), or why the entry is unreadable. */
+/** A job, `without-gpu` for one to ignore, or why the entry is unreadable. */
 export type JobReading = SchedulerJob | "without-gpu" | { readonly problem: string };
 
 export function readDocument(text: string, readJob: (entry: JsonRecord) => JobReading): SlurmJobs {
@@ -56,10 +56,10 @@ export function readDocument(text: string, readJob: (entry: JsonRecord) => JobRe
 type JobFields = { readonly [Name in keyof SchedulerJob]?: SchedulerJob[Name] | undefined };
 
 /**
- * What the controller's and accounting's entries have in common.
+ * Parses the fields that the entries of the controller and of accounting share.
  *
- * @param state where the entry has its state
- * @param fieldsOf what the entry has in places of its own; without GPUs it is no job of ours
+ * @param state the entry's state field
+ * @param fieldsOf returns the fields with a different location; a job without GPUs is ignored
  */
 export function readJobEntry(
   entry: JsonRecord,
@@ -102,7 +102,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** An error is a text, or a record with `description`, `error` and a number, of which 22.05 fills in two. */
+/** An error is a string, or a record with `description`, `error` and a number, of which 22.05 sets two. */
 function describeError(error: unknown): string {
   const record = asRecord(error);
   const texts = [error, record?.["description"], record?.["error"]].flatMap(

@@ -1,9 +1,9 @@
-/** Slurm's short form of node names: `n[1-3,07],login`, `rack[0-1]node[08-10]`. */
+/** Parses Slurm's short form of node names: `n[1-3,07],login`, `rack[0-1]node[08-10]`. */
 
-/** Slurm's own limit: a list that expands to more is refused, not cut. */
+/** Slurm's own limit: a list that expands to more is refused, not truncated. */
 const maxHosts = 65_536;
 
-/** The names in order; undefined where the text is no host list. `None assigned` and the empty text are no nodes. */
+/** The names in order; undefined if the text is not a host list. `None assigned` and the empty text mean no nodes. */
 export function parseHostList(text: string): readonly string[] | undefined {
   if (text === "" || text === "None assigned" || text === "(null)") return [];
   if (!/^(?:\[[^[\]]*\]|[^[\]])+$/.test(text)) return undefined;
@@ -30,7 +30,7 @@ function expand(part: string, room: number): readonly string[] | undefined {
   return names.every((name) => /^[\w.:-]{1,255}$/.test(name)) ? names : undefined;
 }
 
-/** `1-3,07`: the digits of a range's start set the width. */
+/** `1-3,07`: the digits of a range's start determine the width. */
 function expandRanges(ranges: string, room: number): readonly string[] | undefined {
   const numbers: string[] = [];
   for (const range of ranges.split(",")) {

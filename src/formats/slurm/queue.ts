@@ -1,5 +1,5 @@
 /**
- * Jobs that the controller knows, from `squeue --json` or slurmrestd's /slurm/VERSION/jobs (22.05 and newer). Only here are
+ * Parses the jobs of the controller, from `squeue --json` or slurmrestd's /slurm/VERSION/jobs (22.05 and newer). Only these have
  * the indexes of a job's GPUs, and only while the job holds them.
  */
 import {
@@ -39,7 +39,7 @@ function readQueuedJob(entry: JsonRecord): JobReading {
       stateReason: reasonOf(entry["state_reason"]),
       ...(isFinalState(state) ? exitOf(entry["exit_code"]) : {}),
       submitMs: asTimeMs(entry["submit_time"]),
-      // The start of a job that waits is when Slurm expects it to start.
+      // The start time of a waiting job is Slurm's estimate.
       startMs: isWaiting ? undefined : asTimeMs(entry["start_time"]),
       endMs: isFinalState(state) ? asTimeMs(entry["end_time"]) : undefined,
       timeLimitSeconds: minutesToSeconds(asPositive(entry["time_limit"])),
@@ -60,7 +60,7 @@ const sumOfGpus = (allocations: readonly SchedulerAllocation[] | undefined): num
     undefined,
   );
 
-/** The n-th detail belongs to the n-th node. After the end there are no details, only nodes. */
+/** The n-th detail belongs to the n-th node. After the end of the job there are only nodes. */
 function allocationsOf(entry: JsonRecord): readonly SchedulerAllocation[] | undefined {
   const hosts = parseHostList(asText(entry["nodes"]) ?? "");
   if (hosts === undefined) return undefined;
@@ -73,7 +73,7 @@ function allocationsOf(entry: JsonRecord): readonly SchedulerAllocation[] | unde
   }));
 }
 
-/** For a site that does not track `gres/gpu`: what the user asked for. */
+/** The number of GPUs the user requested, for sites that do not track `gres/gpu`. */
 function askedGpus(entry: JsonRecord): number | undefined {
   const perJob = parseRequestedGpus(asText(entry["tres_per_job"]) ?? "");
   if (perJob !== undefined) return perJob;
@@ -85,7 +85,7 @@ function askedGpus(entry: JsonRecord): number | undefined {
   return perTask === undefined || tasks === undefined ? undefined : perTask * tasks;
 }
 
-/** `None` is Slurm's word for no reason. */
+/** Slurm writes `None` for no reason. */
 export function reasonOf(value: unknown): string | undefined {
   const reason = asText(value);
   return reason === "None" ? undefined : reason;
@@ -95,7 +95,7 @@ export const minutesToSeconds = (minutes: number | undefined): number | undefine
   minutes === undefined ? undefined : minutes * 60;
 
 /**
- * A wait status as a number (22.05: 768 is exit code 3, 15 is signal 15; 23.02 wraps it), or since 23.11 a record
+ * Parses a wait status as a number (22.05: 768 is exit code 3, 15 is signal 15; 23.02 wraps it), or since 23.11 a record
  * `{"return_code": …, "signal": {"id": …}}`.
  */
 export function exitOf(value: unknown): Pick<SchedulerJob, "exitCode" | "exitSignal"> {

@@ -1,5 +1,5 @@
 /**
- * Slurm's texts about resources. TRES: `cpu=8,mem=64G,node=1,gres/gpu=2,gres/gpu:a100=2`; a node's part of a job:
+ * Parses Slurm's resource strings. TRES: `cpu=8,mem=64G,node=1,gres/gpu=2,gres/gpu:a100=2`; a node's part of a job:
  * `gpu:a100:2(IDX:0-1,3),shard:4(1/8,3/8)`; a request: `gres:gpu:2` or `gres/gpu:a100:2`.
  */
 import type { SchedulerAllocation } from "../../model/scheduler-job.ts";
@@ -31,7 +31,7 @@ export function parseTrackedResources(text: string): TrackedResources {
   };
 }
 
-/** `gres/gpu` counts all; `gres/gpu:a100` those of a type, which are part of it where both are there. */
+/** `gres/gpu` counts all GPUs; `gres/gpu:a100` those of one type, which are included in it if both are present. */
 export function countGpus(
   counts: readonly (readonly [name: string, count: number | undefined])[],
 ): number | undefined {
@@ -52,7 +52,7 @@ function memoryOf(text: string | undefined): number | undefined {
   return Math.round(Number(number) * (unitBytes[unit === "" ? "M" : unit] ?? 1));
 }
 
-/** GPUs that a request names, such as `gres:gpu:2,gres:license:1`; a name without a count is one. */
+/** Number of GPUs in a request such as `gres:gpu:2,gres:license:1`; a name without a count means one. */
 export function parseRequestedGpus(text: string): number | undefined {
   let gpus: number | undefined;
   for (const part of text.slice(0, 65_536).split(",")) {
@@ -63,7 +63,7 @@ export function parseRequestedGpus(text: string): number | undefined {
   return gpus;
 }
 
-/** The GPUs in one node's detail; empty where it lists none. */
+/** The GPUs in one node's detail; empty if it lists none. */
 export function parseNodeGpus(
   text: string,
 ): Pick<SchedulerAllocation, "gpuCount" | "gpuIndexes"> | undefined {

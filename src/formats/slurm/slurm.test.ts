@@ -8,7 +8,7 @@ import { parseSlurmQueue } from "./queue.ts";
 import { parseNodeGpus, parseRequestedGpus, parseTrackedResources } from "./resources.ts";
 import { stateOfWords } from "./state.ts";
 
-/** Printed by Slurm 22.05.8 with four slurmd; other jobs of the same minutes were cut out. */
+/** Output of Slurm 22.05.8 with four slurmd; other jobs of the same minutes were removed. */
 const capture = (name: string): string =>
   readFileSync(new URL(`./captures/${name}`, import.meta.url), "utf8");
 const queued = (name: string, id: string) =>
@@ -148,7 +148,7 @@ describe("sacct --json of 22.05", () => {
   });
 });
 
-/** The shapes that 23.02 to 24.11 print, by their OpenAPI descriptions: wrapped numbers and lists of states. */
+/** The formats that 23.02 to 24.11 print, by their OpenAPI descriptions: wrapped numbers and lists of states. */
 describe("newer versions", () => {
   const number = (value: number) => ({ set: true, infinite: false, number: value });
   const unset = { set: false, infinite: false, number: 0 };

@@ -1,4 +1,4 @@
-/** Slurm's job states, a base state with flags, as one of ours. */
+/** Maps Slurm's job states, a base state with flags, to a scheduler job state. */
 import type { SchedulerJobState } from "../../model/scheduler-job.ts";
 
 const states: Readonly<Record<string, SchedulerJobState>> = {
@@ -18,9 +18,9 @@ const states: Readonly<Record<string, SchedulerJobState>> = {
   REVOKED: "cancelled",
 };
 
-/** Flags that may stand alone in the place of the base state, in versions that print one word. */
+/** Flags that may replace the base state in versions that print one word. */
 const flags: Readonly<Record<string, SchedulerJobState>> = {
-  // Its processes have ended and its end is known; only the node is not clean yet.
+  // Its processes have ended and its end is known; only the node is still being cleaned up.
   COMPLETING: "ended",
   CONFIGURING: "running",
   RESIZING: "running",
@@ -34,7 +34,7 @@ const flags: Readonly<Record<string, SchedulerJobState>> = {
   POWER_UP_NODE: "running",
 };
 
-/** Undefined where no word is a state of Slurm. */
+/** Undefined if no word is a Slurm state. */
 export function stateOfWords(words: readonly string[]): SchedulerJobState | undefined {
   const names = words.map((word) => word.split(" ")[0] ?? "");
   // A job that waits again after a requeue is PENDING with the flag REQUEUED.

@@ -7,7 +7,7 @@ import { decompressSnappy } from "./decompress.ts";
 const random = seededRandom(3);
 const noise = (length: number): Buffer =>
   Buffer.from(Array.from({ length }, () => Math.floor(random() * 256)));
-/** Runs, repeats and noise of every length: what meets every branch. */
+/** Runs, repeats and noise of every length, to reach every branch. */
 const mixture = (length: number): Buffer => {
   const parts: Buffer[] = [];
   let made = 0;

@@ -1,11 +1,11 @@
 /**
- * Snappy's block format (decompress.ts quotes it), written in one pass. Ours because it is on the way out of every sample: it
- * takes fragments of 64 KiB, so that a place in the table of what was seen is 16 bits, and steps faster over what does not repeat.
+ * Snappy's block format (see decompress.ts), written in one pass. Our own implementation, because every sent sample passes through
+ * it: fragments of 64 KiB keep positions in the hash table at 16 bits, and incompressible data is skipped in growing steps.
  */
 
 const fragmentBytes = 65_536;
 const tableBits = 14;
-/** Where so little is left, there is nothing to gain. */
+/** With fewer bytes left there is nothing to gain. */
 const tailBytes = 15;
 
 export function compressSnappy(input: Uint8Array): Buffer {
@@ -17,7 +17,7 @@ export function compressSnappy(input: Uint8Array): Buffer {
     const end = Math.min(input.length, start + fragmentBytes);
     length = compressFragment(input, start, end, out, length, table);
   }
-  // Cut loose from what it might have needed.
+  // Copies a small result, so that the large buffer is freed.
   return length * 2 < out.length ? Buffer.from(out.subarray(0, length)) : out.subarray(0, length);
 }
 
@@ -61,7 +61,7 @@ function compressFragment(
     at += length;
     literalFrom = at;
     if (at < limit) {
-      // What ends here often begins what comes next.
+      // The end of a match is often the start of the next.
       const before = Math.imul(wordAt(input, at - 1), 0x1e35_a7bd) >>> (32 - tableBits);
       table[before] = at - 1 - start;
     }
@@ -98,7 +98,7 @@ function literal(input: Uint8Array, from: number, to: number, out: Buffer, at: n
 function copy(offset: number, wholeLength: number, out: Buffer, at: number): number {
   let written = at;
   let length = wholeLength;
-  // A copy of 60 leaves at least 4 for the one after it, the least a short copy can say.
+  // A copy of 60 leaves at least 4 for the next one, the minimum of a short copy.
   while (length >= 68) {
     written = copyUpTo64(offset, 64, out, written);
     length -= 64;

@@ -1,6 +1,7 @@
 /**
- * Snappy's block format, decoded within bounds: a lying length, offset or literal ends in an error, never in a hang,
- * a read past the input or more memory than allowed. Ours because it is on the ingest path: whole runs are copied at once.
+ * Snappy's block format, decoded with bounds checks: a wrong length, offset or literal ends in an error, never in a hang, a read
+ * past the input or more memory than allowed. Our own implementation, because it is on the ingest path: whole runs are copied at
+ * once.
  *
  *   varint uncompressed length, then elements by the low two bits of a tag byte:
  *   00 literal: length-1 in the high 6 bits, or (60..63) in the next 1..4 bytes, then the bytes
@@ -10,18 +11,18 @@
 
 export class SnappyError extends Error {}
 
-/** A run up to this long is copied here sooner than the call that copies it has begun. */
+/** Up to this length a copy loop is faster than the native call. */
 const longBytes = 32;
 
-/** A copy from no nearer than this goes so many bytes at a time. */
+/** Copies with at least this offset move this many bytes at a time. */
 const stride = 8;
 
-/** No element expands three bytes to more than 64: a larger length is invalid, rejected before memory is allocated. */
+/** No element expands three bytes to more than 64: a larger length is invalid, and rejected before memory is allocated. */
 const mostPerByte = 64 / 3;
 
 /**
- * How many bytes it says to unpack to, and where the elements begin.
- * @throws SnappyError where that is more than it can be, or more than allowed.
+ * The announced uncompressed length, and where the elements begin.
+ * @throws SnappyError if the length is impossible, or more than allowed.
  */
 export function snappyLength(
   input: Uint8Array,
@@ -43,8 +44,8 @@ export function snappyLength(
 }
 
 /**
- * @param room where the result is written if it fits
- * @throws SnappyError for input that is no snappy block, or one larger than allowed.
+ * @param room the result is written here if it fits
+ * @throws SnappyError if the input is not a snappy block, or larger than allowed.
  */
 export function decompressSnappy(
   input: Uint8Array,
@@ -53,7 +54,7 @@ export function decompressSnappy(
 ): Uint8Array {
   const { length, start } = snappyLength(input, maxBytes);
   let position = start;
-  // Not zeroed: it is handed out only when every byte of it has been written.
+  // Not zeroed: it is returned only after every byte has been written.
   const output =
     room === undefined || room.length < length
       ? Buffer.allocUnsafeSlow(length)
@@ -101,14 +102,14 @@ export function decompressSnappy(
     if (offset === 0 || offset > written || end > length)
       throw new SnappyError("a copy points outside the data");
     if (offset >= stride && end <= stridesEnd) {
-      // Two words at a time, up to seven bytes further than asked for: what follows writes over them.
+      // Two words at a time, up to seven bytes too far: later elements overwrite those.
       for (let to = written; to < end; to += stride) {
         const from = to - offset;
         words.setInt32(to, words.getInt32(from, true), true);
         words.setInt32(to + 4, words.getInt32(from + 4, true), true);
       }
     } else {
-      // A copy that overlaps itself repeats what it has just written: byte by byte is the meaning, not a slow way.
+      // A copy that overlaps itself repeats the bytes it has just written, so it must run byte by byte.
       for (let to = written; to < end; to++) output[to] = output[to - offset] as number;
     }
     written = end;

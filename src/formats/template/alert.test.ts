@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { AlertTemplate } from "./alert.ts";
 import { TemplateError } from "./lex.ts";
 
-/** Rule templates with what Prometheus 3's own expander prints for them; "ERR" where it refuses. */
+/** Rule templates with the output of Prometheus 3's own expander; "ERR" if it returns an error. */
 const golden = JSON.parse(
   readFileSync(new URL("./testdata/prometheus-template.json", import.meta.url), "utf8"),
 ) as readonly (readonly [template: string, printed: string])[];

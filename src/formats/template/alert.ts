@@ -13,25 +13,25 @@ export interface AlertTemplateData {
 
 export type RunQuery = (query: string) => Promise<readonly QuerySample[]>;
 
-/** The variables every rule may use. */
+/** The variables available in every rule. */
 const prelude =
   "{{$labels := .Labels}}{{$externalLabels := .ExternalLabels}}{{$externalURL := .ExternalURL}}{{$value := .Value}}";
 const maxQueries = 100;
 
-/** What the functions of all rules read. A template runs without waiting, so one context is enough: it is set before every run. */
+/** The data for the functions of all rules. A template runs synchronously, so one context is enough: it is set before every run. */
 const context = { answers: new Map<string, readonly QuerySample[]>(), externalUrl: "", nowMs: 0 };
 const functions = prometheusFunctions(context);
 
-/** One template of a rule, parsed once. Most have nothing to expand, and 5,000 rules are expanded at every evaluation. */
+/** One template of a rule, parsed once. Most templates are plain text, and 5,000 rules are expanded at every evaluation. */
 export class AlertTemplate {
   readonly #source: string;
   readonly #set: TemplateSet | undefined;
-  /** Gives the same text at another time, as long as labels and value are the same. */
+  /** True if the text does not depend on the time, only on labels and value. */
   readonly isTimeless: boolean;
-  /** Gives the same text for another value. */
+  /** True if the text does not depend on the value. */
   readonly isValueless: boolean;
 
-  /** @throws TemplateError where it cannot be parsed. */
+  /** @throws TemplateError if it cannot be parsed. */
   constructor(source: string) {
     this.#source = source;
     this.isTimeless = !/\{\{/.test(source) || !/query|now/.test(source);
@@ -45,13 +45,13 @@ export class AlertTemplate {
     }
   }
 
-  /** @throws TemplateError where it cannot be expanded. */
+  /** @throws TemplateError if it cannot be expanded. */
   async expand(data: AlertTemplateData, nowMs: number, ask: RunQuery): Promise<string> {
     if (this.#set === undefined) return this.#source;
     const answers = new Map<string, readonly QuerySample[]>();
     for (;;) {
       try {
-        // Set before every run: while answers were waited for, another alert may have been expanded.
+        // Set before every run: another alert may have been expanded during a query.
         Object.assign(context, { answers, externalUrl: data.externalUrl, nowMs });
         return this.#set.run("main", dataValue(data));
       } catch (thrown) {
@@ -64,7 +64,7 @@ export class AlertTemplate {
   }
 }
 
-/** Columns are counted in what the rule's author wrote. */
+/** Converts columns to those of the rule author's text. */
 function asWritten(thrown: unknown): unknown {
   if (!(thrown instanceof TemplateError)) return thrown;
   const message = thrown.message.replace(
@@ -87,7 +87,7 @@ function dataValue({ labels, externalLabels, externalUrl, value }: AlertTemplate
   };
 }
 
-/** Whether a rule's template can be parsed, asked when its file is read. @throws TemplateError */
+/** Checks that a rule's template can be parsed, when its file is read. @throws TemplateError */
 export function checkAlertTemplate(source: string): void {
   void new AlertTemplate(source);
 }

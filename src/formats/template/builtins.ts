@@ -1,4 +1,4 @@
-/** The functions every Go template has. `and` and `or` stand in exec.ts, since they do not always look at all they are given. */
+/** The built-in functions of Go templates. `and` and `or` are in exec.ts, since they do not always evaluate all arguments. */
 import { TemplateError } from "./lex.ts";
 import { sprintf } from "./printf.ts";
 import {
@@ -29,7 +29,7 @@ const entities: Readonly<Record<string, string>> = {
 export const escapeHtml = (text: string): string =>
   text.replace(/[&<>"'\0]/g, (char) => entities[char] ?? char);
 
-/** For inside a script's string. */
+/** Escapes text for a JavaScript string. */
 const escapeJs = (text: string): string =>
   text.replace(/[\\'"<>&=\p{Cc}]/gu, (char) =>
     `\\'"`.includes(char)
@@ -37,7 +37,7 @@ const escapeJs = (text: string): string =>
       : `\\u${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`,
   );
 
-/** The arguments as text, spaced as fmt.Sprint spaces them: between two that are no text. */
+/** Joins the arguments as fmt.Sprint does: with a space between two that are not strings. */
 function sprint(args: readonly TemplateValue[]): string {
   let text = "";
   args.forEach((value, at) => {
@@ -55,7 +55,7 @@ export function lengthOf(value: TemplateValue): bigint {
   throw new TemplateError(`error calling len: len of type ${typeName(value)}`);
 }
 
-/** The items of anything that is a list. */
+/** The items of any list value. */
 export function itemsOf(value: TemplateValue): readonly TemplateValue[] | undefined {
   if (isList(value)) return value;
   return isObject(value) ? value.items : undefined;

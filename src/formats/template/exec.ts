@@ -1,6 +1,6 @@
 /**
- * Runs a parsed template: text in, text out, within bounds. It never waits: what must be asked for outside is asked by
- * the caller (see `query` in functions/prometheus.ts).
+ * Executes a parsed template: text in, text out, within limits. It is synchronous: the caller runs the queries (see `query` in
+ * functions/prometheus.ts).
  */
 import {
   builtins,
@@ -29,7 +29,7 @@ import {
 } from "./value.ts";
 
 export interface TemplateLimits {
-  /** Of what is printed. */
+  /** Limit of the output. */
   readonly maxLength: number;
   /** Nodes and calls executed. */
   readonly maxSteps: number;
@@ -37,10 +37,10 @@ export interface TemplateLimits {
 
 export const defaultTemplateLimits: TemplateLimits = { maxLength: 1_000_000, maxSteps: 1_000_000 };
 const maxDepth = 100;
-/** What a function is given costs as well: so many letters count as a step. */
+/** The arguments of functions cost as well: this many characters count as one step. */
 const lettersPerStep = 100;
 
-/** A function by its name: a set's own goes before Go's. */
+/** Looks up a function: the set's own take precedence over Go's. */
 function functionOf(own: Functions, name: string): TemplateFunction | undefined {
   if (Object.hasOwn(own, name)) return own[name];
   return Object.hasOwn(builtins, name) ? builtins[name] : undefined;
@@ -61,7 +61,7 @@ export class TemplateSet {
     this.#defined = new Map(defined);
   }
 
-  /** Learns what a source defines; its own text is what `name` prints. */
+  /** Adds the definitions of a source; `name` prints the source's own text. */
   add(source: string, name = ""): void {
     const isFunction = (word: string): boolean =>
       word === "and" || word === "or" || functionOf(this.#functions, word) !== undefined;
@@ -74,7 +74,7 @@ export class TemplateSet {
     return this.#defined.has(name);
   }
 
-  /** The same templates, to which more can be added without changing these. */
+  /** A copy of the set, to which templates can be added without changing this one. */
   clone(html = this.#html): TemplateSet {
     return new TemplateSet(this.#functions, html, this.#defined);
   }
@@ -84,7 +84,7 @@ export class TemplateSet {
   }
 }
 
-/** What a node leaves to the list it stands in. */
+/** How the enclosing list continues after a node. */
 type Flow = "on" | "break" | "continue";
 type Branch = Extract<TemplateNode, { readonly body: readonly TemplateNode[] }>;
 type Scope = { readonly name: string; value: TemplateValue }[];
@@ -152,7 +152,7 @@ class Run {
     return "on";
   }
 
-  /** `if` and `with`. */
+  /** Executes `if` and `with`. */
   #choose(node: Branch, dot: TemplateValue, scope: Scope): Flow {
     const known = scope.length;
     const value = this.#pipeline(node.pipeline, dot, scope);
@@ -271,7 +271,7 @@ class Run {
     }
   }
 
-  /** Walks the fields; the last one may be a method that takes the arguments. */
+  /** Resolves the fields; the last one may be a method that takes the arguments. */
   #fields(
     start: TemplateValue,
     { fields, at }: Term,
@@ -288,7 +288,7 @@ class Run {
   #function(name: string, args: readonly TemplateValue[], at: string): TemplateValue {
     const found = functionOf(this.#functions, name);
     if (found === undefined) throw new TemplateError(`${at}: function "${name}" not defined`);
-    // A text that functions hand to each other never comes out, and could double all the same.
+    // Text passed between functions never reaches the output, but could still double in size.
     for (const arg of args) if (typeof arg === "string") this.#step(arg.length / lettersPerStep);
     const value = found(args);
     if (typeof value === "string" && value.length > this.#limits.maxLength) throw this.#tooLong();

@@ -1,4 +1,4 @@
-/** Templates that are written to hurt end with an error of their own. */
+/** Malicious templates end with an error. */
 import { expect, test } from "vitest";
 import { TemplateSet } from "./exec.ts";
 import { prometheusFunctions } from "./functions/prometheus.ts";

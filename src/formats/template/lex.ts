@@ -1,4 +1,4 @@
-/** Cuts a template in Go's text/template language into text and the tokens of its actions. Knows no meaning. */
+/** Splits a template in Go's text/template language into text and the tokens of its actions. Purely lexical. */
 
 export type TemplateTokenKind =
   | "text"
@@ -28,7 +28,7 @@ export interface TemplateToken {
 
 export class TemplateError extends Error {}
 
-/** One action token, tried in this order where an action stands; sticky, so nothing is looked at twice. */
+/** The token patterns of an action, tried in this order; sticky, so that nothing is scanned twice. */
 const inside: readonly (readonly [TemplateTokenKind, RegExp])[] = [
   ["space", /[ \t\r\n]+/y],
   ["declare", /:=/y],
@@ -123,13 +123,13 @@ function nextToken(source: string, at: number): TemplateToken | undefined {
     pattern.lastIndex = at;
     const match = pattern.exec(source);
     if (match === null) continue;
-    // "+" and "-" begin a number only; ".5" is one, ".a" is a field.
+    // "+" and "-" only begin a number; ".5" is a number, ".a" is a field.
     return { kind, text: match[0], at };
   }
   return undefined;
 }
 
-/** Where in the source, as a person counts. */
+/** The position in the source, as line and column from 1. */
 export function formatPosition(source: string, at: number): string {
   let line = 1;
   let lineStart = 0;
@@ -141,7 +141,7 @@ export function formatPosition(source: string, at: number): string {
   }
 }
 
-/* Go's literals: quoted and raw strings, characters, numbers. A whole number is a bigint, as Go's int is no float64. */
+/* Go's literals: quoted and raw strings, characters, numbers. An integer is a bigint, because Go's int is not a float64. */
 
 const simple: Readonly<Record<string, string>> = {
   a: "\u0007",
@@ -214,7 +214,7 @@ export type Command = readonly [Term, ...Term[]];
 
 export interface TemplatePipeline {
   readonly declares: readonly string[];
-  /** `=` sets a variable that is there, `:=` makes one. */
+  /** `=` sets an existing variable, `:=` declares one. */
   readonly assigns: boolean;
   readonly commands: readonly Command[];
 }

@@ -1,4 +1,4 @@
-/** From tokens to a tree: Go's text/template grammar. Every function must be known, as Go asks at parse time. */
+/** Parses tokens to a tree: Go's text/template grammar. Every function must be known, as Go requires at parse time. */
 import {
   formatPosition,
   lex,
@@ -34,7 +34,7 @@ export interface ParsedTemplate {
   readonly defined: ReadonlyMap<string, readonly TemplateNode[]>;
 }
 
-/** @throws TemplateError with the place. */
+/** @throws TemplateError with the position. */
 export function parseTemplate(
   source: string,
   isFunction: (name: string) => boolean,
@@ -87,7 +87,7 @@ class Parser {
     }
   }
 
-  /** After `{{`. Returns how the list ends, where this action ends it. */
+  /** Parses after `{{`. Returns how the list ends, if this action ends it. */
   #action(nodes: TemplateNode[], top: boolean): BlockEnd | undefined {
     this.#spaces();
     const word = this.#peek().kind === "word" ? this.#peek().text : "";
@@ -102,7 +102,7 @@ class Parser {
         this.#close();
         return "end";
       case "else":
-        // What follows an else (`if`, `with`) is read by the caller that opened the list.
+        // The caller that opened the list reads what follows `else` (`if`, `with`).
         return "else";
       case "if":
       case "with":

@@ -86,7 +86,7 @@ function textual(
   return wrong(letter, value);
 }
 
-/** As Go quotes: what does not print is escaped, everything else stays. */
+/** Quotes as Go does: unprintable characters are escaped, everything else is unchanged. */
 export function quoteText(text: string): string {
   const escaped = JSON.stringify(text).slice(1, -1).replaceAll("\\u00", "\\x");
   return `"${escaped.replaceAll("\\b", "\\b").replaceAll("\u007f", "\\x7f")}"`;
@@ -122,7 +122,7 @@ function float(letter: string, shape: Format, value: number): string {
   return signed(letter === "E" || letter === "G" ? text.toUpperCase() : text, shape, value);
 }
 
-/** A tie goes to the even digit, as Go has it; toFixed and toExponential take the larger. Their digits are exact. */
+/** Rounds ties to even, as Go does; toFixed and toExponential round them up. Their digits are exact. */
 function tieToEven(rounded: string, exact: string, digits: number): string {
   const places = exact.split("e")[0]?.split(".")[1] ?? "";
   if (!/^50*$/.test(places.slice(digits))) return rounded;
@@ -136,7 +136,7 @@ function tieToEven(rounded: string, exact: string, digits: number): string {
 
 const exactDigits = (digits: number): number => Math.min(100, digits + 60);
 
-/** toFixed goes over to an exponent at 1e21; Go never does. */
+/** toFixed switches to an exponent at 1e21; Go never does. */
 function fixed(value: number, digits: number): string {
   if (Math.abs(value) < 1e21)
     return tieToEven(value.toFixed(digits), value.toFixed(exactDigits(digits)), digits);

@@ -5,7 +5,7 @@ import { TemplateSet } from "./exec.ts";
 import { TemplateError } from "./lex.ts";
 import { GoMap, type GoObject, printValue, SafeText, type TemplateValue } from "./value.ts";
 
-/** Templates with what Go's own text/template prints for them; "ERR" where it refuses to parse or run. */
+/** Templates with the output of Go's own text/template; "ERR" if parsing or execution fails. */
 const golden = JSON.parse(
   readFileSync(new URL("./testdata/go-text-template.json", import.meta.url), "utf8"),
 ) as readonly (readonly [template: string, printed: string])[];

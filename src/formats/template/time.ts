@@ -1,4 +1,4 @@
-/** Go's time.Time and time.Duration as templates see them: to the nanosecond where it matters to print, in UTC by default. */
+/** Go's time.Time and time.Duration as template values: printed to the nanosecond if necessary, in UTC by default. */
 import { TemplateError } from "./lex.ts";
 import type { GoObject, TemplateValue } from "./value.ts";
 
@@ -124,7 +124,7 @@ export function formatTime(timeMs: number, layout: string, zone = "UTC"): string
 const fraction = (nanos: number, digits: number): string =>
   String(nanos).padStart(9, "0").slice(0, digits).padEnd(digits, "0");
 
-/** A time as a value of a template. */
+/** A time as a template value. */
 export function goTime(timeMs: number, zone = "UTC"): GoObject {
   return {
     goType: "time.Time",

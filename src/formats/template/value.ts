@@ -1,4 +1,4 @@
-/** The values of a template, as Go has them: an int is a bigint, a float64 a number, nil is null. */
+/** Template values with Go's types: an int is a bigint, a float64 a number, nil is null. */
 import { TemplateError } from "./lex.ts";
 
 export type TemplateValue =
@@ -12,7 +12,7 @@ export type TemplateValue =
   | GoObject
   | SafeText;
 
-/** A map with text keys; what is not in it is its zero value, as `missingkey=zero` has it. */
+/** A map with string keys; a missing key returns the zero value, as with `missingkey=zero`. */
 export class GoMap {
   readonly entries: ReadonlyMap<string, TemplateValue>;
   readonly zero: TemplateValue;
@@ -31,18 +31,18 @@ export class GoMap {
 
 export type Method = (args: readonly TemplateValue[]) => TemplateValue;
 
-/** A struct or a named type: fields, methods, and how it prints. */
+/** A struct or a named type: fields, methods, and its printed form. */
 export interface GoObject {
   readonly goType: string;
   readonly fields?: Readonly<Record<string, TemplateValue>>;
   readonly methods?: Readonly<Record<string, Method>>;
   print(): string;
   truth?(): boolean;
-  /** For a list type with methods of its own, such as Alertmanager's Alerts. */
+  /** For a list type with its own methods, such as Alertmanager's Alerts. */
   readonly items?: readonly TemplateValue[];
 }
 
-/** Text that an HTML template prints as it is. */
+/** Text that an HTML template prints without escaping. */
 export class SafeText {
   readonly text: string;
 
@@ -103,7 +103,7 @@ export function floatText(value: number): string {
   return power < -4 || power >= 6 ? exponentText(text) : String(value);
 }
 
-/** Go's exponent has at least two digits. */
+/** Go's exponents have at least two digits. */
 export function exponentText(text: string): string {
   return text.replace(/e([+-])(\d)$/, "e$10$2");
 }
@@ -129,7 +129,7 @@ export function equal(left: TemplateValue, right: TemplateValue): boolean {
   return plain(left) === plain(right);
 }
 
-/** Below, equal or above: -1, 0, 1; NaN is none of them. */
+/** -1 if less, 0 if equal, 1 if greater; NaN for an incomparable NaN. */
 export function order(left: TemplateValue, right: TemplateValue, name: string): number {
   const [one, other] = [basicKind(left), basicKind(right)];
   if (one === undefined || one === "bool" || other === undefined || other === "bool")

@@ -1,4 +1,4 @@
-/** Ranges of IP addresses, and which kind of network an address belongs to. Resolves no names. */
+/** Parses ranges of IP addresses and classifies addresses by kind of network. Resolves no names. */
 import { BlockList, isIP } from "node:net";
 
 /** `10.0.0.0/8`, `[fd00::]/8` or a single address, each with an optional `:PORT`. */
@@ -60,7 +60,7 @@ function mustParseRange(text: string): AddressRange {
   return range;
 }
 
-/** IPv6 ranges that carry IPv4 (mapped, compatible, NAT64, 6to4), and the first of its two groups. */
+/** IPv6 ranges that carry IPv4 (mapped, compatible, NAT64, 6to4), and the index of the first of the two groups that hold it. */
 const carriers = once(() => [
   { range: mustParseRange("::ffff:0:0/96"), group: 6 },
   { range: mustParseRange("::/96"), group: 6 },
@@ -117,7 +117,7 @@ export function classifyAddress(address: string): ClassifiedRange | undefined {
   return classifiedRanges().find(({ range }) => contains(range, address));
 }
 
-/** Made at the first call: most processes need none of the lists. */
+/** Computes the value on the first call: most processes need none of the lists. */
 function once<Value>(make: () => Value): () => Value {
   let made: Value | undefined;
   return () => (made ??= make());

@@ -6,7 +6,7 @@ import type { ProxyConfig } from "./proxy.ts";
 const tlsVersions = ["TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"] as const;
 
 export interface TlsConfig {
-  /** PEM text, or where it stands; never both. */
+  /** PEM text or the path of a PEM file, never both. */
   readonly ca?: string;
   readonly caFile?: string;
   readonly cert?: string;
@@ -26,7 +26,7 @@ export interface BasicAuth {
   readonly passwordFile?: string;
 }
 
-/** `Authorization: TYPE CREDENTIALS`; `bearer_token` and `bearer_token_file` come out as this. */
+/** `Authorization: TYPE CREDENTIALS`; `bearer_token` and `bearer_token_file` are converted to this. */
 export interface Authorization {
   readonly type: string;
   readonly credentials?: Secret;
@@ -40,7 +40,7 @@ export interface HeaderConfig {
   readonly files: readonly string[];
 }
 
-/** What Prometheus's `http_config` and the same keys of a scrape, discovery or remote-write section come to. */
+/** Prometheus's `http_config`, or the same keys of a scrape, discovery or remote-write section. */
 export interface HttpClientConfig {
   readonly basicAuth?: BasicAuth;
   readonly authorization?: Authorization;
@@ -48,7 +48,7 @@ export interface HttpClientConfig {
   readonly tls: TlsConfig;
   readonly followRedirects: boolean;
   readonly headers: readonly HeaderConfig[];
-  /** Requests go out directly without one. */
+  /** Requests are sent directly if absent. */
   readonly proxy?: ProxyConfig;
 }
 

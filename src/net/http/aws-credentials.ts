@@ -1,6 +1,6 @@
 /**
- * Credentials of Amazon's services as its own tools find them: a profile of the shared credentials file, or the environment.
- * Instance and container metadata, SSO and web identities are not asked.
+ * Finds Amazon credentials as Amazon's own tools do: in a profile of the shared credentials file, or in the environment. Does not
+ * query instance and container metadata, SSO or web identities.
  */
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -9,9 +9,9 @@ import type { Env } from "../../config/secrets.ts";
 import type { AwsCredentials } from "./sigv4.ts";
 
 /**
- * Undefined where there are none.
- * @param profile AWS_PROFILE where absent or empty
- * @throws where the file with the profile cannot be read
+ * Undefined if there are no credentials.
+ * @param profile AWS_PROFILE if absent or empty
+ * @throws if the file with the profile cannot be read
  */
 export async function findAwsCredentials(
   env: Env,
@@ -35,7 +35,7 @@ export async function findAwsCredentials(
   return { accessKey, secretKey, ...(sessionToken !== undefined && { sessionToken }) };
 }
 
-/** A section of `~/.aws/credentials`: `[name]`, and a line `key = value` each. */
+/** Parses a section of `~/.aws/credentials`: `[name]`, then one `key = value` per line. */
 async function profileOf(
   profile: string,
   env: Env,
@@ -53,6 +53,6 @@ async function profileOf(
   return found;
 }
 
-/** China has a domain of its own. */
+/** China has its own domain. */
 export const amazonDomain = (region: string): string =>
   region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";

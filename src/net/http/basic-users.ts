@@ -1,11 +1,11 @@
 /**
- * Checks user names and passwords against bcrypt hashes. A check costs about 100 ms of this thread's time, so what was right
- * once is remembered by its digest, one check runs at a time, and an unknown user costs as much as a known one.
+ * Checks user names and passwords against bcrypt hashes. A check costs about 100 ms of this thread's time, so verified pairs are
+ * cached by their digest, one check runs at a time, and an unknown user costs as much as a known one.
  */
 import { createHash } from "node:crypto";
 
 const maxRemembered = 100;
-/** Of no password anybody has: what an unknown user is measured against. */
+/** A hash that no real password matches; unknown users are checked against it. */
 const nobody = "$2b$10$reFTQ449Nam.bJOEmAvrAe.LzcBMqMcKqKqvyxLuNrA.jVoC0Ugs6";
 const maxWaiting = 32;
 
@@ -15,7 +15,7 @@ export class BasicUsers {
   #turn: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
-  /** `before`: whose right passwords stay remembered, as far as their hashes are still the same. */
+  /** `before`: its verified passwords stay cached as long as their hashes are unchanged. */
   constructor(hashes: ReadonlyMap<string, string>, before?: BasicUsers) {
     this.#hashes = hashes;
     this.#right = new Set(before === undefined ? [] : before.#right);
@@ -29,7 +29,7 @@ export class BasicUsers {
     return [...this.#hashes.keys()];
   }
 
-  /** Another one when the user's password is; undefined where there is no such user. Opens nothing. */
+  /** A stamp that changes with the user's password; undefined if there is no such user. The stamp itself grants no access. */
   stampOf(user: string): string | undefined {
     const hash = this.#hashes.get(user);
     return hash === undefined
@@ -37,7 +37,7 @@ export class BasicUsers {
       : createHash("sha256").update(hash).digest("base64url").slice(0, 16);
   }
 
-  /** Whether this user and password were found right before: costs nothing. */
+  /** True if this user and password were verified before; costs no bcrypt check. */
   remembers(user: string, password: string): boolean {
     return this.#right.has(this.#key(user, password));
   }
@@ -67,7 +67,7 @@ export class BasicUsers {
     return true;
   }
 
-  /** The hash is part of it: a changed password forgets the old one. */
+  /** The key contains the hash, so changing a password invalidates the cached one. */
   #key(user: string, password: string): string {
     const parts = JSON.stringify([user, this.#hashes.get(user) ?? "", password]);
     return createHash("sha256").update(parts).digest("hex");

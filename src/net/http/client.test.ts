@@ -51,7 +51,7 @@ async function listen(server: http.Server | https.Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A server that wants a client certificate of our CA and answers whose it was. */
+/** A server that requests a client certificate of our CA and responds with its common name and the TLS version. */
 function secureServer(): Promise<number> {
   return listen(
     https.createServer(

@@ -1,6 +1,6 @@
 /**
- * Requests under one http client configuration: its headers and its TLS options, with files read again when they change.
- * Never shows a secret.
+ * Sends requests with one HTTP client configuration: headers and TLS options. Files are read again when they change. Never shows a
+ * secret.
  */
 import type { HttpClientConfig } from "./auth-config.ts";
 import { ReloadingFile } from "./reloading-file.ts";
@@ -9,10 +9,10 @@ import { type ProxyFor, proxyRoutes } from "./proxy.ts";
 import { HttpAgent, HttpRequestError, type TlsOptions } from "./request.ts";
 import type { Secret } from "./secret.ts";
 
-/** Go's limit. */
+/** The same limit as Go's. */
 const maxRedirects = 10;
 
-/** A literal text, or one read from a file. */
+/** Returns a literal text, or the content of a file. */
 type TextProvider = (() => Promise<string>) | undefined;
 
 interface ClientOptions {
@@ -36,15 +36,15 @@ export class HttpClient {
   /** For token requests, which have their own TLS options and proxy. */
   readonly #tokenClient: HttpClient | undefined;
   #agent: HttpAgent | undefined;
-  /** Its connections may still be in use. */
+  /** The previous agent: its connections may still be in use. */
   #agentBefore: HttpAgent | undefined;
   #agentMade = "";
   #isClosed = false;
-  /** No file and no token server is read: the options are always the same. */
+  /** True if no file and no token server is read, so that the options never change. */
   readonly #isConstant: boolean;
   #constant: ClientOptions | undefined;
 
-  /** @param maxSockets to one address at a time; further requests wait for a free one */
+  /** @param maxSockets per address; further requests wait for a free socket */
   constructor(config: HttpClientConfig, maxSockets = 16) {
     this.config = config;
     this.#maxSockets = maxSockets;
@@ -170,7 +170,7 @@ function wanted(
   return async () => (isTrimmed ? (await file.text()).trim() : file.text());
 }
 
-/** Like Node, the error names the invalid header and not its value. */
+/** Like Node's, the error names the invalid header but not its value. */
 function sendable(name: string, text: string): string {
   if (/[^\t -~\u0080-\u00ff]/.test(text))
     throw new HttpRequestError("connection", `the header ${name} holds what no header may`);

@@ -1,11 +1,11 @@
-/** Listens, and turns the system's refusals into sentences. */
+/** Listens on an address and explains the system's errors in a sentence. */
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { GpulseError, systemCode } from "../../base/error.ts";
 
 export interface ListenAddress {
   readonly port: number;
-  /** A URL a person on this machine can open. */
+  /** A URL that a user on this machine can open. */
   readonly url: string;
 }
 
@@ -40,7 +40,7 @@ export function listenError(error: Error, host: string, port: number): Error {
   return error;
 }
 
-/** Asked by what only a TLS server can do, so that TLS is not loaded to find out. */
+/** Checks for a method that only a TLS server has, so that the check does not load TLS. */
 export const isSecure = (server: object): boolean => "setSecureContext" in server;
 
 export function localUrl(host: string, port: number, secure: boolean): string {

@@ -21,12 +21,12 @@ export interface OAuth2Config {
   readonly tokenUrl: string;
   readonly scopes: readonly string[];
   readonly endpointParams: Readonly<Record<string, string>>;
-  /** Of the requests for tokens. */
+  /** TLS options of token requests. */
   readonly tls: TlsConfig;
   readonly proxy?: ProxyConfig;
 }
 
-/** How the token's server is reached, and what the client shows it. */
+/** The connection to the token server, and the client's secret. */
 export interface TokenConnection {
   readonly agent: () => Promise<HttpAgent>;
   readonly clientSecret: () => Promise<string>;
@@ -35,7 +35,7 @@ export interface TokenConnection {
 
 const timeoutMs = 10_000;
 const maxBytes = 1024 * 1024;
-/** As Go renews them. */
+/** Tokens are renewed this long before they expire, as in Go. */
 const marginMs = 10_000;
 
 export class TokenSource {
@@ -44,7 +44,7 @@ export class TokenSource {
   #header = "";
   #untilMs = 0;
   #fetching: Promise<string> | undefined;
-  /** Some servers read the client's id and secret only from the header, some only from the body. */
+  /** Some servers read the client's id and secret only from the header, others only from the body. */
   #showsInBody = false;
 
   constructor(config: OAuth2Config, connection: TokenConnection) {
@@ -114,7 +114,7 @@ function parsed({ body }: HttpResponse): Readonly<Record<string, unknown>> {
     const value = JSON.parse(text) as unknown;
     return typeof value === "object" && value !== null ? { ...value } : {};
   } catch {
-    // Some servers answer with a form.
+    // Some servers respond with a form-encoded body.
     return Object.fromEntries(new URLSearchParams(text));
   }
 }

@@ -1,4 +1,4 @@
-/** Every way to open a connection, against every spelling of an address that must not be contacted. */
+/** Tests every way to open a connection with every spelling of an address that must not be contacted. */
 import { mkdtempSync, rmSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
@@ -120,7 +120,7 @@ test.each([
   "a",
 ])("%j is no range", (text) => expect(parseRange(text)).toBeUndefined());
 
-/** Takes connections, and reports how many. */
+/** Accepts connections and counts them. */
 async function server(listener: http.RequestListener = (_request, reply) => void reply.end("ok")) {
   const own = http.createServer(listener);
   let taken = 0;

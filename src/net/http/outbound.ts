@@ -1,5 +1,5 @@
 /**
- * Which addresses this process may contact, checked for every TCP connection on the address it connects to, so DNS rebinding
+ * Limits which addresses this process may contact: every TCP connection is checked by the address it connects to, so DNS rebinding
  * and redirects cannot bypass the check. Covers sockets that libraries open (docs/decisions/0025).
  */
 import net, { type LookupFunction, type TcpSocketConnectOpts } from "node:net";
@@ -11,7 +11,7 @@ import {
 } from "./address-ranges.ts";
 
 export interface OutboundRule {
-  /** Whether this machine and private networks may be contacted. */
+  /** True if this machine and private networks may be contacted. */
   readonly privateAllowed: boolean;
   /** Ranges that are always allowed. */
   readonly allow: readonly AddressRange[];
@@ -67,7 +67,7 @@ interface Guard {
   readonly onBlocked: OutboundBlockedHandler;
 }
 
-/** A connection has to pass all of them. */
+/** A connection has to pass all guards. */
 const guards = new Set<Guard>();
 let unpatch: (() => void) | undefined;
 

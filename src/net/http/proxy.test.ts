@@ -99,7 +99,7 @@ afterEach(async () => {
     await new Promise<void>((resolve) => server.close(() => resolve()));
 });
 
-/** An HTTP proxy that knows one name, target.example, and writes down what it is asked. */
+/** An HTTP proxy that resolves one name, target.example, and records its requests. */
 async function startProxy(login?: string): Promise<Proxy> {
   const asked: string[] = [];
   const server = http.createServer((incoming, outgoing) => {
@@ -127,7 +127,7 @@ async function startProxy(login?: string): Promise<Proxy> {
   return { port: await listen(server), asked };
 }
 
-/** A SOCKS5 proxy that asks for a login where one is given. */
+/** A SOCKS5 proxy that requires the login, if one is configured. */
 async function startSocks(login?: string): Promise<Proxy> {
   const asked: string[] = [];
   const server = net.createServer((client) => {

@@ -1,4 +1,4 @@
-/** Which proxy a request uses: from the configuration or from HTTP_PROXY, HTTPS_PROXY and NO_PROXY, with Go's rules. */
+/** Selects the proxy of a request: from the configuration or from HTTP_PROXY, HTTPS_PROXY and NO_PROXY, with Go's rules. */
 import { contains, isLoopback, parseRange } from "./address-ranges.ts";
 import type { Secret } from "./secret.ts";
 

@@ -1,5 +1,5 @@
 /**
- * One HTTP request of ours: a deadline over all of it, a bound on the answer, TLS and credentials as configured. Never
+ * Sends one HTTP request: a deadline for the whole request, a size limit for the response, TLS and credentials as configured. Never
  * follows a redirect with credentials to another host, never throws a secret.
  */
 import http from "node:http";
@@ -15,15 +15,15 @@ export interface RequestOptions {
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string;
-  /** Over everything: name look-up, connection, answer. */
+  /** Covers name resolution, connection and response. */
   readonly timeoutMs: number;
-  /** Of the answer, after decompression. */
+  /** Limit for the response body after decompression. */
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
   /** Keeps connections open between requests, and carries TLS options; one per peer, closed by its creator. */
   readonly agent?: HttpAgent;
   readonly maxRedirects?: number;
-  /** A content encoding that is handed over as it came. */
+  /** A content encoding that is not decoded; the caller does that. */
   readonly undoneByCaller?: string;
 }
 
@@ -31,7 +31,7 @@ export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Buffer;
-  /** Where it came from at last, after redirects. */
+  /** The final URL, after redirects. */
   readonly url: string;
 }
 
@@ -57,7 +57,7 @@ export type TlsOptions = Pick<
   | "maxVersion"
 >;
 
-/** What a request starts with, beside its address. */
+/** Options of a request apart from its address. */
 interface StartOptions {
   readonly method?: string;
   readonly headers: Record<string, string>;
@@ -85,7 +85,7 @@ export class HttpAgent {
     if (secure) return https.request(url, { ...options, agent: this.#agent("secure", proxy) });
     if (proxy.protocol === "socks5:")
       return http.request(url, { ...options, agent: this.#agent("plain", proxy) });
-    // Without TLS a proxy is asked for the whole address, as RFC 9112 has it.
+    // Without TLS, a request to a proxy names the absolute URL (RFC 9112).
     const { protocol, host, port } = proxy;
     return (protocol === "https:" ? https : http).request({
       ...options,
@@ -126,7 +126,7 @@ export async function request(url: string, options: RequestOptions): Promise<Htt
   // One timer and no AbortController: a hub makes a request for every scrape.
   const deadline = new Deadline();
   const end = (): void => deadline.end();
-  // Cancelled when the answer is there: a hub that scrapes thousands would otherwise drag their timers along.
+  // Cleared once the response is complete: otherwise a hub that scrapes thousands of targets would retain all their timers.
   const timer = setTimeout(end, options.timeoutMs);
   const { signal: outer } = options;
   outer?.addEventListener("abort", end, { once: true });
@@ -139,10 +139,10 @@ export async function request(url: string, options: RequestOptions): Promise<Htt
   }
 }
 
-/** Ends the part of a request that is in progress when its time is over or its caller gives up. */
+/** Aborts the part of a request that is in progress on timeout, or when its caller aborts. */
 class Deadline {
   isOver = false;
-  /** What is to be ended. */
+  /** The request to abort. */
   current: http.ClientRequest | undefined;
 
   end(): void {
@@ -219,7 +219,7 @@ async function readBody(
   return encoding === "gzip" ? unpack(whole, maxBytes) : whole;
 }
 
-/** By events: an iterator's promises cost more than the bytes of an ordinary response. */
+/** Uses events: an iterator's promises cost more than the bytes of an ordinary response. */
 function gather(answer: http.IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
@@ -236,15 +236,15 @@ function gather(answer: http.IncomingMessage, maxBytes: number): Promise<Buffer>
     );
     answer.on("error", reject);
     answer.on("close", () => {
-      // Without effect after `end`.
+      // No effect after `end`.
       if (!answer.complete) reject(new Error("aborted"));
     });
   });
 }
 
-/** A scraped page is a few kilobytes: unpacking it here costs less than handing it to another thread. */
+/** A scraped page is a few kilobytes: decompressing it here costs less than passing it to another thread. */
 const smallBytes = 64 * 1024;
-/** Header and trailer of a member. */
+/** Header and trailer of a gzip member. */
 const minGzipBytes = 18;
 const [leastChunkBytes, mostChunkBytes] = [1_024, 1_024 * 1_024];
 const gunzip = promisify(zlib.gunzip);
@@ -262,7 +262,7 @@ async function unpack(packed: Buffer, maxOutputLength: number): Promise<Buffer> 
   }
 }
 
-/** One chunk for the whole page, by the size in its last four bytes; where they lie, more chunks follow. */
+/** A chunk size that fits the whole page, from the size in its last four bytes; if that size is wrong, more chunks follow. */
 const chunkBytes = (packed: Buffer): number =>
   packed.length < minGzipBytes
     ? leastChunkBytes
@@ -293,14 +293,14 @@ function toRequestError(
   });
 }
 
-/** Several addresses that all refuse come as one error without words of its own. */
+/** Node reports several addresses that all refuse as one error without a message. */
 function messageOf(thrown: unknown): string {
   if (thrown instanceof AggregateError && thrown.message === "")
     return thrown.errors.map(messageOf).join("; ");
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** A URL as it may be shown: no user, no password, no query. */
+/** A URL for display: without user, password and query. */
 export const formatUrl = (url: URL): string => `${url.origin}${url.pathname}`;
 
 const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status);

@@ -1,4 +1,4 @@
-/** A secret that does not show itself: printing, logging or turning it to JSON gives `<secret>`. */
+/** A secret that hides itself: printing it, logging it or converting it to JSON gives `<secret>`. */
 import { inspect } from "node:util";
 
 export class Secret {
@@ -8,7 +8,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** Only where the secret is put to use. */
+  /** Call this only where the secret is used. */
   reveal(): string {
     return this.#value;
   }
@@ -26,10 +26,10 @@ export class Secret {
   }
 }
 
-/** Shorter ones are words, not secrets. */
+/** Shorter values are words, not secrets. */
 const shortest = 4;
 
-/** `headers` are those of the client's own configuration; of the usual ones nothing is hidden. */
+/** `headers`: only those of the client's own configuration; standard headers are not redacted. */
 export function redactCredentials(text: string, headers: Readonly<Record<string, string>>): string {
   let shown = text;
   const secrets = Object.values(headers).flatMap(formsOf);
@@ -38,7 +38,7 @@ export function redactCredentials(text: string, headers: Readonly<Record<string,
   return shown;
 }
 
-/** The value, what stands behind its scheme, and the password of a pair. */
+/** The value, its part after the scheme, and the password of a Basic pair. */
 function formsOf(value: string): string[] {
   const [, scheme = "", rest = ""] = /^(\S+) +(.*)$/s.exec(value) ?? [];
   if (rest === "") return [value];

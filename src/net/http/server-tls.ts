@@ -5,7 +5,7 @@ import type { Server } from "node:https";
 import type { SecureContextOptions, TLSSocket } from "node:tls";
 import { GpulseError, formatError, systemCode } from "../../base/error.ts";
 
-/** The names are Go's, which is what Prometheus's web configuration file uses. */
+/** Go's names, which Prometheus's web configuration file uses. */
 export const clientAuthTypes = [
   "NoClientCert",
   "RequestClientCert",
@@ -20,11 +20,11 @@ export interface ServerTls {
   readonly keyFile: string;
   readonly clientCaFile?: string;
   readonly clientAuth: ClientAuthType;
-  /** A client's certificate must carry one of these names. */
+  /** A client's certificate must have one of these names. */
   readonly clientAllowedSans?: readonly string[];
   readonly minVersion?: "TLSv1.2" | "TLSv1.3";
   readonly maxVersion?: "TLSv1.2" | "TLSv1.3";
-  /** As OpenSSL lists them, between colons. */
+  /** OpenSSL's names, separated by colons. */
   readonly ciphers?: string;
   readonly curves?: string;
 }
@@ -93,7 +93,7 @@ function readCertificate(tls: ServerTls, cert: string, key: string): X509Certifi
   try {
     belongs = certificate.checkPrivateKey(createPrivateKey(key));
   } catch (thrown) {
-    // OpenSSL's message could quote the key, so it is not part of ours.
+    // OpenSSL's message could quote the key, so ours leaves it out.
     throw new GpulseError("TLS_FILES", `${tls.keyFile} holds no private key without a password.`, {
       cause: thrown,
     });
@@ -106,7 +106,7 @@ function readCertificate(tls: ServerTls, cert: string, key: string): X509Certifi
   return certificate;
 }
 
-/** Closes connections whose certificate passed the handshake but not the settings. */
+/** Closes connections whose certificate passed the handshake but violates the settings. */
 export function guardClients(
   server: Server,
   tls: () => ServerTls | undefined,
@@ -135,7 +135,7 @@ function refusalOf(socket: TLSSocket, tls: ServerTls): string | undefined {
     : "the client certificate has none of the allowed names";
 }
 
-/** `DNS:a.example, IP Address:10.0.0.1` to the names alone. */
+/** Returns only the names of `DNS:a.example, IP Address:10.0.0.1`. */
 export function sansOf(certificate: Pick<X509Certificate, "subjectAltName">): string[] {
   return (certificate.subjectAltName ?? "")
     .split(/,\s*/)

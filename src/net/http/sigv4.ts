@@ -1,5 +1,5 @@
 /**
- * Signs a request as AWS Signature Version 4 asks:
+ * Signs a request with AWS Signature Version 4:
  *   string to sign = "AWS4-HMAC-SHA256" \n date \n scope \n sha256(canonical request)
  *   canonical request = method \n path \n query \n headers \n\n signed header names \n sha256(body)
  */
@@ -8,7 +8,7 @@ import { createHash, createHmac } from "node:crypto";
 export interface AwsCredentials {
   readonly accessKey: string;
   readonly secretKey: string;
-  /** Of credentials that expire. */
+  /** Only for credentials that expire. */
   readonly sessionToken?: string;
 }
 
@@ -23,7 +23,7 @@ export interface SignedRequest {
   readonly nowMs: number;
 }
 
-/** The headers to send: those given, and the ones that carry the signature. */
+/** The headers to send: the given headers and those with the signature. */
 export function signedHeaders(
   request: SignedRequest,
   credentials: AwsCredentials,
@@ -68,14 +68,14 @@ const sha256 = (content: string | Uint8Array): string =>
 const hmac = (key: string | Buffer, text: string): Buffer =>
   createHmac("sha256", key).update(text).digest();
 
-/** RFC 3986: also what encodeURIComponent leaves alone. */
+/** Percent-encodes as in RFC 3986, including the characters that encodeURIComponent does not escape. */
 const encoded = (text: string): string =>
   encodeURIComponent(text).replace(
     /[!'()*]/g,
     (found) => `%${found.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 
-/** Escaped twice, as every service but S3 wants it: the path of a URL is escaped once already. */
+/** Escaped twice, as every service except S3 requires: the path of a URL is already escaped once. */
 const canonicalPath = (pathname: string): string =>
   pathname === "" ? "/" : pathname.split("/").map(encoded).join("/");
 

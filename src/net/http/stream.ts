@@ -1,7 +1,4 @@
-/**
- * A streaming response, line by line. Bounded by line length and idle time,
- * since a stream has no overall deadline.
- */
+/** A streaming response, line by line. Bounded by line length and idle time, since a stream has no overall deadline. */
 import type http from "node:http";
 import { formatUrl, type HttpAgent, HttpRequestError } from "./request.ts";
 
@@ -16,7 +13,7 @@ export interface StreamOptions {
 
 export interface LineStream {
   readonly status: number;
-  /** To be read to its end, or left with `break`, which closes the connection. */
+  /** Read the generator to its end, or leave the loop with `break`, which closes the connection. */
   readonly lines: AsyncGenerator<string, void>;
 }
 

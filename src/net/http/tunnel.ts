@@ -1,6 +1,6 @@
 /**
- * Connections through a proxy: a tunnel opened with CONNECT (RFC 9110) or SOCKS5 (RFC 1928, RFC 1929). Error messages
- * name the proxy's host and never its password.
+ * Connections through a proxy: a tunnel opened with CONNECT (RFC 9110) or SOCKS5 (RFC 1928, RFC 1929). Error messages name the
+ * proxy's host and never its password.
  */
 import http from "node:http";
 import https from "node:https";
@@ -10,7 +10,7 @@ import type { ConnectionOptions } from "node:tls";
 import tls from "node:tls";
 import type { ProxyServer } from "./proxy.ts";
 
-/** As long as a request of ours may take at most; the request's own deadline ends most attempts sooner. */
+/** The longest timeout of any request; the request's own deadline ends most attempts sooner. */
 const connectTimeoutMs = 60_000;
 
 interface Target {
@@ -73,7 +73,7 @@ export class PlainTunnelAgent extends http.Agent {
 
 function fail(thrown: unknown, created: ConnectCallback | undefined): void {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  // With an error Node reads no stream; its type asks for one.
+  // If there is an error, Node ignores the stream; its type requires one.
   created?.(error, new net.Socket());
 }
 

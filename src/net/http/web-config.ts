@@ -1,6 +1,6 @@
 /**
- * Prometheus's web configuration file, as its exporters take it with `--web.config.file`: TLS, headers and users. A key that
- * is not understood is refused, since what it was meant to guard would stand open.
+ * Prometheus's web configuration file, as its exporters take it with `--web.config.file`: TLS, headers and users. An unknown key is
+ * refused, because whatever it was meant to protect would be open.
  */
 import * as v from "valibot";
 import path from "node:path";
@@ -9,7 +9,7 @@ import { loadFile } from "../../config/file.ts";
 import { GpulseError } from "../../base/error.ts";
 import { clientAuthTypes, type ServerTls } from "./server-tls.ts";
 
-/** Cipher suites and curves as Go names them, which is how Prometheus's files do, to OpenSSL's names. Broken suites are left out. */
+/** Maps Go's names of cipher suites and curves, which Prometheus's files use, to OpenSSL's names. Broken suites are left out. */
 const cipherNames: Readonly<Record<string, string>> = {
   TLS_AES_128_GCM_SHA256: "TLS_AES_128_GCM_SHA256",
   TLS_AES_256_GCM_SHA384: "TLS_AES_256_GCM_SHA384",
@@ -56,7 +56,7 @@ const listed = (names: Readonly<Record<string, string>>, what: string) =>
     `a list of ${what}s`,
   );
 
-/** 17 rounds are over ten seconds a check; a hash that slow would only ever lock its user out. */
+/** 17 rounds take over ten seconds per check; a hash that slow would only lock its user out. */
 const bcrypt = /^\$2[aby]\$(?:0[4-9]|1[0-6])\$[./A-Za-z0-9]{53}$/;
 
 const headerSchemas = {
@@ -88,7 +88,7 @@ const webConfigSchema = v.strictObject({
   ),
   http_server_config: v.optional(
     v.strictObject({
-      // Anyone who offers HTTP/2 also takes HTTP/1.1, which is what we speak.
+      // Clients that offer HTTP/2 also accept HTTP/1.1, the only version these servers speak.
       http2: v.optional(flag()),
       headers: v.optional(v.partial(v.strictObject(headerSchemas))),
     }),
@@ -104,7 +104,7 @@ const webConfigSchema = v.strictObject({
   ),
 });
 
-/** Reads the file; relative paths in it start at its own folder. */
+/** Reads the file; relative paths in it are resolved against its folder. */
 export async function readWebConfig(
   file: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -145,7 +145,7 @@ export async function readWebConfig(
   };
 }
 
-/** As Prometheus's own check: a CA that nothing is asked of, or a demand without a CA, is a mistake. */
+/** The same check as Prometheus's: a CA without client verification, or verification without a CA, is a mistake. */
 function checkClientCa(file: string, clientAuth: string, hasCa: boolean): void {
   const verifies = clientAuth.includes("Verify");
   if (verifies && !hasCa)
@@ -160,7 +160,7 @@ function checkClientCa(file: string, clientAuth: string, hasCa: boolean): void {
     );
 }
 
-/** The three of TLS 1.3 stay whatever is listed, as in Go. */
+/** The three TLS 1.3 suites are always enabled, as in Go. */
 function opensslCiphers(names: readonly string[]): string {
   const always = [
     "TLS_AES_128_GCM_SHA256",

@@ -1,4 +1,4 @@
-/** Real TLS servers and clients on loopback: who is let in, what is refused, and files that change while serving. */
+/** Real TLS servers and clients on loopback: which clients are accepted, what is refused, and files that change while serving. */
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -49,7 +49,7 @@ async function serve(
   return { listener, url: `https://127.0.0.1:${port}/` };
 }
 
-/** What a client gets: the body, or the word "refused". */
+/** Returns the body, or the word "refused". */
 async function get(url: string, tls: TlsOptions = { ca: ca.cert }): Promise<string> {
   const agent = new HttpAgent(tls);
   try {

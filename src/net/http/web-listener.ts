@@ -14,7 +14,7 @@ import { readWebConfig, type WebConfig } from "./web-config.ts";
 
 export interface WebListenOptions {
   readonly configFile?: string;
-  /** From flags or gpulse.yaml; a web configuration file has its own. */
+  /** From flags or gpulse.yaml; a web configuration file has its own TLS settings. */
   readonly tls?: ServerTls;
 }
 
@@ -61,7 +61,7 @@ export class WebListener {
     return this.#loaded !== undefined;
   }
 
-  /** When the certificate being served ends; undefined without TLS. */
+  /** Expiry of the certificate being served; undefined without TLS. */
   get certificateExpiresMs(): number | undefined {
     return this.#loaded?.expiresMs;
   }
@@ -80,7 +80,7 @@ export class WebListener {
     if (files.some((file) => file !== undefined)) this.#watch();
     if (this.#loaded === undefined) return createServer(options, handler);
     const { context, requestCert, rejectUnauthorized } = this.#loaded;
-    // Not imported: TLS takes 5 ms of every start, and most servers have none.
+    // Loaded on demand: TLS takes 5 ms of every start, and most servers have none.
     const server = process
       .getBuiltinModule("node:https")
       .createServer({ ...options, ...context, requestCert, rejectUnauthorized }, handler);

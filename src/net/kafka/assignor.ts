@@ -1,6 +1,6 @@
 /**
- * Which member of a consumer group reads which partitions, computed by the member that leads the group. Cooperative (as KIP-429
- * has it): a partition that has to move is given to nobody until its reader has stored what it read and no longer claims it.
+ * Assigns a topic's partitions to the members of a consumer group; runs on the group's leader. Cooperative (KIP-429): a partition
+ * that has to move stays unassigned until its reader has stored what it read and no longer claims it.
  *
  * User data of a member's subscription, JSON: {"generation":7,"owned":{"gpu-metrics":[0,3]}}
  */
@@ -11,7 +11,7 @@ import type {
 } from "@platformatic/kafka";
 import * as v from "valibot";
 
-/** What a member holds when it joins, and since which generation of the group. */
+/** The partitions that a member owns when it joins, and since which generation of the group. */
 export interface PartitionClaims {
   readonly generation: number;
   /** Partitions by topic. */
@@ -27,7 +27,7 @@ const mostClaimChars = 1_024 * 1_024;
 
 export const encodeClaims = (claims: PartitionClaims): string => JSON.stringify(claims);
 
-/** A member of an older version has no user data: it gives everything up before it joins. */
+/** A member of an older version has no user data: it gives up all its partitions before it joins. */
 export function decodeClaims(userData: Buffer | string | null = null): PartitionClaims {
   const text = userData?.toString() ?? "";
   if (text === "" || text.length > mostClaimChars) return noClaims;
@@ -43,7 +43,7 @@ export interface GroupMember extends PartitionClaims {
   readonly id: string;
 }
 
-/** The new share of each member, by its id. */
+/** The new share of each member, by member id. */
 export function assignPartitions(
   topic: string,
   partitionCount: number,
@@ -55,7 +55,7 @@ export function assignPartitions(
     id,
     owned: [...owners].flatMap(([partition, owner]) => (owner === id ? [partition] : [])),
   }));
-  // Members with the most keep the larger shares, so that the fewest partitions move.
+  // The members with the most partitions keep the larger shares, so that the fewest partitions move.
   const ordered = current.toSorted((left, right) => right.owned.length - left.owned.length);
   const smallest = Math.floor(partitionCount / Math.max(1, members.length));
   const larger = partitionCount % Math.max(1, members.length);
@@ -78,7 +78,7 @@ export function assignPartitions(
   return shares;
 }
 
-/** Of two claims the one of the later generation holds: the other member was given up by the group meanwhile. */
+/** If two members claim a partition, the claim of the later generation wins: the group removed the other member meanwhile. */
 function ownersOf(topic: string, members: readonly GroupMember[]): Map<number, string> {
   const owners = new Map<number, string>();
   const since = new Map<number, number>();
@@ -91,7 +91,7 @@ function ownersOf(topic: string, members: readonly GroupMember[]): Map<number, s
   return owners;
 }
 
-/** For the client, which calls it on the member that leads the group. */
+/** The assigner for the client, which calls it on the group's leader. */
 export const cooperativeAssigner: GroupPartitionsAssigner = (_current, members, _topics, cluster) =>
   shareOut(members, new Map([...cluster.topics].map(([name, of]) => [name, of.partitionsCount])));
 

@@ -5,7 +5,7 @@ test("a broker that the cluster does not list any more is an error to the caller
   const { ConnectionPool, NetworkError } = await loadClient();
   const pool = new ConnectionPool("test");
   const reported = await new Promise((resolve) => {
-    // What the client itself does where its metadata lacks a broker.
+    // The client's own call when its metadata lacks a broker.
     const listed = new Map<number, { host: string; port: number }>();
     pool.get(listed.get(7) as never, (error) => resolve(error));
   });

@@ -1,4 +1,4 @@
-/** Loads the Kafka client on first use, and its base options. */
+/** Loads the Kafka client on first use, and builds its base options. */
 import { isIP } from "node:net";
 import { within } from "../../base/retry.ts";
 import type * as Client from "@platformatic/kafka";
@@ -19,7 +19,7 @@ async function load(): Promise<KafkaClient> {
   const client = await import("@platformatic/kafka");
   const { snappy } = client.compressionsAlgorithms;
   Object.assign(snappy, { decompressSync: framedSnappy(snappy.decompressSync) });
-  // Node before 22.15 has no zstd of its own, and topics written by others may be compressed with it.
+  // Node before 22.15 has no zstd, and topics written by others may be compressed with it.
   if (!client.compressionsAlgorithms.zstd.available)
     Object.assign(client.compressionsAlgorithms.zstd, { decompressSync: await zstdDecompress() });
   missBrokersQuietly(client);
@@ -28,7 +28,8 @@ async function load(): Promise<KafkaClient> {
 
 /**
  * A group or a partition may still name a broker that the cluster has lost and no longer lists. The client (1.35) would then read
- * the address of nothing, in a callback where nobody can catch it, and end the process; this way it is one more thing to try again.
+ * the address of undefined, in a callback where nobody can catch the error, and end the process; this patch turns that into a
+ * retryable error.
  */
 function missBrokersQuietly({ ConnectionPool, NetworkError }: KafkaClient): void {
   type Answer = (error: Error | null, connection: Client.Connection) => void;
@@ -51,7 +52,7 @@ export interface KafkaTimeouts {
 
 const usual: KafkaTimeouts = { connectMs: 5_000, requestMs: 30_000 };
 
-/** Retries are ours: the client's own count is fixed and hides the cause. */
+/** gpulse retries by itself: the client's own retry count is fixed and hides the cause. */
 export function baseOptions(
   { brokers, clientId, tls, sasl }: KafkaTarget,
   { connectMs, requestMs }: KafkaTimeouts = usual,
@@ -78,7 +79,9 @@ function saslOptions(sasl: SaslLogin): Client.SASLOptions {
   return { mechanism: mechanisms[mechanism], username, password: password.reveal() };
 }
 
-/** A broker that refuses a token answers without an error code, with `{"status":"invalid_token"}`, and then closes. */
+/**
+ * A broker that refuses a token responds without an error code, with `{"status":"invalid_token"}`, and then closes the connection.
+ */
 function checkTokenAnswer(
   answer: Buffer,
   callback: (error: Error | null, answer: Buffer) => void,

@@ -1,5 +1,5 @@
 /**
- * Reads snappy as Java's clients write it, which the client does not: blocks in a frame of their own.
+ * Reads snappy in the framing of Java clients, which the Kafka client does not support: blocks in a frame of their own.
  *
  *   82 "SNAPPY" 00 · version int32 · compatible-with int32 · (length int32 · block)*      all big-endian
  */
@@ -24,7 +24,7 @@ export function framedSnappy(block: (data: Buffer) => Buffer): (data: Buffer) =>
   };
 }
 
-/* Reads zstd where Node cannot. Writing it needs a Node that can (22.15 and later): nothing we have writes it. */
+/* Reads zstd where Node cannot. Writing it needs Node 22.15 or later: no dependency can write it. */
 
 export const canWriteZstd = (): boolean => "zstdCompressSync" in zlib;
 

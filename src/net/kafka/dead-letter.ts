@@ -3,7 +3,7 @@ import type { DeadLetter } from "../../model/origin.ts";
 import { deadLetterTopic, type KafkaTarget } from "./options.ts";
 import type { KafkaProducer, OutgoingMessage } from "./producer.ts";
 
-/** Below a topic's default message limit, headers included; larger content is truncated and marked. */
+/** Below a topic's default message size limit, headers included; larger content is truncated and marked. */
 const keptBytes = 1_000_000;
 
 export function letterMessage(
@@ -28,7 +28,7 @@ export function letterMessage(
   };
 }
 
-/** Sends dead letters to their topic, which is created with the first one. */
+/** Sends dead letters to their topic, which is created for the first one. */
 export class DeadLetterProducer {
   readonly #target: KafkaTarget;
   readonly #producer: KafkaProducer;
@@ -50,7 +50,7 @@ export class DeadLetterProducer {
     return this.#kept;
   }
 
-  /** Resolves when the cluster has acknowledged it. */
+  /** Resolves when the cluster has acknowledged the letter. */
   async keep(letter: DeadLetter, key?: string): Promise<void> {
     this.#prepared ??= this.#prepare(deadLetterTopic(this.#target.topic));
     try {

@@ -1,7 +1,7 @@
 /**
- * One consumer group membership: joins, sends heartbeats, follows partition assignments, commits. Partitions that stay are read
- * on while the group is rebalanced; those that move are given up when what was read of them is stored. It signals its end and
- * never starts again: the caller creates another one.
+ * One consumer group membership: joins, sends heartbeats, follows partition assignments, commits. Retained partitions are read on
+ * during a rebalance; revoked partitions are given up once everything read from them is stored. Signals its end and never restarts:
+ * the caller creates another membership.
  */
 import type { Consumer } from "@platformatic/kafka";
 import type { Log } from "../../base/log.ts";
@@ -34,13 +34,13 @@ export class Membership {
   readonly #watch: NodeJS.Timeout;
   #assigning: Promise<void> = Promise.resolve();
   #lastSeenMs: number;
-  /** Counts changes of our share. */
+  /** Number of assignments received. */
   #changes = 0;
   #assignedChange = -1;
-  /** As the group's coordinator knows us; another id after it had given us up. */
+  /** The member id at the group's coordinator; it changes after the coordinator removed this member. */
   #memberId: string | undefined;
   #generationId = -1;
-  /** What we said that we own when the last join was sent. */
+  /** The owned partitions sent with the last JoinGroup. */
   #announced: readonly number[] = [];
 
   constructor(client: KafkaClient, options: MembershipOptions, positions: Positions) {
@@ -51,7 +51,7 @@ export class Membership {
     this.#lastSeenMs = nowMs();
     const rebalanceMs = Math.max(30_000, sessionMs);
     const consumer = new client.Consumer({
-      // A join is answered when every other member has come, which takes up to the rebalance's time.
+      // A join is answered once every other member has joined, which takes up to the rebalance timeout.
       ...baseOptions(target, { connectMs: 5_000, requestMs: rebalanceMs + 5_000 }),
       groupId: group,
       sessionTimeout: sessionMs,
@@ -63,7 +63,7 @@ export class Membership {
     });
     this.#consumer = consumer;
     consumer.topics.track(target.topic);
-    // The client reads our claims immediately before it starts a join; one that is under way already has older ones.
+    // The client reads the claims immediately before it sends a join; a join in flight carries older claims.
     consumer.on("client:performDeduplicated", (operation: string) => {
       if (operation === "joinGroup") this.#announced = this.#positions.owned;
     });
@@ -84,7 +84,7 @@ export class Membership {
     return this.#over.signal;
   }
 
-  /** False while the start of a partition of our share is unknown. */
+  /** False while the start offset of an assigned partition is unknown. */
   get isAssigned(): boolean {
     return this.#assignedChange === this.#changes;
   }
@@ -96,8 +96,9 @@ export class Membership {
   }
 
   /**
-   * Gives up the partitions that are revoked now, once `checkpoint` has stored and committed what was handed on of them. Without
-   * one they are given up as they are, and their next reader begins at the last commit. Nothing of them may be on its way.
+   * Gives up the revoked partitions, after `checkpoint` has stored and committed the messages delivered from them. Without a
+   * checkpoint they are given up immediately, and their next reader starts at the last commit. None of their messages may be in
+   * flight.
    */
   async giveUpRevoked(checkpoint: (() => Promise<void>) | undefined): Promise<void> {
     const { revoked } = this.#positions;
@@ -120,7 +121,7 @@ export class Membership {
     }
   }
 
-  /** What the work gives; rejects when the stay is over before it. */
+  /** Resolves with the result of `work`; rejects if the membership ends first. */
   async whileStaying<T>(work: Promise<T>): Promise<T> {
     let leave = (): void => {};
     const over = new Promise<never>((_, reject) => {
@@ -135,7 +136,7 @@ export class Membership {
     }
   }
 
-  /** Commits what was handed on of the partitions that are still ours; those that are not are another's to read again. */
+  /** Commits the delivered offsets of the owned partitions; another member reads the messages of lost partitions again. */
   async commit(upTo?: OffsetSnapshot): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       await this.whileStaying(this.#assigning);
@@ -165,7 +166,7 @@ export class Membership {
     await closeQuietly(this.#consumer);
   }
 
-  /** Resolves at the next share, at the end of the stay, or after a second. */
+  /** Resolves at the next assignment, at the end of the membership, or after a second. */
   async #changed(): Promise<void> {
     await new Promise<void>((resolve) => {
       const done = (): void => {
@@ -181,7 +182,7 @@ export class Membership {
   }
 
   /**
-   * The strategies that the group may choose from; the broker takes one that every member has. The second is that of earlier
+   * The assignment strategies offered to the group; the broker selects one that every member has. The second is that of earlier
    * versions, whose members claim nothing. The user data is read when a join is sent.
    */
   #protocols(): { name: string; version: number; metadata: string }[] {
@@ -199,7 +200,7 @@ export class Membership {
     }));
   }
 
-  /** A join that says less than the last one has the group share out what is free now. */
+  /** Rejoins with fewer owned partitions, so that the group assigns the revoked ones. */
   async #announce(): Promise<void> {
     const owned = new Set(this.#positions.owned);
     if (this.#announced.every((partition) => owned.has(partition))) return;
@@ -209,7 +210,7 @@ export class Membership {
   #learn({ memberId, generationId }: { memberId?: string; generationId?: number }): void {
     this.#changes++;
     this.#lastSeenMs = this.#options.nowMs();
-    // The coordinator had given us up: what we owned may be another's since then.
+    // The coordinator had removed this member: its partitions may belong to another one since then.
     if (this.#memberId !== undefined && this.#memberId !== memberId) this.#positions.lose();
     this.#memberId = memberId;
     this.#generationId = generationId ?? -1;
@@ -218,7 +219,7 @@ export class Membership {
     const added = this.#positions.reshare(share);
     const changes = this.#changes;
     this.#assigning = this.#begin(added, changes).catch((thrown: unknown) => this.#end(thrown));
-    // A join that was under way when partitions were given up still claimed them.
+    // A join that was in flight when partitions were given up still claimed them.
     void this.#announce().catch((thrown: unknown) => this.#end(thrown));
   }
 
@@ -246,7 +247,7 @@ export class Membership {
       }
     }
     if (changes !== this.#changes || this.over.aborted) return;
-    // Otherwise the next share would begin at an end that has moved on meanwhile.
+    // Otherwise the next assignment would begin at an end offset that has moved meanwhile.
     if (from === "latest" && unknown.length > 0)
       await this.#consumer.commit({
         offsets: unknown.map(([partition, offset]) => offsetOf(topic, partition, offset)),

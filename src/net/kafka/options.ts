@@ -71,10 +71,10 @@ export type SaslLogin =
   | { readonly mechanism: "oauthbearer"; readonly token: ReadToken };
 
 export interface KafkaTarget {
-  /** `HOST:PORT` each. */
+  /** Each as `HOST:PORT`. */
   readonly brokers: readonly string[];
   readonly topic: string;
-  /** For messages and names: no secret in it. */
+  /** For messages and names; contains no secret. */
   readonly shown: string;
   readonly clientId: string;
   readonly tls?: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
@@ -82,7 +82,7 @@ export interface KafkaTarget {
 }
 
 const defaultPort = 9_092;
-/** What Kafka takes as a topic's name; the dead letters' name must fit too. */
+/** Valid topic names in Kafka; the dead-letter topic's longer name must be valid too. */
 const topicName = /^(?!\.{1,2}$)[a-zA-Z0-9._-]{1,237}$/;
 
 export const deadLetterTopic = (topic: string): string => `${topic}.dead-letter`;

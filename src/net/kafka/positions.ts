@@ -1,31 +1,31 @@
 /**
- * How far each partition has been handed on, and how far the group knows. Pure bookkeeping: what was handed on by this process
- * is held by its sinks or will be before anything is committed, so a partition that comes back goes on where it was left.
+ * Tracks how far each partition has been delivered and committed. Pure bookkeeping: the sinks store every message delivered by this
+ * process before anything is committed, so a partition that is assigned again continues where it stopped.
  */
 
 export interface Position {
-  /** Where this process began to hand on without a gap. */
+  /** The first offset from which this process delivered without a gap. */
   readonly from: bigint;
-  /** The next message to hand on. */
+  /** The next offset to deliver. */
   next: bigint;
-  /** What the group would begin with. */
+  /** The offset that the group would start with. */
   committed: bigint;
   /** The last known end of the partition; undefined before the first response. */
   end?: bigint;
 }
 
-/** How far each partition had been handed on at some moment. */
+/** How far each partition had been delivered at some moment. */
 export type OffsetSnapshot = ReadonlyMap<number, { readonly of: Position; readonly next: bigint }>;
 
 export class Positions {
   readonly #held = new Map<number, Position>();
   #assigned = new Set<number>();
-  /** No longer read, and not given up before what was handed on of them is stored and committed. */
+  /** Partitions no longer read, but owned until the messages delivered from them are stored and committed. */
   #revoked = new Set<number>();
 
   /**
-   * Our share has changed: those of it that are ours already go on, those of ours that are not in it are revoked.
-   * @returns those that are new, to be assigned once their start is known
+   * Applies a new assignment: owned partitions in it continue, owned partitions outside it are revoked.
+   * @returns the new partitions, to be assigned once their start offset is known
    */
   reshare(share: readonly number[]): readonly number[] {
     const owned = new Set(this.owned);
@@ -34,7 +34,7 @@ export class Positions {
     return share.filter((partition) => !owned.has(partition));
   }
 
-  /** Further partitions that are ours from now on, with what the group has committed of them. */
+  /** Adds assigned partitions, with the group's committed offset of each. */
   assign(begin: ReadonlyMap<number, bigint>): void {
     for (const [partition, committed] of begin) {
       this.#assigned.add(partition);
@@ -45,18 +45,18 @@ export class Positions {
     }
   }
 
-  /** None is ours until they are assigned again; what was handed on is remembered. */
+  /** Owns no partition until it is assigned again; delivered offsets are remembered. */
   lose(): void {
     this.#assigned = new Set();
     this.#revoked = new Set();
   }
 
-  /** Another member may read these from here on; those that came back meanwhile stay. */
+  /** Releases these partitions to other members; partitions assigned again meanwhile stay. */
   giveUp(partitions: readonly number[]): void {
     for (const partition of partitions) this.#revoked.delete(partition);
   }
 
-  /** What was handed on is of another log. */
+  /** Forgets all offsets: they belong to another log. */
   forget(): void {
     this.lose();
     this.#held.clear();
@@ -74,7 +74,7 @@ export class Positions {
     return this.#revoked.size > 0;
   }
 
-  /** Assigned or revoked: nobody else reads these. */
+  /** Assigned or revoked partitions: no other member reads these. */
   get owned(): readonly number[] {
     return [...this.assigned, ...this.revoked];
   }
@@ -89,7 +89,7 @@ export class Positions {
     return position;
   }
 
-  /** Messages were deleted before they were read: the first that is left is the next. */
+  /** Messages were deleted before they were read: continues with the first one left. */
   skipTo(partition: number, next: bigint): void {
     const { committed } = this.of(partition);
     this.#held.set(partition, { from: next, next, committed });
@@ -100,8 +100,8 @@ export class Positions {
   }
 
   /**
-   * What the group does not know yet of the partitions that we own; up to the mark where there is one. A partition that
-   * began again since then is not in it: what was handed on of it now is not what the mark saw.
+   * The delivered but uncommitted offsets of the owned partitions, up to the snapshot if there is one. A partition that restarted
+   * since the snapshot is left out: its present offsets are not those of the snapshot.
    */
   uncommitted(upTo?: OffsetSnapshot): ReadonlyMap<number, bigint> {
     const found = new Map<number, bigint>();
@@ -115,7 +115,7 @@ export class Positions {
     return found;
   }
 
-  /** Messages that were there at the last answer and are not handed on yet; undefined before every partition has answered. */
+  /** Messages present at the last response and not delivered yet; undefined until every partition has responded. */
   unread(): number | undefined {
     let sum = 0;
     for (const partition of this.#assigned) {
@@ -126,7 +126,7 @@ export class Positions {
     return sum;
   }
 
-  /** Messages that were there at the last answer and are not committed yet, by partition. */
+  /** Messages present at the last response and not committed yet, by partition. */
   lag(): ReadonlyMap<number, number> {
     const found = new Map<number, number>();
     for (const partition of this.assigned) {

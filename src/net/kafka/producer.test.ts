@@ -5,7 +5,7 @@ import type { KafkaClient } from "./client.ts";
 import type { KafkaTarget } from "./options.ts";
 import { KafkaProducer } from "./producer.ts";
 
-/** A cluster that takes everything a moment later. */
+/** A cluster that acknowledges everything a moment later. */
 const client = {
   Producer: class {
     send = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));

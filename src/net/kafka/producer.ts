@@ -1,6 +1,6 @@
 /**
- * Sends messages in order, in batches, one request at a time, and retries for as long as it takes. A retry sends the same batch
- * with the same sequence numbers, so that a broker which stored it already deduplicates it. Never drops a message.
+ * Sends messages in order, in batches, one request at a time, and retries indefinitely. A retry sends the same batch with the same
+ * sequence numbers, so that a broker that already stored it deduplicates it. Never drops a message.
  */
 import type { Producer } from "@platformatic/kafka";
 import { GpulseError } from "../../base/error.ts";
@@ -17,11 +17,11 @@ export type Compression = (typeof compressions)[number];
 export interface ProducerOptions {
   readonly target: KafkaTarget;
   readonly compression: Compression;
-  /** All in-sync replicas, or the leader alone; only the first survives the loss of a broker. */
+  /** All in-sync replicas, or only the leader; only `all` survives the loss of a broker. */
   readonly acks: "all" | "leader";
   readonly batchMessages: number;
   readonly batchBytes: number;
-  /** How long the first of a batch waits for more. */
+  /** How long the first message of a batch waits for more. */
   readonly lingerMs: number;
   /** Beyond this many bytes in memory `add` waits. */
   readonly heldBytes: number;
@@ -65,17 +65,17 @@ export class KafkaProducer {
     return { sent: sentRecords, waiting, retries };
   }
 
-  /** Queues it at once; resolves when there is room for more. Rejects once sending has failed for good. */
+  /** Queues the message immediately; resolves when there is room for more. Rejects once sending has permanently failed. */
   add(message: OutgoingMessage): Promise<void> {
     return this.#sender.add([message]);
   }
 
-  /** Resolves when the cluster has everything added so far. */
+  /** Resolves when the cluster has acknowledged everything added so far. */
   flush(signal?: AbortSignal): Promise<void> {
     return this.#sender.flush(signal);
   }
 
-  /** Sends what waits, for `withinMs` at most; the rest is lost, and logged. */
+  /** Sends the waiting messages for at most `withinMs`; the rest is lost, and logged. */
   async close(withinMs: number): Promise<void> {
     await this.#sender.close(withinMs);
     await this.#drop();
@@ -107,7 +107,7 @@ export class KafkaProducer {
     this.#producer ??= new this.#client.Producer({
       ...baseOptions(target),
       idempotent: acks === "all",
-      // The idempotent client reads fewer than two as "for ever"; BufferedSender decides how long to retry.
+      // The idempotent client treats fewer than two as unlimited; BufferedSender decides how long to retry.
       retries: 2,
       compression,
       // Partitions keys as Kafka's own clients do, so that messages of one GPU share a partition.

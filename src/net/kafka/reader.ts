@@ -1,7 +1,7 @@
 /**
- * Reads a topic as a member of a consumer group, message by message, each partition in order. Survives broker restarts
- * and rebalances: a partition that moves is stored and committed before it is given up, and uncommitted messages of a killed
- * member are read again, by us or by another one.
+ * Reads a topic as a member of a consumer group, message by message, each partition in order. Survives broker restarts and
+ * rebalances: a revoked partition is stored and committed before it is given up, and uncommitted messages of a killed member are
+ * read again, by this or another member.
  */
 import type { Consumer } from "@platformatic/kafka";
 import type { Log } from "../../base/log.ts";
@@ -17,7 +17,7 @@ export interface TopicReaderOptions {
   readonly target: KafkaTarget;
   readonly group: string;
   readonly from: "earliest" | "latest";
-  /** Stop at the offsets that were the partitions' ends at the start. */
+  /** Stops at the end offsets that the partitions had at the start. */
   readonly untilEnd: boolean;
   readonly sessionMs: number;
   readonly log: Log;
@@ -26,11 +26,11 @@ export interface TopicReaderOptions {
 }
 
 export interface IncomingMessage {
-  /** The topic's own id, which a topic of the same name that is created later does not have. */
+  /** The topic's id; a topic created later under the same name has another one. */
   readonly topicId: string;
   readonly partition: number;
   readonly offset: bigint;
-  /** Every message from here to this one was handed on, or is none to hand on. */
+  /** Every message from this offset up to this message was delivered, or needs no delivery. */
   readonly since: bigint;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
@@ -39,7 +39,7 @@ export interface IncomingMessage {
 
 interface HandOnOptions {
   readonly take: (message: IncomingMessage) => Promise<void>;
-  /** Whether the partition is ours as it was when the messages were requested. */
+  /** True if the partition has been owned without interruption since the messages were requested. */
   readonly isOurs: (partition: number) => boolean;
   readonly between: () => void;
 }
@@ -50,11 +50,12 @@ const fetchBytes = 8 * 1_024 * 1_024;
 const partitionBytes = 1_024 * 1_024;
 const waitMs = 250;
 /**
- * 1 on the wire. Not the client's own constant, which turns on its filter of aborted batches: that one (1.35) knows one aborted
- * transaction a producer and response, needs its marker in the same response, and throws at a marker of one that is not listed.
+ * 1 on the wire. Not the client's own constant, which turns on its filter of aborted batches: that filter (1.35) handles one
+ * aborted transaction per producer and response, needs its marker in the same response, and throws at a marker of an unlisted
+ * transaction.
  */
 const readCommitted = true as unknown as number;
-/** A broker that has not answered a fetch for so long may have messages that we do not know of. */
+/** A broker that has not answered a fetch for this long may have messages that are unknown here. */
 const silentMs = 3_000;
 
 export class TopicReader {
@@ -63,11 +64,11 @@ export class TopicReader {
   readonly #positions = new Positions();
   #membership: Membership | undefined;
   #fetcher: Consumer | undefined;
-  /** Where each partition ended when reading began. */
+  /** The end offset of each partition when reading began. */
   #ends: ReadonlyMap<number, bigint> | undefined;
   #topicId: string | undefined;
   #isGivingUp = false;
-  /** The last fetch of our present partitions was answered, and when. */
+  /** True if the last fetch of the current partitions was answered; `#answeredMs` is when. */
   #isFollowing = false;
   #answeredMs = 0;
 
@@ -80,7 +81,7 @@ export class TopicReader {
     return this.#positions.lag();
   }
 
-  /** Undefined while no broker answers, the group is being rebalanced, or the ends of our partitions are unknown. */
+  /** Undefined while no broker responds, during a rebalance, or while the end offsets are unknown. */
   unread(): number | undefined {
     const isRecent = this.#options.nowMs() - this.#answeredMs < silentMs;
     return this.#isFollowing && isRecent ? this.#positions.unread() : undefined;
@@ -88,7 +89,7 @@ export class TopicReader {
 
   /**
    * Resolves at the requested end or when the signal aborts; `commit` still works then.
-   * @param checkpoint stores and commits what `take` was given, before partitions are given up
+   * @param checkpoint stores and commits the messages passed to `take`, before partitions are given up
    */
   async run(
     take: (message: IncomingMessage) => Promise<void>,
@@ -124,7 +125,7 @@ export class TopicReader {
     return this.#positions.mark();
   }
 
-  /** Commits the offsets of delivered messages, with retries: the sinks would get them twice otherwise. */
+  /** Commits the offsets of delivered messages, with retries: the sinks would receive them twice otherwise. */
   async commit(upTo?: OffsetSnapshot, signal?: AbortSignal): Promise<void> {
     const { target, log, random } = this.#options;
     const never = new AbortController().signal;
@@ -179,7 +180,7 @@ export class TopicReader {
     const membership = new Membership(this.#client, this.#options, this.#positions);
     this.#membership = membership;
     await membership.join();
-    // Between two messages, so that nothing of a revoked partition is on its way to a sink.
+    // Runs between two messages, so that no message of a revoked partition is on its way to a sink.
     const giveUp = (): void => {
       if (!this.#positions.hasRevoked || this.#isGivingUp) return;
       this.#isGivingUp = true;
@@ -265,7 +266,7 @@ export class TopicReader {
     }
   }
 
-  /** Offsets of a topic that was deleted mean nothing in one that was created under its name: begin again. */
+  /** Offsets of a deleted topic are invalid in a topic created under the same name: start again. */
   #checkTopic(id: string): void {
     const { target, group, log } = this.#options;
     if (this.#topicId !== undefined && this.#topicId !== id) {

@@ -1,8 +1,8 @@
 /**
- * A schema registry (Confluent's interface, which Karapace, Apicurio and Redpanda have too): gives a schema its id, and the schema of an
- * id. Ids never change their meaning, so each is asked for once. Never prints a password.
+ * A client of a schema registry (Confluent's API, which Karapace, Apicurio and Redpanda implement too): returns the id of a schema,
+ * and the schema of an id. Ids never change their meaning, so each is requested once. Never prints a password.
  *
- *   POST /subjects/SUBJECT/versions {"schema":"…"}   → {"id":7}   registers, or finds what is registered
+ *   POST /subjects/SUBJECT/versions {"schema":"…"}   → {"id":7}   registers, or finds the registered schema
  *   POST /subjects/SUBJECT          {"schema":"…"}   → {"id":7}   finds
  *   GET  /schemas/ids/7                              → {"schema":"…","schemaType":"AVRO"}
  */
@@ -48,7 +48,7 @@ export const registryOptions = {
   ),
 };
 
-/** Options of the sink alone. */
+/** Options that only the sink has. */
 export const subjectOptions = {
   subject: v.optional(
     v.pipe(text("a name"), v.description("Of the schema in the registry; TOPIC-value.")),
@@ -72,14 +72,14 @@ export interface SubjectLookup {
   readonly withinMs: number;
 }
 
-/** A retry may help. */
+/** A failure that a retry may solve. */
 class RegistryUnavailableError extends Error {}
-/** The message cannot be read, and others can. */
+/** This message cannot be read; other messages can. */
 export class UnreadableSchemaError extends Error {}
 
 const mostBytes = 1_000_000;
 const maxSchemas = 1_000;
-/** An id that is not there now may be registered a moment later; that long its messages are dead letters without a request each. */
+/** An unknown id may be registered a moment later; for this long its messages become dead letters without a request each. */
 const unknownForMs = 10_000;
 const remindEveryMs = 60_000;
 
@@ -101,7 +101,7 @@ export class SchemaRegistry {
     this.#parts = parts;
   }
 
-  /** @throws GpulseError where nobody answers in time, or the registry does not take the schema */
+  /** @throws GpulseError if the registry does not respond in time or refuses the schema */
   async idOf({ subject, schema: given, register, withinMs }: SubjectLookup): Promise<number> {
     const place = `subjects/${encodeURIComponent(subject)}${register ? "/versions" : ""}`;
     const deadlineMs = this.#parts.nowMs() + withinMs;
@@ -130,7 +130,7 @@ export class SchemaRegistry {
 
   /**
    * Waits for a registry that does not respond, until the signal aborts.
-   * @throws UnreadableSchemaError where there is no such schema, or none in Avro
+   * @throws UnreadableSchemaError if there is no such schema, or it is not an Avro schema
    */
   async schemaOf(id: number, signal: AbortSignal): Promise<string> {
     const { log, nowMs, random } = this.#parts;
@@ -238,7 +238,7 @@ export class SchemaRegistry {
   }
 }
 
-/** Undefined where no registry is named. */
+/** Undefined if no registry is configured. */
 export function openRegistry(
   options: RegistryOptions & Pick<ClusterOptions, "ca_file">,
   env: Env,
@@ -259,7 +259,7 @@ export function openRegistry(
     throw refuseOptions(
       "registry= has a user in it: use registry_username= and registry_password=",
     );
-  // Requests go below the path of an address such as …/apis/ccompat/v7.
+  // Requests are resolved below the path of an address such as …/apis/ccompat/v7.
   if (!url.pathname.endsWith("/")) url.pathname += "/";
   const given = { password: options.registry_password, token: options.registry_token };
   const { value } = fillSecrets(given, { env, folder: process.cwd() });
@@ -295,7 +295,7 @@ const schemaAnswer = v.object({
   references: v.nullish(v.array(v.unknown())),
 });
 
-/** Undefined where it is no JSON. */
+/** Undefined if the body is not JSON. */
 function bodyOf({ body }: HttpResponse): unknown {
   try {
     return JSON.parse(body.toString("utf8"));

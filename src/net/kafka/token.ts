@@ -1,14 +1,16 @@
-/** Tokens for SASL OAUTHBEARER: from a file that something else renews, or by OAuth 2.0's client credentials grant. Never printed. */
+/**
+ * Tokens for SASL OAUTHBEARER: from a file that another program renews, or by OAuth 2.0's client credentials grant. Never printed.
+ */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { GpulseError, formatError } from "../../base/error.ts";
 import { HttpClient } from "../http/client.ts";
 import { Secret } from "../http/secret.ts";
 
-/** The token of the next login. A login is repeated before the broker ends a session. */
+/** Returns the token for the next login. Logins are repeated before the broker ends a session. */
 export type ReadToken = () => Promise<string>;
 
-/** There is no token at the moment: trying again may help. */
+/** No token is available at the moment; a retry may help. */
 export class KafkaTokenError extends Error {}
 
 export interface TokenOptions {
@@ -17,7 +19,7 @@ export interface TokenOptions {
   readonly clientId: string | undefined;
   readonly clientSecret: string | undefined;
   readonly scope: string | undefined;
-  /** Certificates to trust, of the token's server. */
+  /** CA certificates for the token server. */
   readonly caFile: string | undefined;
 }
 
@@ -36,7 +38,7 @@ export function tokenReader(options: TokenOptions): ReadToken {
 const refuse = (why: string): GpulseError =>
   new GpulseError("SOURCE_OPTIONS", `A login to Kafka with sasl=oauthbearer ${why}.`);
 
-/** Read for every login: a sidecar or the kubelet renews it. */
+/** Reads the file for every login: a sidecar or the kubelet renews it. */
 const fileReader =
   (file: string): ReadToken =>
   async () => {

@@ -14,16 +14,16 @@ export interface TopicShape {
 
 export interface PrepareTopicsOptions {
   readonly target: KafkaTarget;
-  /** Also these beside the target's own. */
+  /** The topics to check or create. */
   readonly topics: readonly string[];
-  /** Undefined: a missing topic is an error. */
+  /** If undefined, a missing topic is an error. */
   readonly create: TopicShape | undefined;
   readonly withinMs: number;
   readonly nowMs: () => number;
   readonly random: () => number;
 }
 
-/** @throws GpulseError where no broker answers in time, the topic is not there, or something is refused. */
+/** @throws GpulseError if no broker responds in time, the topic does not exist, or the broker refuses something. */
 export async function prepareTopics(
   client: KafkaClient,
   options: PrepareTopicsOptions,
@@ -95,7 +95,7 @@ export interface WaitForTopicOptions {
 
 const remindEveryMs = 60_000;
 
-/** Resolves when the topic is there or the signal aborts; rejects where it may never be seen. */
+/** Resolves when the topic exists or the signal aborts; rejects on a permanent error, such as denied access. */
 export async function waitForTopic(
   client: KafkaClient,
   { target, log, nowMs, random }: WaitForTopicOptions,

@@ -1,5 +1,5 @@
 /**
- * Leaves out batches of aborted transactions, as a consumer with `read_committed` must. A response lists the aborted transactions of
+ * Filters out batches of aborted transactions, as a `read_committed` consumer must. A response lists the aborted transactions of
  * its range by producer and first offset; each ends at the producer's next abort marker, and a producer may have several.
  */
 
@@ -21,7 +21,7 @@ const control = 1 << 5;
 /** The type in a marker's key, after two bytes of version. */
 const abortMarker = 0;
 
-/** Marks batches of transactions that were aborted; markers themselves are control batches, which hold no messages. */
+/** Finds the batches of aborted transactions; markers themselves are control batches, which hold no messages. */
 export function findAborted<Batch extends TransactionBatch>(
   batches: readonly Batch[],
   aborted: readonly AbortedTransaction[],

@@ -15,7 +15,7 @@ import {
 export interface BrokerAddress {
   readonly host: string;
   readonly port: number;
-  /** undefined: no TLS. */
+  /** Undefined if the connection uses no TLS. */
   readonly tls: ConnectionOptions | undefined;
 }
 

@@ -29,7 +29,7 @@ export interface Packet {
 export const packetType = { connack: 2, puback: 4, pingresp: 13 } as const;
 export const ping = Buffer.from([0xc0, 0x00]);
 export const disconnect = Buffer.from([0xe0, 0x00]);
-/** CONNACK and PUBACK have two bytes; a longer body is another protocol. */
+/** CONNACK and PUBACK have a body of two bytes; a longer one belongs to another protocol. */
 const maxBodyBytes = 1_024;
 
 const text = (value: string): Buffer => {
@@ -98,6 +98,6 @@ export function readPacket(bytes: Buffer): { packet: Packet; length: number } | 
   throw new RangeError("the response is not MQTT");
 }
 
-/** Whether a topic is valid for publishing: not empty, at most 65,535 bytes, without wildcards and control characters. */
+/** True if a topic is valid for publishing: not empty, at most 65,535 bytes, without wildcards and control characters. */
 export const isTopic = (topic: string): boolean =>
   topic !== "" && !/[+#\p{Cc}\p{Cs}]/u.test(topic) && Buffer.byteLength(topic) <= 0xff_ff;

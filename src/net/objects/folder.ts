@@ -1,4 +1,4 @@
-/** Files in a folder of this machine. A file is written aside, made durable, and only then given its name. */
+/** Files in a local folder. A file is written under a temporary name, synced, and only then renamed. */
 import { link, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { makeFolder } from "../../base/make-folder.ts";
@@ -13,7 +13,7 @@ import {
   temporaryFolder,
 } from "./store.ts";
 
-/** Two processes may write into one folder: their half-written files must not meet. */
+/** Part of the temporary file names: several writers may share a folder, and their temporary files must not collide. */
 let written = 0;
 
 export class FolderFiles implements FileStore {
@@ -54,10 +54,10 @@ export class FolderFiles implements FileStore {
   async create(file: string, bytes: Uint8Array): Promise<boolean> {
     return this.#place(file, bytes, async (aside, place) => {
       try {
-        // A second name for the same file: unlike renaming, it fails where the name is taken.
+        // A hard link: unlike a rename, it fails if the name is taken.
         await link(aside, place);
       } catch (thrown) {
-        // File systems without hard links, such as exFAT: there two processes may both win within a millisecond.
+        // File systems without hard links, such as exFAT: there, two processes may both win within a millisecond.
         if (!["EPERM", "ENOTSUP", "ENOSYS"].includes(systemCode(thrown) ?? "")) throw thrown;
         if ((await stat(place).catch(() => undefined)) !== undefined)
           throw Object.assign(new Error(`${place} is taken`), { code: "EEXIST", dest: place });
@@ -79,7 +79,7 @@ export class FolderFiles implements FileStore {
     }
   }
 
-  /** False where the name is taken. */
+  /** False if the name is taken. */
   async #place(
     file: string,
     bytes: Uint8Array,
@@ -137,7 +137,7 @@ export class FolderFiles implements FileStore {
       if (inside === temporaryFolder) continue;
       if (entry.isDirectory()) await this.#collect(inside, found);
       else if (entry.isFile()) {
-        // It may go between the two looks: then it is not listed.
+        // A file that disappears before `stat` is not listed.
         const seen = await stat(path.join(this.name, inside)).catch(() => undefined);
         if (seen !== undefined)
           found.push({ path: inside, bytes: seen.size, modifiedMs: seen.mtimeMs });
@@ -184,7 +184,10 @@ export class FolderFiles implements FileStore {
 const isTaken = (thrown: unknown, place: string): boolean =>
   systemCode(thrown) === "EEXIST" && (thrown as { dest?: unknown }).dest === place;
 
-/** The new name must outlive a crash too. Not every system lets a folder be opened; then its own order has to do. */
+/**
+ * Syncs the folder, because the new name must survive a crash too. Some systems cannot open a folder; there, the file system's own
+ * write order has to do.
+ */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r").catch(() => undefined);
   try {

@@ -1,10 +1,10 @@
-/** From an address to a place for files: a folder, `s3://bucket/prefix?endpoint=…`, or `webhdfs://host:port/path?user=…`. */
+/** Opens the file store of an address: a folder, `s3://bucket/prefix?endpoint=…`, or `webhdfs://host:port/path?user=…`. */
 import type { Env } from "../../config/secrets.ts";
 import { fileURLToPath } from "node:url";
 import { FolderFiles } from "./folder.ts";
 import { type FileStore, FileStoreError } from "./store.ts";
 
-/** Secrets come from the variables every S3 tool reads, never from the address. */
+/** Secrets come from the environment variables of S3 tools, never from the address. */
 export async function openFiles(address: string, env: Env): Promise<FileStore> {
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(address)?.[1]?.toLowerCase();
   switch (scheme) {
@@ -29,7 +29,7 @@ export async function openFiles(address: string, env: Env): Promise<FileStore> {
   }
 }
 
-/** The address as src/net/objects reads it, of what the URL of a source or sink was split into. */
+/** Builds the address for `openFiles` from the parsed URL of a source or sink. */
 export function addressOf(
   scheme: string,
   place: string,
@@ -42,7 +42,7 @@ export function addressOf(
   return `${scheme}:${encodeURI(place)}${text === "" ? "" : `?${text}`}`;
 }
 
-/** The parts of an address with a query; what it does not take is an error, not a surprise. */
+/** Splits an address from its query; an unknown option is an error. */
 export function parseAddress(
   address: string,
   takes: readonly string[],

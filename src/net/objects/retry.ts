@@ -5,11 +5,11 @@ import { FileStoreError } from "./store.ts";
 
 export interface RetryContext {
   readonly log: Log;
-  /** 0 up to 1. */
+  /** Returns a number from 0 up to 1. */
   readonly random: () => number;
 }
 
-/** Until it succeeds or the signal aborts; a permanent error is thrown at once. */
+/** Retries until the work succeeds or the signal aborts; a permanent error is thrown at once. */
 export async function retryUntilDone<Result>(
   { log, random }: RetryContext,
   signal: AbortSignal,

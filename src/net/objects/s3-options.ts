@@ -1,4 +1,4 @@
-/** How a bucket is reached, as options of everything that names one. */
+/** Connection options of a bucket, for every component that uses one. */
 import * as v from "valibot";
 import { text } from "../../config/fields.ts";
 

@@ -1,4 +1,4 @@
-/** Files in a bucket of S3 or anything compatible. One PUT is seen whole or not at all; large files go up in parts. */
+/** Files in an S3-compatible bucket. One PUT is visible whole or not at all; large files are uploaded in parts. */
 import type { Env } from "../../config/secrets.ts";
 import type { S3Client } from "@aws-sdk/client-s3";
 import type * as sdkTypes from "@aws-sdk/client-s3";
@@ -14,7 +14,7 @@ import {
   temporaryFolder,
 } from "./store.ts";
 
-/** Of a part; S3 takes 5 MiB to 5 GiB. */
+/** Size of a part; S3 accepts 5 MiB to 5 GiB. */
 const partBytes = 64 * 2 ** 20;
 const timeoutMs = 60_000;
 
@@ -32,19 +32,19 @@ export async function openS3(address: string, env: Env): Promise<FileStore> {
   const sessionToken = env["AWS_SESSION_TOKEN"];
   // Hides the SDK's deprecation warnings, which a gpulse user cannot act on.
   process.env["AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED"] ??= "true";
-  // A bundle gives a CommonJS package as its default alone.
+  // In a bundle, a CommonJS package has only its default export.
   const { default: sdk } = await import("@aws-sdk/client-s3");
   const client = new sdk.S3Client({
     region: options["region"] ?? env["AWS_REGION"] ?? env["AWS_DEFAULT_REGION"] ?? "us-east-1",
     ...(endpoint === undefined ? {} : { endpoint }),
-    // Servers other than Amazon's mostly have no name per bucket.
+    // Most servers other than Amazon's have no host name per bucket.
     forcePathStyle: (options["path-style"] ?? String(endpoint !== undefined)) === "true",
-    // Compatible servers do not know the newer checksums.
+    // Compatible servers do not support the newer checksums.
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
     requestHandler: { requestTimeout: timeoutMs, connectionTimeout: 10_000 },
     maxAttempts: 3,
-    // Without them in the environment the SDK asks its other places: profiles, the container, the instance.
+    // Without these variables the SDK tries its other sources: profiles, the container, the instance.
     ...(accessKeyId === undefined || secretAccessKey === undefined
       ? {}
       : {
@@ -90,7 +90,7 @@ class S3Files implements FileStore {
       );
       for (const { Key = "", Size = 0, LastModified } of page.Contents ?? []) {
         const path = Key.slice(this.#prefix.length);
-        // Some tools make empty objects that stand for folders.
+        // Some tools create empty objects that represent folders.
         if (path === "" || path.endsWith("/") || path.startsWith(`${temporaryFolder}/`)) continue;
         found.push({ path, bytes: Size, modifiedMs: LastModified?.getTime() ?? 0 });
       }
@@ -140,7 +140,7 @@ class S3Files implements FileStore {
         );
         return true;
       } catch (thrown) {
-        // 412: it is there. 409: another request for the same name is going on, and one of them wins.
+        // 412: the object exists. 409: another request for the same name is in progress, and one of them wins.
         const { status } = factsOf(thrown);
         if (status === 412 || status === 409) return false;
         throw thrown;
@@ -180,7 +180,7 @@ class S3Files implements FileStore {
     return { Bucket: this.#bucket, Key: this.#prefix + checkPath(path) };
   }
 
-  /** The object is there only when the last step has been answered. */
+  /** The object exists only once the last request was answered. */
   async #writeParts(
     path: string,
     bytes: Uint8Array,
@@ -214,7 +214,7 @@ class S3Files implements FileStore {
           abort,
         );
       } catch (thrown) {
-        // Parts that belong to nothing are paid for until they are thrown away.
+        // Orphaned parts are billed until they are deleted.
         await this.#client
           .send(new this.#sdk.AbortMultipartUploadCommand(upload))
           .catch(() => undefined);

@@ -1,12 +1,12 @@
 /**
- * File storage: a folder, a bucket or HDFS behind the same few operations. A reader sees a file whole or not at
- * all, whatever happens to the writer.
+ * File storage: a folder, a bucket or HDFS behind the same few operations. A reader sees a complete file or none, whatever happens
+ * to the writer.
  */
 import type { ErrorCode } from "../../base/codes.ts";
 import { GpulseError } from "../../base/error.ts";
 
 export interface FileInfo {
-  /** From the store's root, with slashes. */
+  /** Relative to the store's root, with slashes. */
   readonly path: string;
   readonly bytes: number;
   readonly modifiedMs: number;
@@ -19,23 +19,23 @@ export interface ByteRange {
 }
 
 export interface FileStore {
-  /** The place as a person wrote it, without secrets. */
+  /** The configured location, without secrets. */
   readonly name: string;
-  /** Every file whose path begins with the prefix, in the order of their paths; none where there is nothing. */
+  /** Every file whose path begins with the prefix, sorted by path; empty if there are none. */
   list(prefix: string, signal?: AbortSignal): Promise<readonly FileInfo[]>;
   read(path: string, range?: ByteRange, signal?: AbortSignal): Promise<Uint8Array>;
-  /** Replaces a file of that name; resolves when a crash of either side does not lose it. */
+  /** Replaces a file of that name; resolves once the file survives a crash of either side. */
   write(path: string, bytes: Uint8Array, signal?: AbortSignal): Promise<void>;
-  /** Writes a file that must not be there yet; false, with nothing changed, where one of that name is. Of several at once, one wins. */
+  /** Writes a file that must not exist yet; false, with nothing changed, if the name is taken. Of concurrent calls, one wins. */
   create(path: string, bytes: Uint8Array, signal?: AbortSignal): Promise<boolean>;
-  /** Gives a file a name that no other has; a file that is not there has been moved already. */
+  /** Renames a file to a name that no other file has; a missing file counts as moved already. */
   move(from: string, to: string, signal?: AbortSignal): Promise<void>;
-  /** A file that is not there is removed already. */
+  /** A missing file counts as removed already. */
   remove(path: string, signal?: AbortSignal): Promise<void>;
   close(): void;
 }
 
-/** Where files lie until they are whole. Lists leave it out, and it is outside every table. */
+/** Holds files until they are complete. Lists leave it out, and it is outside every table. */
 export const temporaryFolder = "_temporary";
 
 /** A file store failed. Retryable errors may pass without intervention: a full disk, an unreachable server. */
@@ -49,7 +49,7 @@ export class FileStoreError extends GpulseError {
   }
 }
 
-/** @throws where a path would leave the store, or is none. */
+/** @throws if a path is invalid or leaves the store. */
 export function checkPath(path: string): string {
   const parts = path.split("/");
   if (path === "" || parts.some((part) => part === "" || part === "." || part === ".."))
@@ -57,7 +57,7 @@ export function checkPath(path: string): string {
   return path;
 }
 
-/** Bytes in the order of text, so that every store lists alike. */
+/** Sorts by path, so that every store lists files in the same order. */
 export function sortByPath(files: readonly FileInfo[]): FileInfo[] {
   return [...files].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
 }

@@ -1,5 +1,5 @@
 /**
- * HDFS by its REST interface (WebHDFS). A file is created in a folder aside and renamed when it is whole. Creating and
+ * HDFS through its REST interface (WebHDFS). A file is created in a temporary folder and renamed when it is complete. Creating and
  * reading take two steps: the name node returns which data node to use.
  */
 import {
@@ -79,7 +79,7 @@ class WebHdfsFiles implements FileStore {
     const located = await this.#ask("GET", "OPEN", path, { ...part, noredirect: "true" }, signal);
     this.#expect(located, file, 200);
     const place = locationOf(located);
-    // Older name nodes know no noredirect and answer with the data itself after a redirect.
+    // Older name nodes ignore noredirect and return the data itself after a redirect.
     if (place === undefined) return located.body;
     const answer = await this.#send(place, { method: "GET" }, signal);
     this.#expect(answer, file, 200);
@@ -108,7 +108,7 @@ class WebHdfsFiles implements FileStore {
       throw new FileStoreError("FILES_FAILED", `${this.name}/${to} could not be given its name.`);
   }
 
-  /** Writes the bytes aside and has them named; false where the name is taken. */
+  /** Writes the bytes to a temporary file and renames it; false if the name is taken. */
   async #place(
     file: string,
     bytes: Uint8Array,
@@ -157,7 +157,7 @@ class WebHdfsFiles implements FileStore {
     return `${this.#root}/${checkPath(file)}`;
   }
 
-  /** One of the same name goes first: HDFS does not rename over a file. */
+  /** Deletes a file of the same name if necessary: HDFS does not rename over a file. */
   async #replace(
     from: string,
     to: string,

@@ -1,4 +1,4 @@
-// Makes requests for a route: its method or another, its parameters, a query, headers and a body, each as it should be or not.
+// Creates requests for a route: its method or another, its parameters, a query, headers and a body, each valid or not.
 
 import { brotliCompressSync, constants, deflateSync, gzipSync } from "node:zlib";
 
@@ -46,7 +46,7 @@ function pathOf(url: string, random: Random): string {
     const seed = pick(parameterSeeds, random);
     return random() < 0.5 ? seed : encodeURIComponent(harmed([seed], random).toString("latin1"));
   });
-  // What a router or a file server could be led astray by.
+  // Paths that could mislead a router or a file server.
   if (random() < 0.03)
     return path + pick(["/", "//", "/..%2f..%2fetc/passwd", "%00", "/%zz"], random);
   return path;
@@ -75,7 +75,7 @@ export function makeRequest(route: FuzzRoute, token: string, random: Random): Ma
     ["Host", "127.0.0.1"],
     ["Connection", "close"],
   ]);
-  // Who has no right token comes from elsewhere, so that guessing is held up and the rest is not.
+  // Requests without a valid token come from another address, so that only they are throttled for guessing.
   const isTrusted = random() < 0.85;
   if (isTrusted) headers.set("Authorization", `Bearer ${token}`);
   else if (random() < 0.7)
@@ -109,7 +109,7 @@ export function makeRequest(route: FuzzRoute, token: string, random: Random): Ma
   return { shown, from, isHead: method === "HEAD", ...framed(method, path, headers, body, random) };
 }
 
-/** Header values hold no line ends: those are tried apart, as broken HTTP. */
+/** Header values must not contain line ends: broken HTTP covers those separately. */
 const plain = (bytes: Buffer): string =>
   bytes.toString("latin1").replace(/[^\t\x20-\x7e\x80-\xff]/g, "?");
 

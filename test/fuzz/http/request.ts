@@ -1,19 +1,19 @@
-// One request over a socket of its own, byte for byte as it was made: no client library fixes what shall arrive broken.
+// Sends one request over its own socket, byte for byte: no client library repairs broken input.
 
 import { connect } from "node:net";
 
 export interface MadeRequest {
   readonly shown: string;
   readonly bytes: Buffer;
-  /** Whose it seems to be: any address of loopback, so that one guesser's lock does not hold up the rest. */
+  /** The source address, any of loopback, so that a lockout of one address does not block the others. */
   readonly from: string;
-  /** Broken as HTTP itself: the connection may simply end. */
+  /** The request is not valid HTTP: the connection may simply end. */
   readonly isBroken: boolean;
   readonly isHead: boolean;
 }
 
 export interface RawHttpResponse {
-  /** 0 where the connection ended without an answer. */
+  /** 0 if the connection ended without a response. */
   readonly status: number;
   readonly headers: string;
   readonly body: string;
@@ -22,7 +22,7 @@ export interface RawHttpResponse {
 const mostBytes = 1 << 20;
 const eventStream = /^content-type: text\/event-stream/im;
 
-/** Rejects when nothing came within the time, and where nobody listens any more. */
+/** Rejects if no response arrived in time, or the server no longer listens. */
 export function send(port: number, made: MadeRequest, withinMs: number): Promise<RawHttpResponse> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: "127.0.0.1", localAddress: made.from });
@@ -40,7 +40,7 @@ export function send(port: number, made: MadeRequest, withinMs: number): Promise
     socket.on("data", (chunk) => {
       size += chunk.length;
       if (size < mostBytes) chunks.push(chunk);
-      // A stream of events never ends by itself; its beginning is the answer.
+      // An event stream never ends by itself; its first chunks are the response.
       if (chunks.length < 4 && eventStream.test(chunk.toString("latin1"))) done();
     });
     socket.once("close", done);
@@ -49,7 +49,7 @@ export function send(port: number, made: MadeRequest, withinMs: number): Promise
       clearTimeout(timer);
       reject(new Error("nobody listens any more"));
     });
-    // A body that never comes whole is ended here; else the answer ends the connection.
+    // An incomplete body is ended here; otherwise the response ends the connection.
     if (made.isBroken) socket.end(made.bytes);
     else socket.write(made.bytes);
   });
@@ -57,7 +57,7 @@ export function send(port: number, made: MadeRequest, withinMs: number): Promise
 
 function parseAnswer(bytes: Buffer): RawHttpResponse {
   const text = bytes.toString("latin1");
-  // A body that was refused early may be answered after a `100 Continue`.
+  // A `100 Continue` may precede the response to a body that was refused early.
   const from = text.startsWith("HTTP/1.1 100 ") ? text.indexOf("\r\n\r\n") + 4 : 0;
   const status = /^HTTP\/1\.\d (\d{3})/.exec(text.slice(from))?.[1];
   const end = text.indexOf("\r\n\r\n", from);

@@ -1,4 +1,5 @@
-// Fuzzes the running programs over HTTP and holds them to their word: an answer in time, never a fault, alive afterwards.
+// Fuzzes the running programs over HTTP and checks their contract: a response in time, never an internal error, and still alive
+// afterwards.
 
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,9 +13,9 @@ import { type FuzzedServer, startServers } from "./servers.ts";
 
 const usual = 110_000;
 const atATime = 8;
-/** Far beyond any answer's time: only a request that is never answered is a hang. */
+/** Far beyond any response time: only a request that is never answered counts as a hang. */
 const answerWithinMs = 60_000;
-/** What a request may find not ready, full or not made: said so, with a sentence. */
+/** Statuses of documented conditions, with an error message: not implemented, not ready, disk full. */
 const documented = new Set([501, 503, 507]);
 const growthBytes = 256 * 1024 * 1024;
 const mostFindings = 30;
@@ -28,19 +29,19 @@ export interface FuzzResult {
   readonly grows: boolean;
 }
 
-/** What is wrong with an answer; undefined where nothing is. */
+/** The problem of a response; undefined if there is none. */
 export function complaintOf(made: MadeRequest, answer: RawHttpResponse): string | undefined {
   const { status, body } = answer;
-  // Alertmanager 0.25's own answers about a silence that is not there, which its clients know.
+  // Responses identical to those of Alertmanager 0.25 for an unknown silence, which its clients expect.
   if (/ \/api\/v2\/silence\//.test(made.shown) && (status === 404 || body.includes("silence")))
     return undefined;
   if (status === 0) return made.isBroken ? undefined : "the connection ended without an answer";
   if (status >= 500 && !documented.has(status)) {
-    // Prometheus answers so where a configuration cannot be reloaded, and 505 is Node's to a version it does not speak.
+    // Prometheus returns this if a configuration cannot be reloaded; 505 is Node's response to an unsupported HTTP version.
     if (body.includes("failed to reload config: ") || (made.isBroken && status === 505)) return;
     return `HTTP ${status}: ${body.slice(0, 300)}`;
   }
-  // Node answers to an Expect it does not know by itself, and says nothing more.
+  // Node responds to an unknown Expect header by itself, without a body.
   if (status === 417) return undefined;
   if (status >= 400 && !made.isHead && !made.isBroken && !/[a-z]{2}/i.test(body))
     return `HTTP ${status} without a sentence`;
@@ -58,12 +59,12 @@ export async function fuzzServer(
   const reported = new Set<string>();
   let [sent, peakBytes, levelBytes] = [0, 0, 0];
   const one = async (at: number): Promise<void> => {
-    // Every route in turn, so that each gets its share whatever their number.
+    // Every route in turn, so that each gets its share of requests.
     const route = server.routes[at % server.routes.length];
     if (route === undefined) throw new Error(`BUG: ${server.name} has no routes`);
     const made = makeRequest(route, server.token, random);
     const tell = (into: string[], says: string): void => {
-      // One of a kind is enough: the same route with the same complaint.
+      // One finding per route and message is enough.
       const key = `${route.method} ${route.url} ${says.replace(/\d+/g, "").slice(0, 60)}`;
       if (reported.has(key)) return;
       reported.add(key);
@@ -105,7 +106,7 @@ export async function fuzzServer(
   return { requests: sent, crashes, hangs, statuses, peakBytes, grows };
 }
 
-/** Memory is given back when it pleases the collector: looked at for a while before it is called a leak. */
+/** The garbage collector frees memory at its own pace: waits for a while before growth counts as a leak. */
 async function settles(server: FuzzedServer, belowBytes: number): Promise<boolean> {
   for (let look = 0; look < 60; look++) {
     if (residentBytes(server.process.pid) < belowBytes) return true;
@@ -114,7 +115,7 @@ async function settles(server: FuzzedServer, belowBytes: number): Promise<boolea
   return false;
 }
 
-/** 0 where the system does not tell. */
+/** 0 if the system does not report it. */
 function residentBytes(pid: number): number {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]) * 4_096;
@@ -123,7 +124,7 @@ function residentBytes(pid: number): number {
   }
 }
 
-/** The three programs one after the other; most requests go to the hub, which has most to answer. */
+/** Fuzzes the three programs one after the other; most requests go to the hub, which has the most routes. */
 export async function fuzzHttp(inputs: string | undefined, seed: number): Promise<Row[]> {
   await ensureBuild();
   const servers = await startServers();

@@ -1,4 +1,4 @@
-// Good requests to begin with: what a well-meant client sends to each endpoint. A route that is not named gets all of them.
+// Valid requests to start from, as well-behaved clients send them to each endpoint. A route without its own seeds gets all of them.
 
 import { packRun } from "../../../src/runs/file/file.ts";
 import { fixtureRun } from "../../fixtures/runs/runs.ts";
@@ -68,7 +68,7 @@ const bodies: Readonly<Record<string, readonly Body[]>> = {
     ["text/plain", "# TYPE x gauge\nx 1\n"],
     ["application/octet-stream", run],
   ],
-  // Names no source there is: a fuzzer shall not start programs.
+  // An unknown source: the fuzzer must not start programs.
   "/api/pipes": [
     json({ name: "a", from: "nowhere:", to: ["nowhere:"], options: { speed: "max" } }),
   ],
@@ -101,7 +101,7 @@ export const bodiesFor = (url: string): readonly Body[] => {
   return own === undefined ? anything : [...own, ...own, ...own, ...anything];
 };
 
-/** Every route that has a body of its own, so that one whose address has changed is found. */
+/** Every route with its own body seeds, to detect routes whose address has changed. */
 export const namedRoutes = Object.keys(bodies);
 
 export const parameterSeeds = [

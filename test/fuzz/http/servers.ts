@@ -1,4 +1,4 @@
-// The programs under fuzz, built and running on loopback: a hub that reports its routes, an agent, a pipe that listens.
+// Starts the built programs to fuzz on loopback: a hub that prints its routes, an agent, and a listening pipe.
 
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { freePort } from "../../../engines/ports.ts";
 import { type RunningProcess, runProcess, startProcess } from "../../../engines/process.ts";
 import type { FuzzRoute } from "./make.ts";
 
-/** Fastify announces each server it makes; its routes are written down as they are added, whichever module adds them. */
+/** Fastify publishes each server instance on a diagnostics channel; this records its routes as they are added, by any module. */
 const printRoutesModule = `data:text/javascript,${encodeURIComponent(`
   import { subscribe } from "node:diagnostics_channel";
   import { appendFileSync } from "node:fs";
@@ -25,7 +25,7 @@ export interface FuzzedServer {
   readonly process: RunningProcess;
   readonly routes: readonly FuzzRoute[];
   readonly token: string;
-  /** Answers 200 while all is well. */
+  /** URL that returns 200 while the program is healthy. */
   readonly health: string;
 }
 
@@ -103,7 +103,7 @@ export async function startServers(): Promise<Servers> {
       "gpulse pipe",
     );
     await hub.waitForUrl(`http://127.0.0.1:${hubPort}/-/healthy`, 90_000);
-    // Health is answered before the routes exist; any other request is held until they do.
+    // The health endpoint responds before the routes exist; other requests wait until they do.
     await fetch(`http://127.0.0.1:${hubPort}/api/fleet`);
     await agent.waitForUrl(`http://127.0.0.1:${agentPort}/healthz`, 90_000);
     await pipe.waitForUrl(`http://127.0.0.1:${pipePort}/healthz`, 90_000);

@@ -1,4 +1,4 @@
-// What people write: configuration files, rules, routes, templates, queries, matchers, durations, addresses.
+// Input written by users: configuration files, rules, routes, templates, queries, matchers, durations, addresses.
 
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -70,7 +70,7 @@ import type { FuzzTarget } from "../contract.ts";
 const folder = mkdtempSync(path.join(tmpdir(), "gpulse-fuzz-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 
-/** For what reads a file by its name. */
+/** For parsers that read a file by its path. */
 const inFile =
   (name: string, read: (file: string) => unknown) =>
   (bytes: Buffer): unknown => {
@@ -87,7 +87,7 @@ const ownFiles = (place: string, ends: string): string[] =>
     .map((name) => readFileSync(path.join(src(place), name), "utf8"))
     .filter((text) => text.length < 3_000);
 
-/** Each text goes through all of them; one that refuses does not keep it from the next. */
+/** Passes each text to all parsers; a refusal by one does not skip the next. */
 const each =
   (...parsers: readonly ((text: string) => unknown)[]) =>
   (bytes: Buffer): unknown => {
@@ -97,7 +97,7 @@ const each =
       try {
         parse(text);
       } catch (thrown) {
-        // A fault of the engine is never a refusal: reported at once.
+        // An engine error is never a refusal: rethrown at once.
         if (!(thrown instanceof Error) || thrown instanceof TypeError) throw thrown;
         if (thrown instanceof RangeError) throw thrown;
         refusal = thrown;
@@ -313,7 +313,7 @@ export const targets: readonly FuzzTarget[] = [
   },
   {
     name: "relabel-rule",
-    // The operator's own file: a pattern beyond this only hurts its author.
+    // The operator's own file: a longer pattern only hurts its author.
     maxBytes: 65_536,
     seeds: [
       "replace\na,b\n;\n(.*)-(\\d+)\n0\nx_$1\n${2}y",
@@ -329,7 +329,7 @@ export const targets: readonly FuzzTarget[] = [
         source_labels: sources.split(","),
         separator,
         regex,
-        // The schema lets only whole numbers through.
+        // The schema accepts only integers.
         modulus: Math.trunc(Math.abs(Number(modulus))) || 0,
         target_label,
         replacement,

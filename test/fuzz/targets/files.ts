@@ -1,4 +1,4 @@
-// What lies on disks and comes out of logs and stores: our own files after damage, and the answers of others' programs.
+// Files on disk, and data from logs and stores: our own files after damage, and the output of other programs.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -68,7 +68,7 @@ import type { FuzzTarget } from "../contract.ts";
 const folder = mkdtempSync(path.join(tmpdir(), "gpulse-fuzz-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 
-/** A folder that is empty but for this one file. */
+/** A folder with only this file. */
 function freshFolder(name: string, file: string, bytes: Uint8Array): string {
   const dir = path.join(folder, name);
   rmSync(dir, { recursive: true, force: true });
@@ -77,13 +77,13 @@ function freshFolder(name: string, file: string, bytes: Uint8Array): string {
   return dir;
 }
 
-/** Puts right checksums on harmed payloads, so that what stands behind them is reached; the first byte says where to cut. */
+/** Adds correct checksums to mutated payloads, so that the code behind the check is reached; the first byte determines the cut. */
 function sealed(bytes: Buffer): Buffer {
   const cut = Math.min(bytes.length, (bytes[0] ?? 0) * 4);
   return Buffer.concat([bytes.subarray(0, cut), bytes.subarray(cut)].map(framedAs));
 }
 
-/** Several payloads out of one input: a byte says how long each is, and none that the rest is. */
+/** Splits one input into several payloads: a byte is the length of each, a zero takes the rest. */
 function piecesOf(bytes: Buffer): Buffer[] {
   const pieces: Buffer[] = [];
   for (let at = 0; at < bytes.length;) {
@@ -145,10 +145,10 @@ const lakeFile = Buffer.from(
     { version: "1.2.3" },
   ),
 );
-/** The footer, its length and the mark at the end. */
+/** The footer, its length and the magic bytes at the end. */
 const lakeFooterBytes = lakeFile.readUInt32LE(lakeFile.length - 8) + 8;
 
-/** Every row, as a merge reads them. */
+/** Reads every row, as a merge does. */
 async function readAll(file: ParquetFile): Promise<void> {
   for (const [from, to] of file.groups) await file.rows(from, to);
 }
@@ -159,11 +159,11 @@ const seriesBytes = seriesRecord.subarray(0, writeSeries(seriesRecord, 0, [1, 2]
 
 const seriesPayloads = [Buffer.of(1, 0, 2, 1, 97, 1, 98), Buffer.of(2, 1, 2, 1, 0, 1)];
 const textSeries = Buffer.of(4, 0x81, 0x80, 0, 4, 1, 0, 1, 97, 0, 1, 99);
-/** Two series of one shape; the second shares a byte of its value. */
+/** Two series of the same shape; the second shares a byte of its value. */
 const sharingSeries = Buffer.from("0682800004000100000161000002636402010100010165", "hex");
 const seriesLog = Buffer.concat(seriesPayloads.map(framedAs));
 
-/** Writes to it too: what was read must be fit to go on with. */
+/** Also writes to the log: what was read must be usable for further writes. */
 function readSeriesLog(bytes: Buffer): void {
   const dir = freshFolder("series", "series-1.log", bytes);
   const index = new LabelIndex();
@@ -256,7 +256,7 @@ export const targets: readonly FuzzTarget[] = [
     seeds: [lakeFile.subarray(4, lakeFile.length - lakeFooterBytes)],
     refuses: [LakeFileError],
     cost: 20,
-    // The footer is a good one: what is harmed are the pages it reports on.
+    // The footer is valid: only the pages it describes are mutated.
     parse: async (bytes) => {
       const harmed = Buffer.from(lakeFile);
       bytes.copy(harmed, 4, 0, lakeFile.length - lakeFooterBytes - 4);
@@ -316,7 +316,7 @@ export const targets: readonly FuzzTarget[] = [
     seeds: [seriesBytes],
     refuses: [RangeError],
     parse: (bytes) => {
-      // As the log is read: aligned to 8 bytes, which a view on it needs.
+      // Aligned to 8 bytes, as when the log is read: a view on it requires that.
       const payload = Buffer.from(new Uint8Array(bytes).buffer);
       readRecord(payload, { series: () => undefined, samples: () => undefined });
     },
@@ -376,7 +376,7 @@ export const targets: readonly FuzzTarget[] = [
       Buffer.concat([Buffer.of(0), payload]),
     ),
     cost: 4,
-    // Checksums are right, whatever stands behind them: a good record, then what is made of the input.
+    // Checksums are correct for any content: a valid record, then payloads from the input.
     parse: (bytes) =>
       readSeriesLog(
         Buffer.concat([...seriesPayloads, ...piecesOf(bytes)].map((one, at) => framedAs(one, at))),

@@ -1,4 +1,4 @@
-// What drivers, their tools and the kernel say: nvidia-smi, AMD's and Intel's files, /proc, /sys, the kernel log, GPU-Z.
+// Output of drivers, their tools and the kernel: nvidia-smi, AMD's and Intel's files, /proc, /sys, the kernel log, GPU-Z.
 
 import { ProtoError } from "../../../src/formats/protobuf/reader.ts";
 import { parseSmiFacts } from "../../../src/agent/snapshot/nvidia-smi.ts";
@@ -104,7 +104,7 @@ import { parseMounts } from "../../../src/machine/visibility.ts";
 import { attributesBlob, metricsBlob } from "../../captures/metrics-blob.ts";
 import type { FuzzTarget } from "../contract.ts";
 
-/** Each parser gets the same text: most of them see what was meant for another, which happens in the field too. */
+/** Every parser gets the same text: most get input meant for another, which happens in the field too. */
 const all =
   (...parsers: readonly ((text: string) => unknown)[]) =>
   (bytes: Buffer): unknown => {
@@ -112,7 +112,7 @@ const all =
     return parsers.map((parse) => parse(text));
   };
 
-/** The capture with its long list of clocks cut out: what is left is what is read. */
+/** The capture without its long list of clocks, which no parser reads. */
 const shortXml = (name: string): string =>
   ownCapture(name).replace(/<supported_clocks>[\s\S]*<\/supported_clocks>/, "");
 

@@ -1,11 +1,11 @@
-// A column of native histograms as the store writes it: what the fuzzer changes.
+// A column of native histograms as the store writes it, as a seed for the fuzzer.
 
 import { type Histogram, noBounds, noBuckets } from "../../../src/model/histogram/histogram.ts";
 import { histogramHigh } from "../../../src/model/histogram/word.ts";
 import { encodeHistograms } from "../../../src/storage/embedded/codec/histogram-encode.ts";
 import { Bytes } from "../../../src/storage/embedded/slab/bytes.ts";
 
-/** Sixteen samples: histograms that grow by one bucket halfway, and a float among them. */
+/** Sixteen samples: histograms that gain a bucket halfway, and one float. */
 export const histogramBytes = ((): Buffer => {
   const histograms = Array.from({ length: 15 }, (_, at): Histogram => {
     const indexes = Int32Array.from({ length: at < 8 ? 3 : 4 }, (_one, bucket) => bucket - 1);

@@ -1,4 +1,4 @@
-// What agents, exporters and programs send over the network: metrics in every format that the hub and the pipes take.
+// Network input from agents, exporters and programs: metrics in every format that the hub and the pipes accept.
 
 import { parsePushResponse } from "../../../src/formats/frames/push-response.ts";
 import { FramesError } from "../../../src/formats/frames/bytes.ts";
@@ -50,7 +50,7 @@ const batch = batchOf([
   [labelSet({ __name__: "up" }), nowMs + 1, 1],
 ]);
 
-/** Labels are looked at as late as a series is new: here at once. */
+/** Labels are normally decoded only for new series; here immediately. */
 function readBatch(given: SampleBatch): number {
   for (let series = 0; series < given.seriesCount; series++)
     readLabelBlock(
@@ -103,7 +103,7 @@ function request(): Buffer {
 function readWhole(bytes: Buffer): unknown {
   const layouts = new Map<string, LayoutDefinition>();
   return readRequest(bytes, () => ({
-    // Any layout that came is taken for the one a frame means, so that harmed hashes do not hide the frames.
+    // Any received layout stands in for the one that a frame references, so that mutated hashes do not hide the frames.
     layout: (hash) => layouts.get(hash) ?? layouts.values().next().value,
     learnLayout: (given) => void layouts.set(String(layouts.size), given),
     learnDevices: () => undefined,

@@ -1,5 +1,5 @@
 /**
- * Attributes of OTLP from protobuf, their values as the texts labels are made of.
+ * Decodes OTLP attributes from protobuf, with their values as label text.
  *
  *   KeyValue { key = 1; AnyValue value = 2 }
  *   AnyValue { string = 1; bool = 2; int64 = 3; double = 4; ArrayValue array = 5; KeyValueList kvlist = 6; bytes = 7 }
@@ -21,7 +21,7 @@ export function readAttribute(reader: ProtoReader): readonly [key: string, value
   return [key, textOf(value)];
 }
 
-/** As the collector writes them: texts bare, everything else as JSON would have it. */
+/** The collector's notation: strings as they are, everything else as JSON. */
 export const textOf = (value: Plain): string =>
   typeof value === "string" ? value : value === null ? "" : JSON.stringify(value);
 

@@ -1,7 +1,7 @@
 /**
- * OTLP metrics as samples, in the way of Prometheus's own receiver: exponential histograms are native ones, explicit ones
- * classic or with custom buckets, `job` and `instance` come from the resource, its other attributes are in `target_info`.
- * What cannot be kept is counted, by point.
+ * Converts OTLP metrics to samples, as Prometheus's own receiver does: exponential histograms become native ones, explicit ones
+ * classic or with custom buckets, `job` and `instance` come from the resource, its other attributes go into `target_info`. Points
+ * that cannot be stored are counted.
  */
 import { type HistogramFault, isFault } from "../../../model/histogram/check.ts";
 import type { Histogram } from "../../../model/histogram/histogram.ts";
@@ -23,12 +23,12 @@ import { BatchTooLargeError, maxBatchLabelBytes, maxBatchSeries } from "../../sa
 import { OtlpCache } from "./cache.ts";
 import { EncodedLabels } from "./labels.ts";
 
-/* What an OTLP resource is in labels: `job` and `instance` on every series, everything else on one `target_info`. */
+/* The labels of an OTLP resource: `job` and `instance` on every series, all other attributes on one `target_info`. */
 
 const identifying = ["service.namespace", "service.name", "service.instance.id"];
-/** Half of the look-back, so that a query finds it wherever it finds the samples it belongs to. */
+/** Half of the look-back, so that a query that finds a sample also finds its target_info. */
 const infoStepMs = 150_000;
-/** A request that spans more has a clock that is wrong: only its end gets a target_info. */
+/** A request with a longer time range comes from a wrong clock: only its end gets a target_info. */
 const maxInfoSteps = 1_000;
 
 function identityLabels(attributes: Attributes): Label[] {
@@ -43,7 +43,7 @@ function identityLabels(attributes: Attributes): Label[] {
   return labels;
 }
 
-/** Attributes as labels, in order; those that become one name are joined, the identity wins over both. */
+/** Attributes as sorted labels; attributes that map to the same name are joined, and the identity labels override both. */
 function attributeLabels(attributes: Attributes, identity: readonly Label[]): Label[] {
   const labels = new Map<string, string>();
   for (const [key, value] of attributes) {
@@ -62,7 +62,7 @@ interface TargetInfo {
   readonly timesMs: readonly number[];
 }
 
-/** None where it would say no more than `job` and `instance`, or could not be joined to anything. */
+/** Undefined if it would add nothing to `job` and `instance`, or could not be joined with any series. */
 function targetInfo(
   attributes: Attributes,
   identity: readonly Label[],
@@ -80,9 +80,9 @@ function targetInfo(
 
 export interface OtlpBatch {
   readonly batch: SampleBatch;
-  /** Series of the batch with delta temporality: their samples are what was counted since the last export. */
+  /** Series of the batch with delta temporality: their samples are the increase since the last export. */
   readonly deltaSeries: readonly number[];
-  /** Points refused because their metric does not say how it counts. */
+  /** Points refused because their metric has no aggregation temporality. */
   readonly unspecified: number;
   /** Points without a value, a name or a kind. */
   readonly malformed: number;
@@ -93,13 +93,13 @@ export interface OtlpBatch {
 export interface OtlpBatchOptions {
   /** Histograms with explicit bounds become native ones with custom buckets. */
   readonly toCustomBuckets?: boolean | undefined;
-  /** Of native histograms; 0 for none. */
+  /** Limit of buckets of a native histogram; 0 for none. */
   readonly bucketLimit?: number | undefined;
-  /** Start times are collected. */
+  /** True if start times are collected. */
   readonly usesStarts?: boolean | undefined;
 }
 
-/** What was made of attributes and names goes to the cache, where there is one for all requests. */
+/** Parsed attributes and names go to the cache, which may be shared by all requests. */
 export function otlpBatch(
   resources: readonly OtlpResource[],
   cache = new OtlpCache(),
@@ -115,7 +115,7 @@ const typeOf = ({ kind, monotonic }: OtlpMetric): string =>
 
 /** Values of AggregationTemporality. */
 const [delta, cumulative] = [1, 2];
-/** Kinds that count, from one export to the next or since a start. */
+/** Kinds with a temporality: they count since the last export, or since a start. */
 const temporal: readonly OtlpKind[] = ["sum", "histogram", "exponential"];
 
 class OtlpWriter {
@@ -241,7 +241,7 @@ class OtlpWriter {
         ? this.#put(name + suffix, labels, extra, point, value, point.startMs)
         : undefined;
     let exemplars = [...point.exemplars].sort((a, b) => a.value - b.value);
-    /** Those of a bucket: what its bound is not below, and no bucket before it has. */
+    /** Writes a bucket with its exemplars: those at or below its bound that no earlier bucket has. */
     const bucket = (bound: number, value: number): void => {
       const le = bound === Infinity ? "+Inf" : plainDecimal(bound);
       const series = put("_bucket", value, ["le", le]);
@@ -250,7 +250,7 @@ class OtlpWriter {
         if (exemplar.value <= bound) this.#builder.addExemplar(series, exemplar);
       exemplars = exemplars.filter((exemplar) => !(exemplar.value <= bound));
     };
-    // A sum that was left out stays left out, also where the series ends.
+    // An omitted sum stays omitted, also when the series ends.
     if (point.sum !== undefined || kind === "summary") put("_sum", point.sum ?? 0);
     put("_count", point.count);
     if (kind === "summary") {
@@ -300,7 +300,7 @@ class OtlpWriter {
     return series;
   }
 
-  /** Points of one place share their attributes: they are made into labels once. */
+  /** Points of one resource often share attributes: each set is converted to labels once. */
   #labels(attributes: Attributes): EncodedLabels {
     const known = this.#encoded.get(attributes);
     if (known !== undefined) return known;

@@ -1,7 +1,4 @@
-/**
- * What was made of attributes and names, kept from one request to the next: senders send the same ones again and again.
- * Bounded: cleared when it grows too large.
- */
+/** Caches parsed attributes and names across requests: senders repeat the same ones. Bounded: cleared when it grows too large. */
 import type { EncodedLabels } from "./labels.ts";
 import type { Attributes } from "./model.ts";
 
@@ -10,13 +7,13 @@ const maxEntries = 200_000;
 
 export class OtlpCache {
   readonly #attributes = new Map<string, Attributes>();
-  /** By the labels of the resource, then by the attributes themselves. */
+  /** Keyed by the labels of the resource, then by the attributes themselves. */
   readonly #labels = new Map<string, Map<Attributes, EncodedLabels>>();
   readonly #names = new Map<string, Uint8Array>();
   #bytes = 0;
   #entries = 0;
 
-  /** Before each request, never within: attributes that are equal must stay the same object. */
+  /** Call this before a request, never during one: equal attributes must stay the same object. */
   makeRoom(): void {
     if (this.#bytes < maxBytes && this.#entries < maxEntries) return;
     this.#attributes.clear();

@@ -25,7 +25,7 @@ const gauge = (point: object, rest: object = {}): object => ({
   ...rest,
 });
 
-/** Both encodings of one request must be one batch. */
+/** Decodes both encodings of a request, which must give the same batch. */
 function both(request: object): OtlpBatch {
   const fromBytes = otlpBatch(decodeOtlp(otlpProtobuf(request)));
   const fromJson = otlpBatch(decodeOtlpJson(JSON.stringify(request)));

@@ -21,7 +21,7 @@ function batchOf(samples: readonly Given[]): SampleBatch {
   return builder.finish();
 }
 
-/** All series but those named `gauge` are deltas. */
+/** All series except those named `gauge` are deltas. */
 function accumulate(totals: DeltaTotals, samples: readonly Given[], nowMs = 0) {
   const delta = samples.flatMap(([name], at) => (name === "gauge" ? [] : [at]));
   return totals.accumulate(batchOf(samples), delta, nowMs);

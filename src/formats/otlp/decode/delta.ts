@@ -1,7 +1,7 @@
 /**
- * Delta temporality to cumulative: what a sender counted since its last export is added to the total of the series. A total
- * begins with the first export, as after a counter reset, and so it does again after a restart of this program or an hour
- * without an export. An export that is not newer than the last one is not added a second time.
+ * Converts delta to cumulative temporality: the increase since a sender's last export is added to the total of the series. A total
+ * begins with the first export, as after a counter reset; the same applies after a restart of this program or an hour without an
+ * export. An export that is not newer than the last one is not added again.
  */
 import { add } from "../../../model/histogram/arithmetic.ts";
 import { isFault, withinBuckets } from "../../../model/histogram/check.ts";
@@ -10,12 +10,12 @@ import { isStale } from "../../../model/stale.ts";
 import { copySample, histogramAt, type SampleBatch, wordsOf } from "../../samples/batch.ts";
 import { BatchBuilder } from "../../samples/builder.ts";
 
-/** OpenTelemetry's own default is 160 for values of one sign: totals of more are merged into wider buckets. */
+/** OpenTelemetry's own default is 160 per sign: totals with more are merged into wider buckets. */
 const mostBuckets = 320;
 
 export interface DeltaLimits {
   readonly series: number;
-  /** Of all histograms together. */
+  /** Total of all histograms. */
   readonly buckets: number;
   readonly staleMs: number;
 }
@@ -24,12 +24,12 @@ const defaultLimits: DeltaLimits = { series: 200_000, buckets: 4_000_000, staleM
 
 export interface CumulativeBatch {
   readonly batch: SampleBatch;
-  /** Samples that are older than the last one of their series, and those of series beyond the limit. */
+  /** `outOfOrder`: samples older than the last one of their series; `overLimit`: samples of series beyond the limit. */
   readonly outOfOrder: number;
   readonly overLimit: number;
 }
 
-/** For the sender; undefined where none was refused. */
+/** The error message for the sender; undefined if no point was refused. */
 export function describeRefusedDeltas({
   outOfOrder,
   overLimit,
@@ -52,7 +52,7 @@ const bucketsOf = (total: number | Histogram): number =>
 
 export class DeltaTotals {
   readonly #limits: DeltaLimits;
-  /** By label block; the one that was seen longest ago first. */
+  /** Keyed by label block; the least recently seen series first. */
   readonly #totals = new Map<string, Total>();
   #buckets = 0;
 
@@ -64,7 +64,7 @@ export class DeltaTotals {
     return this.#totals.size;
   }
 
-  /** The batch with totals in place of what was counted since the last export. `nowMs` must not go back. */
+  /** Returns the batch with totals instead of increases. `nowMs` must not go back. */
   accumulate(batch: SampleBatch, deltaSeries: readonly number[], nowMs: number): CumulativeBatch {
     if (deltaSeries.length === 0) return { batch, outOfOrder: 0, overLimit: 0 };
     this.#forgetStale(nowMs);
@@ -94,7 +94,7 @@ export class DeltaTotals {
       else out.addHistogram(series, timeMs, total);
     }
     const { sampleCount, sampleSeries: ofSeries, times: at, values, histograms } = out.finish();
-    // Counting since a start begins with the first export; the others begin where the one before ended.
+    // A total starts with its first export; each later increase starts where the previous one ended.
     const starts = batch.starts?.filter(({ series }) => {
       const key = keys.get(series);
       if (key === undefined) return true;
@@ -114,7 +114,7 @@ export class DeltaTotals {
   ): number | Histogram | "out of order" | "limit" {
     const before = this.#totals.get(key);
     if (before !== undefined && timeMs < before.timeMs) return "out of order";
-    // Sent again because the answer got lost: it is counted already.
+    // A resend because the response was lost: it is already counted.
     if (timeMs === before?.timeMs) return before.total;
     if (before === undefined && this.#isFull(delta)) return "limit";
     const total = before === undefined ? delta : sumOf(before.total, delta);
@@ -142,7 +142,7 @@ export class DeltaTotals {
   }
 }
 
-/** A sender that changes the kind of its samples, or the bounds of its buckets, begins from the start. */
+/** If a sender changes the kind of its samples or the bounds of its buckets, the total starts again. */
 function sumOf(total: number | Histogram, delta: number | Histogram): number | Histogram {
   if (typeof total === "number") return typeof delta === "number" ? total + delta : delta;
   if (typeof delta === "number" || !equalNumbers(total.bounds, delta.bounds)) return delta;

@@ -1,9 +1,9 @@
-/** The labels of an OTLP exemplar, as Prometheus makes them: trace and span first, then attributes as far as there is room. */
+/** The labels of an OTLP exemplar, built as Prometheus does: trace and span first, then the attributes if they fit. */
 import type { Label, LabelSet } from "../../../model/labels.ts";
 import type { Attributes } from "./model.ts";
 import { labelName } from "./names.ts";
 
-/** Names and values together, in characters: what Prometheus accepts of an exemplar. */
+/** Prometheus's limit of an exemplar's names and values together, in characters. */
 const maxText = 128;
 
 export function exemplarLabels(traceId: string, spanId: string, attributes: Attributes): LabelSet {
@@ -17,6 +17,6 @@ export function exemplarLabels(traceId: string, spanId: string, attributes: Attr
     (sum, [name, value]) => sum + name.length + value.length,
     0,
   );
-  // As Prometheus: all attributes or none.
+  // Like Prometheus: all attributes or none.
   return text > maxText ? labels : [...labels, ...named];
 }

@@ -1,4 +1,4 @@
-// Native histograms, exemplars and starts of OTLP, in both of its encodings.
+// Tests native histograms, exemplars and start times of OTLP in both encodings.
 import { expect, test } from "vitest";
 import { otlpProtobuf, textAttributes } from "../../../../test/fixtures/formats/otlp-decode.ts";
 import { readHistogram } from "../../../model/histogram/notation.ts";
@@ -15,7 +15,7 @@ const requestOf = (metric: object): object => ({
   resourceMetrics: [{ resource: { attributes: [] }, scopeMetrics: [{ metrics: [metric] }] }],
 });
 
-/** Both encodings of one request must be one batch. */
+/** Decodes both encodings of a request, which must give the same batch. */
 function both(metric: object, options: OtlpBatchOptions = {}): OtlpBatch {
   const request = requestOf(metric);
   const fromBytes = otlpBatch(decodeOtlp(otlpProtobuf(request)), new OtlpCache(), options);

@@ -1,12 +1,12 @@
 /**
- * Histograms of OTLP as native ones, as Prometheus makes them: exponential buckets keep their bounds under an index that is
- * one higher, explicit buckets become custom ones.
+ * Converts OTLP histograms to native ones, as Prometheus does: exponential buckets keep their bounds under an index that is one
+ * higher, explicit buckets become custom ones.
  */
 import { checkHistogram, type HistogramFault } from "../../../model/histogram/check.ts";
 import { customSchema, type Histogram } from "../../../model/histogram/histogram.ts";
 import type { ExponentialBuckets, ExponentialPoint, OtlpPoint } from "./model.ts";
 
-/** Where the sender reports none: the zero bucket of OpenTelemetry has observations of exactly 0. */
+/** Used if the sender reports none: OpenTelemetry's zero bucket holds observations of exactly 0. */
 const defaultZeroThreshold = 1e-128;
 const none = { spans: [], counts: [] };
 

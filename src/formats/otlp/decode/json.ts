@@ -1,6 +1,6 @@
 /**
- * OTLP's ExportMetricsServiceRequest from JSON: names in camelCase, 64-bit numbers as texts or numbers, enumerations as
- * numbers or names, and doubles that JSON does not have as "NaN", "Infinity" and "-Infinity".
+ * Decodes OTLP's ExportMetricsServiceRequest from JSON: names in camelCase, 64-bit numbers as strings or numbers, enumerations as
+ * numbers or names, and non-finite doubles as "NaN", "Infinity" and "-Infinity".
  */
 import { BatchTooLargeError, maxBatchSeries } from "../../samples/labels.ts";
 import type { Exemplar } from "../../../model/exemplar.ts";
@@ -35,7 +35,7 @@ const temporalities = new Map<unknown, number>([
   ["AGGREGATION_TEMPORALITY_CUMULATIVE", 2],
 ]);
 
-/** @throws SyntaxError or OtlpError where the text is no such request. */
+/** @throws SyntaxError or OtlpError if the text is not such a request. */
 export function decodeOtlpJson(body: string): OtlpResource[] {
   const request: unknown = JSON.parse(body);
   return objects(object(request, "the request"), "resourceMetrics").map((resource) => ({
@@ -112,7 +112,7 @@ function readExemplar(exemplar: Json): Exemplar {
   };
 }
 
-/** Hexadecimal, unlike other bytes in JSON. */
+/** In hexadecimal, unlike other bytes in JSON. */
 const idOf = (owner: Json, key: string): string => text(owner, key).toLowerCase();
 
 function attributesOf(owner: Json, key = "attributes"): Attributes {
@@ -123,7 +123,7 @@ function attributesOf(owner: Json, key = "attributes"): Attributes {
   );
 }
 
-/** An AnyValue: an object with the one key that says its type. */
+/** An AnyValue: an object with one key, which is its type. */
 function plain(value: unknown, depth: number): Parameters<typeof textOf>[0] {
   if (depth > maxDepth) throw new OtlpError("an attribute is nested too deep");
   if (!isGiven(value)) return null;
@@ -147,7 +147,7 @@ function plain(value: unknown, depth: number): Parameters<typeof textOf>[0] {
   return null;
 }
 
-/** JSON writes what was left out as null, or not at all. */
+/** Missing values are null in JSON, or left out. */
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 
 const specials = new Map([
@@ -166,7 +166,7 @@ function numberOf(value: unknown, name: string): number {
   throw new OtlpError(`${name} is no number`);
 }
 
-/** Nanoseconds: of a text the last six digits are cut off before it is a number. */
+/** Nanoseconds to milliseconds: the last six digits of a string are cut off before the conversion. */
 function timeOf(value: unknown): number {
   if (typeof value === "number" && Number.isFinite(value))
     return Number(BigInt(Math.trunc(value)) / 1_000_000n);

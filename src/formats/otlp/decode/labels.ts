@@ -1,15 +1,15 @@
-/** The labels that many series of a place share, encoded once; a series puts its name and at most one label of its own between. */
+/** Labels shared by many series, encoded once; a series inserts its name and at most one label of its own. */
 import type { Label } from "../../../model/labels.ts";
 import type { LabelBlockWriter } from "../../samples/block.ts";
 
 export class EncodedLabels {
   readonly #labels: readonly Label[];
   readonly #block: Uint8Array;
-  /** Where each label begins in the block, and where the last ends. */
+  /** The start of each label in the block, and the end of the last. */
   readonly #starts: readonly number[];
   readonly #nameAt: number;
 
-  /** @param labels in order, none of them `__name__` or twice; the writer is only borrowed */
+  /** @param labels sorted, without duplicates and without `__name__`; the writer is only used during the call */
   constructor(labels: readonly Label[], writer: LabelBlockWriter) {
     const starts: number[] = [];
     writer.clear();
@@ -28,7 +28,7 @@ export class EncodedLabels {
     return this.#block.length;
   }
 
-  /** Writes all of them with an encoded name; the extra label wins over one of the same name. */
+  /** Writes all labels with an encoded name; the extra label replaces one of the same name. */
   write(into: LabelBlockWriter, name: Uint8Array, extra: Label | undefined): void {
     const block = this.#block;
     const nameStart = this.#starts[this.#nameAt] as number;
@@ -38,7 +38,7 @@ export class EncodedLabels {
       into.append(block, nameStart, block.length);
       return;
     }
-    // Whatever the extra label is named, it comes after the metric's name: le, quantile.
+    // The extra label always comes after the metric's name: le, quantile.
     const extraAt = this.#place(extra[0]);
     const extraStart = this.#starts[extraAt] as number;
     into.append(block, 0, nameStart);
@@ -49,7 +49,7 @@ export class EncodedLabels {
     into.append(block, (isSame ? this.#starts[extraAt + 1] : extraStart) as number, block.length);
   }
 
-  /** How many labels come before one of this name. */
+  /** Number of labels that sort before this name. */
   #place(name: string): number {
     const labels = this.#labels;
     let at = 0;

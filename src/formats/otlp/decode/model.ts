@@ -1,4 +1,4 @@
-/** OTLP metrics as both of their encodings are read into: no more of them than becomes samples. */
+/** The model of OTLP metrics that both encodings are decoded into, reduced to what becomes samples. */
 import type { Exemplar } from "../../../model/exemplar.ts";
 
 export interface OtlpResource {
@@ -6,7 +6,7 @@ export interface OtlpResource {
   readonly metrics: readonly OtlpMetric[];
 }
 
-/** Values as texts; in order of their keys. */
+/** Values as strings, sorted by key. */
 export type Attributes = readonly (readonly [key: string, value: string])[];
 
 export type OtlpKind = "gauge" | "sum" | "histogram" | "exponential" | "summary" | "none";
@@ -27,18 +27,18 @@ export interface OtlpPoint {
   readonly timeMs: number;
   /** Flag 1: the series ends here. */
   readonly noRecordedValue: boolean;
-  /** When counting began; 0 where the sender does not report it. */
+  /** The start time of the count; 0 if the sender does not report it. */
   readonly startMs: number;
   readonly exemplars: readonly Exemplar[];
-  /** Of gauges and sums; absent where the sender left it out. */
+  /** The value of a gauge or sum; absent if the sender left it out. */
   readonly value: number | undefined;
   readonly count: number;
   readonly sum: number | undefined;
-  /** Each bucket's own count; one more than there are bounds. */
+  /** Count of each bucket, not cumulative; one more than there are bounds. */
   readonly bucketCounts: readonly number[];
   readonly bounds: readonly number[];
   readonly quantiles: readonly (readonly [quantile: number, value: number])[];
-  /** Of exponential histograms. */
+  /** Only for exponential histograms. */
   readonly exponential: ExponentialPoint | undefined;
 }
 
@@ -50,7 +50,7 @@ export interface ExponentialPoint {
   readonly negative: ExponentialBuckets;
 }
 
-/** Bucket `offset + i` has the observations above base^(offset + i) up to base^(offset + i + 1). */
+/** Bucket `offset + i` counts observations above base^(offset + i) and up to base^(offset + i + 1). */
 export interface ExponentialBuckets {
   readonly offset: number;
   readonly counts: readonly number[];
@@ -77,8 +77,8 @@ export const sortAttributes = (attributes: (readonly [string, string])[]): Attri
 /** Deeper than any meaningful attribute; bounds the recursion. */
 export const maxDepth = 16;
 
-/** Far more than a series may have labels. */
+/** Far above the label limit of a series. */
 export const maxAttributes = 1_024;
 
-/** What was sent is no OTLP metrics request. */
+/** The body is not an OTLP metrics request. */
 export class OtlpError extends Error {}

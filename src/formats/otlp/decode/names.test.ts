@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { labelName, metricName, type NamedKind, plainDecimal } from "./names.ts";
 
-// What Prometheus's own translator makes of the same names.
+// The output of Prometheus's own translator for the same names.
 test.each<[name: string, unit: string, kind: NamedKind, made: string]>([
   ["system.io", "By", "counter", "system_io_bytes_total"],
   ["network (rx)", "By", "counter", "network_rx_bytes_total"],

@@ -1,10 +1,10 @@
 /**
- * Names of metrics and labels as Prometheus makes them of OTLP's by default: what it cannot hold becomes an underscore,
- * the unit and `total` or `ratio` go to the end (the strategy it calls UnderscoreEscapingWithSuffixes).
+ * Converts OTLP names of metrics and labels as Prometheus does by default: invalid characters become underscores, and the unit and
+ * `total` or `ratio` are appended (the strategy UnderscoreEscapingWithSuffixes).
  */
 import { OtlpError } from "./model.ts";
 
-/** UCUM units as Prometheus spells them; others stay as they are. */
+/** UCUM units in Prometheus's spelling; other units stay unchanged. */
 const units = new Map([
   ["d", "days"],
   ["h", "hours"],
@@ -45,7 +45,7 @@ const perUnits = new Map([
 
 export type NamedKind = "gauge" | "counter" | "other";
 
-/** @throws OtlpError where nothing of the name is left. */
+/** @throws OtlpError if no valid character remains. */
 export function metricName(name: string, unit: string, kind: NamedKind): string {
   let parts = name.split(/[^a-zA-Z0-9:]+/).filter((part) => part !== "");
   for (const part of unitParts(unit)) if (part !== "" && !parts.includes(part)) parts.push(part);
@@ -57,7 +57,7 @@ export function metricName(name: string, unit: string, kind: NamedKind): string 
   return /^\d/.test(joined) ? `_${joined}` : joined;
 }
 
-/** The unit and what it is per; empty where it is an annotation in braces. */
+/** The unit and its denominator; empty for an annotation in braces. */
 function unitParts(unit: string): readonly [main: string, per: string] {
   const slash = unit.indexOf("/");
   const [main, per] = slash < 0 ? [unit, ""] : [unit.slice(0, slash), unit.slice(slash + 1)];
@@ -72,7 +72,7 @@ function unitParts(unit: string): readonly [main: string, per: string] {
 
 const clean = (text: string): string => text.replace(/[^a-zA-Z0-9:]+/g, "_").replace(/^_/, "");
 
-/** @throws OtlpError where nothing of the name is left. */
+/** @throws OtlpError if no valid character remains. */
 export function labelName(name: string): string {
   const plain = name.replace(/[^a-zA-Z0-9_]/g, "_");
   if (plain === "" || (plain !== name && /^_+$/.test(plain)))
@@ -81,7 +81,7 @@ export function labelName(name: string): string {
   return /^_(?!_)/.test(plain) ? `key${plain}` : plain;
 }
 
-/** A number without an exponent, as Prometheus writes bucket bounds and quantiles. */
+/** Formats a number without an exponent, as Prometheus does for bucket bounds and quantiles. */
 export function plainDecimal(value: number): string {
   if (value === Infinity) return "+Inf";
   if (value === -Infinity) return "-Inf";

@@ -49,7 +49,7 @@ export class PointReader {
   readonly #bytes: Buffer;
   readonly #view: DataView;
   readonly #cache: OtlpCache;
-  /** Where each attribute of the point being read begins and ends. */
+  /** Start and end of each attribute of the current point. */
   readonly #ranges: number[] = [];
   #count = 0;
   #exemplarCount = 0;
@@ -70,7 +70,7 @@ export class PointReader {
       value: undefined,
       count: 0,
       sum: undefined,
-      // A gauge or sum has none, and needs no lists of its own.
+      // Gauges and sums have no lists, and share the empty ones.
       bucketCounts: kind === "histogram" ? [] : emptyList,
       bounds: kind === "histogram" ? [] : emptyList,
       quantiles: kind === "summary" ? [] : emptyQuantiles,
@@ -103,9 +103,9 @@ export class PointReader {
     let length = 0;
     for (let i = 0; i < ranges.length; i += 2)
       length += (ranges[i + 1] as number) - (ranges[i] as number);
-    // They follow each other in every sender we know; where they do not, what stands between is not theirs.
+    // All known senders write attributes contiguously; if they are not, the bytes in between belong to other fields.
     if (length !== last - first) return this.#decodeAttributes();
-    // The points of one GPU have the same attributes in every metric, and are given the same object.
+    // Points of one GPU have the same attributes in every metric, and get the same object.
     const key = this.#bytes.toString("latin1", first, last);
     const known = this.#cache.attributes(key);
     if (known !== undefined) return known;
@@ -231,7 +231,7 @@ export class PointReader {
     return text;
   }
 
-  /** Eight bytes each, in one field or in many. */
+  /** Reads eight-byte values, packed or not. */
   #packed(reader: ProtoReader, take: (reader: ProtoReader) => void): void {
     if (reader.wireType === 1) return take(reader);
     const inner = reader.message();
@@ -249,7 +249,7 @@ export class PointReader {
   }
 }
 
-/** One more bucket than allowed is kept, for the check to refuse. */
+/** Stores one bucket more than allowed, so that the check can refuse the histogram. */
 function readBuckets(reader: ProtoReader): ExponentialBuckets {
   let offset = 0;
   const counts: number[] = [];

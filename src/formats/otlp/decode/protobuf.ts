@@ -30,7 +30,7 @@ const kinds = new Map<number, OtlpKind>([
   [11, "summary"],
 ]);
 
-/** @throws ProtoError, OtlpError or BatchTooLargeError where the bytes are no such request, or too much of one. */
+/** @throws ProtoError, OtlpError or BatchTooLargeError if the bytes are not such a request, or exceed a limit. */
 export function decodeOtlp(bytes: Uint8Array, cache = new OtlpCache()): OtlpResource[] {
   const reader = new ProtoReader(bytes, 0, bytes.length);
   const points = new PointReader(bytes, cache);

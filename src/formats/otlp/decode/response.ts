@@ -1,12 +1,12 @@
 /**
- * The answers to an OTLP metrics request, in either encoding.
+ * Responses to an OTLP metrics request, in either encoding.
  *
  *   ExportMetricsServiceResponse { PartialSuccess partial_success = 1 }
  *   PartialSuccess { int64 rejected_data_points = 1; string error_message = 2 }
  *   google.rpc.Status { int32 code = 1; string message = 2 }
  */
 
-/** All is well where nothing was rejected and there is nothing to say. */
+/** A full success if nothing was rejected and there is no message. */
 export function partialSuccess(rejected: number, message: string, json: boolean): Buffer {
   const isWhole = rejected === 0 && message === "";
   if (json)

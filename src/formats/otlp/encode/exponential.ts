@@ -1,4 +1,4 @@
-/** Native histograms as OTLP's: exponential ones with dense buckets, custom buckets as explicit bounds. */
+/** Converts native histograms to OTLP's: exponential ones with dense buckets, custom buckets as explicit bounds. */
 import { isIntegerHistogram } from "../../../model/histogram/check.ts";
 import {
   type Buckets,
@@ -9,10 +9,10 @@ import {
 } from "../../../model/histogram/histogram.ts";
 import type { ExportExponential, ExportHistogram } from "./model.ts";
 
-/** OTLP has every bucket between the first and the last: more are merged. */
+/** OTLP writes every bucket between the first and the last: with more than this, buckets are merged. */
 const maxDenseBuckets = 2_048;
 
-/** Undefined for counts that are not whole, which OTLP does not have. */
+/** Undefined for fractional counts, which OTLP does not support. */
 export function exportedNative(
   histogram: Histogram,
 ): { exponential: ExportExponential } | { histogram: ExportHistogram } | undefined {
@@ -51,7 +51,7 @@ function exponential(given: Histogram): ExportExponential {
 const width = ({ indexes }: Buckets): number =>
   indexes.length === 0 ? 0 : (indexes.at(-1) ?? 0) - (indexes[0] ?? 0) + 1;
 
-/** OpenTelemetry's index is one lower: it names the lower bound. */
+/** OpenTelemetry's index is one lower, because it refers to the lower bound. */
 function dense(buckets: Buckets): { offset: number; counts: readonly number[] } {
   const first = buckets.indexes[0] ?? 1;
   const counts = Array.from({ length: width(buckets) }, () => 0);

@@ -1,4 +1,4 @@
-/** Puts `_bucket`, `_sum` and `_count` series of an instant together into the histogram they are of; what is not whole stays as it is. */
+/** Joins the `_bucket`, `_sum` and `_count` series of an instant into a histogram; incomplete ones stay separate series. */
 import { labelKey, type LabelSet } from "../../../model/labels.ts";
 import type { MetadataLookup } from "../../samples/batch.ts";
 import type { ExportHistogram, NamedSample } from "./model.ts";

@@ -1,4 +1,4 @@
-/** An export as OTLP's JSON: 64-bit numbers as text, and the numbers JSON has not as their names. */
+/** Encodes an export as OTLP's JSON: 64-bit numbers as strings, and numbers that JSON does not have as their names. */
 import type { LabelSet } from "../../../model/labels.ts";
 import type {
   ExportBuckets,
@@ -87,7 +87,7 @@ const keyValues = (labels: LabelSet): object[] =>
   labels.map(([key, stringValue]) => ({ key, value: { stringValue } }));
 
 /*
- * What a receiver of OTLP says it did not keep of a request it answered well. An answer that cannot be read says nothing.
+ * The samples that an OTLP receiver rejected although the request succeeded. An unreadable response counts as none rejected.
  *
  *   ExportMetricsServiceResponse { PartialSuccess { int64 rejected_data_points = 1; string error_message = 2; } = 1; }
  */
@@ -110,7 +110,7 @@ export function readPartialSuccess(body: Buffer, isJson: boolean): PartialSucces
 }
 
 function readJson(body: Buffer): PartialSuccess {
-  // Any JSON may stand there, null too.
+  // The body may be any JSON, including null.
   const answer = JSON.parse(body.toString("utf8")) as {
     partialSuccess?: { rejectedDataPoints?: unknown; errorMessage?: unknown };
   } | null;

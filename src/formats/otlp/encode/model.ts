@@ -1,6 +1,6 @@
 /**
- * A batch as OpenTelemetry sees it: resources by job, instance and host, metrics of a kind, points with attributes. Nothing is
- * lost on the way: what is no whole histogram goes as the series it came as.
+ * Converts a batch to OpenTelemetry's data model: resources by job, instance and host, metrics by kind, points with attributes.
+ * Nothing is dropped: an incomplete histogram stays the series it came as.
  */
 import type { Histogram } from "../../../model/histogram/histogram.ts";
 import type { LabelSet } from "../../../model/labels.ts";
@@ -23,15 +23,15 @@ export interface ExportResource {
 export interface ExportMetric {
   readonly name: string;
   readonly help: string;
-  /** In UCUM; empty where it has none. */
+  /** In UCUM; empty if the metric has no unit. */
   readonly unit: string;
   readonly kind: "gauge" | "sum" | "histogram" | "exponential";
-  /** Of a sum that may fall as well: an up-down counter. */
+  /** Marks a sum that may also decrease: an up-down counter. */
   readonly falls?: true;
   readonly points: readonly ExportPoint[];
 }
 
-/** Without a value where the series has ended. */
+/** A point without a value ends the series. */
 export interface ExportPoint {
   readonly attributes: LabelSet;
   readonly timeMs: number;
@@ -58,22 +58,22 @@ export interface ExportBuckets {
 export interface ExportHistogram {
   readonly count: number;
   readonly sum?: number;
-  /** One more than bounds. */
+  /** One more than `bounds`. */
   readonly counts: readonly number[];
   readonly bounds: readonly number[];
 }
 
-/** One sample with what it is of. */
+/** One sample with its name and attributes. */
 export interface NamedSample {
   readonly name: string;
   readonly attributes: LabelSet;
   readonly timeMs: number;
   readonly value: number | undefined;
-  /** In place of a value. */
+  /** Replaces the value. */
   readonly native?: Histogram | undefined;
 }
 
-/** What stands for a receiver's unit suffixes, so that it finds our names to have them already. */
+/** UCUM units for which a receiver would append a suffix: it finds that our names have it already. */
 const ucum: Readonly<Record<string, string>> = {
   bytes: "By",
   seconds: "s",
@@ -128,7 +128,7 @@ export function exportOf(batch: SampleBatch, about: MetadataLookup): readonly Ex
   }));
 }
 
-/** `job` and `instance` are a service's name and instance to OpenTelemetry, and come back as they were from Prometheus. */
+/** `job` and `instance` become OpenTelemetry's service name and instance, and map back to the same labels in Prometheus. */
 function resourceOf(labels: LabelSet): LabelSet {
   const names: Readonly<Record<string, string>> = {
     job: "service.name",
@@ -166,7 +166,7 @@ function metricsOf(
     if (native === undefined) continue;
     const made = exportedNative(native);
     if (made === undefined) {
-      // What is left of a histogram with fractions of observations.
+      // A histogram with fractional counts is reduced to its count and sum.
       put(`${name}_count`, "gauge", { attributes, timeMs, value: native.count });
       put(`${name}_sum`, "gauge", { attributes, timeMs, value: native.sum });
     } else

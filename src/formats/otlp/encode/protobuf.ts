@@ -17,7 +17,7 @@ import type { ExportExponential, ExportMetric, ExportPoint, ExportResource } fro
 
 const kindTags = { gauge: 0x2a, sum: 0x3a, histogram: 0x4a, exponential: 0x52 } as const;
 const cumulative = 2;
-/** The series has no value here: it has ended. */
+/** Flag of a point without a value: the series has ended. */
 export const noRecordedValue = 1;
 
 export function encodeOtlp(resources: readonly ExportResource[], version: string): Buffer {

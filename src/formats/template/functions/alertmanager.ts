@@ -14,13 +14,13 @@ import {
 import { floatOf, humanizeDuration } from "./humanize.ts";
 import { textArg, textFunctions } from "./text.ts";
 
-/** An alert of a notification, as templates and webhooks see it. */
+/** An alert of a notification, for templates and webhooks. */
 export interface NotifiedAlert {
   readonly status: "firing" | "resolved";
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly startsAtMs: number;
-  /** Absent while it fires. */
+  /** Absent while the alert fires. */
   readonly endsAtMs: number | undefined;
   readonly generatorUrl: string;
   readonly fingerprint: string;
@@ -37,7 +37,7 @@ export interface NotificationData {
   readonly routeLabels: Readonly<Record<string, string>>;
 }
 
-/** Labels as Alertmanager's KV: `alertname` first where the order is ours to choose. */
+/** Labels as Alertmanager's KV type: `alertname` comes first in the sorted order. */
 function keyValues(pairs: Readonly<Record<string, string>>): GoMap {
   const sorted = (): readonly (readonly [string, string])[] => {
     const names = Object.keys(pairs).sort();

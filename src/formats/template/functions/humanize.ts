@@ -1,4 +1,4 @@
-/** Numbers as people read them, letter for letter as Prometheus writes them. */
+/** Formats numbers for people, identical to Prometheus's output. */
 import { TemplateError } from "../lex.ts";
 import { sprintf } from "../printf.ts";
 import { isObject, type TemplateValue, typeName } from "../value.ts";
@@ -11,7 +11,7 @@ const binary = ["ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi"];
 const four = (value: number): string => sprintf("%.4g", [value]);
 const isSpecial = (value: number): boolean => !Number.isFinite(value);
 
-/** What the humanize functions take: a number, or text that is one. */
+/** The argument of the humanize functions: a number, or its text. */
 export function floatOf(value: TemplateValue | undefined): number {
   if (typeof value === "number") return value;
   if (typeof value === "bigint") return Number(value);

@@ -1,6 +1,6 @@
 /**
- * The functions of Prometheus's alert templates. `query` cannot wait inside a template: an answer that is not there yet
- * is asked for outside, and the template runs again with it.
+ * The functions of Prometheus's alert templates. `query` cannot wait inside a template: the caller runs a missing query, and then
+ * runs the template again with its result.
  */
 import { parseDurationMs } from "../../../config/duration.ts";
 import { type Functions, itemsOf } from "../builtins.ts";
@@ -17,13 +17,13 @@ import {
 } from "./humanize.ts";
 import { textArg, textFunctions } from "./text.ts";
 
-/** One sample of an answer to `query`. */
+/** One sample of a query result. */
 export interface QuerySample {
   readonly labels: ReadonlyMap<string, string>;
   readonly value: number;
 }
 
-/** Thrown by `query` where the answer is not known; the caller asks, and runs the template again. */
+/** Thrown by `query` if its result is missing; the caller runs the query, then the template again. */
 export class NeedsQuery extends Error {
   readonly query: string;
 
@@ -78,7 +78,7 @@ function durationOfText(text: string): number {
   return durationMs;
 }
 
-/** The context is read when a function is called: a template is parsed once and run for many alerts. */
+/** The context is read at each function call: a template is parsed once and run for many alerts. */
 export function prometheusFunctions(context: PrometheusContext): Functions {
   return {
     ...textFunctions,

@@ -1,4 +1,4 @@
-/** Functions on text that rules and notifications share. Regular expressions are RE2, so that none can run away. */
+/** Text functions shared by rules and notifications. Regular expressions are RE2, which has no exponential matching. */
 import { RE2JS } from "re2js";
 import type { Functions } from "../builtins.ts";
 import { TemplateError } from "../lex.ts";
@@ -25,7 +25,7 @@ function pattern(text: string, name: string): RE2JS {
   }
 }
 
-/** Go's `$1`, `${name}` and `$name` in what re2js takes. */
+/** Converts Go's `$1`, `${name}` and `$name` to re2js's syntax. */
 const goReplacement = (text: string): string =>
   text
     .replaceAll("\\", "\\\\")
