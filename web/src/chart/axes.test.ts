@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { valueRange, valueTexts } from "./axes.ts";
+import { fitTexts, valueRange, valueTexts } from "./axes.ts";
 import { ticksOf } from "./ticks.ts";
 
 test("all ticks of an axis share one unit", () => {
@@ -44,4 +44,14 @@ test.each([
   const ticks = ticksOf(1_000, 1_000 + span, most);
   expect(ticks.everyMs).toBe(everyMs);
   expect(ticks.atMs.length).toBeLessThanOrEqual(most + 1);
+});
+
+test("a label that the right edge would cut off is blank, the others stay", () => {
+  const sizes = { plotPx: 500, rightPx: 16, fontPx: 11 };
+  expect(fitTexts(["02:06:50", "02:07:00", "02:07:10"], [0, 0.5, 1], sizes)).toEqual([
+    "02:06:50",
+    "02:07:00",
+    "",
+  ]);
+  expect(fitTexts(["02:07"], [1], { ...sizes, rightPx: 20 })).toEqual(["02:07"]);
 });

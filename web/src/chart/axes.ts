@@ -18,6 +18,18 @@ export function timeTexts(ticksMs: readonly number[], everyMs: number): string[]
   });
 }
 
+/** Blanks the labels that the right edge would cut off. Labels are centred at `shares` of the plot's width; a character is about 0.6 em. */
+export function fitTexts(
+  texts: readonly string[],
+  shares: readonly number[],
+  { plotPx, rightPx, fontPx }: { plotPx: number; rightPx: number; fontPx: number },
+): string[] {
+  return texts.map((text, at) => {
+    const halfPx = (text.length * 0.6 * fontPx) / 2;
+    return (shares[at] ?? 0) * plotPx + halfPx > plotPx + rightPx ? "" : text;
+  });
+}
+
 export function valueTexts(ticks: readonly number[], unit: Unit): string[] {
   const size = sizeFor(Math.max(...ticks.map(Math.abs), 0), unit);
   const step = Math.abs((ticks[1] ?? 0) - (ticks[0] ?? 0)) / size.divisor;

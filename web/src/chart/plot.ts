@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { lengthOf, timesOf } from "../query/columns.ts";
 import { formatReadable } from "../format/readable.ts";
-import { incrementsFor, timeTexts, valueRange, valueTexts } from "./axes.ts";
+import { fitTexts, incrementsFor, timeTexts, valueRange, valueTexts } from "./axes.ts";
 import { resolveColour } from "./colour.ts";
 import { dashOf } from "./dash.ts";
 import { AXIS_PX, RIGHT_PX } from "./edges.ts";
@@ -12,9 +12,9 @@ import { watchTouch } from "./touch.ts";
 import type { ChartData, ChartLimit, ChartLine, ChartStyle } from "./model.ts";
 
 /** Grows with the page's text on a wall display, as far as the labels fit beside the plot. */
-function axisFont(): string {
+function axisFontPx(): number {
   const rootPx = Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
-  return `${Math.min(14, (11 * rootPx) / 16)}px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif`;
+  return Math.min(14, (11 * rootPx) / 16);
 }
 const LEAST_DRAG_PX = 5;
 const NARROW_PX = 480;
@@ -105,9 +105,10 @@ export class Plot {
     const { host, look, limits, widthPx, heightPx, events } = setup;
     const colour = (css: string): string => resolveColour(css, host);
     const [muted, grid] = [colour("var(--muted)"), colour("var(--line)")];
+    const fontPx = axisFontPx();
     const axis = {
       stroke: muted,
-      font: axisFont(),
+      font: `${fontPx}px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif`,
       ticks: { show: false },
       grid: { stroke: grid, width: 1 },
     };
@@ -147,7 +148,12 @@ export class Plot {
           size: 24,
           // With wider spacing, five minutes on a phone would have a single label, at the edge.
           space: widthPx < NARROW_PX ? 52 : 72,
-          values: (_plot, ticks, _at, _space, every) => timeTexts(ticks, every),
+          values: (plot, ticks, _at, _space, every) => {
+            const { min = 0, max = 1 } = plot.scales["x"] ?? {};
+            const shares = ticks.map((tick) => (tick - min) / (max - min));
+            const plotPx = plot.width - AXIS_PX - RIGHT_PX;
+            return fitTexts(timeTexts(ticks, every), shares, { plotPx, rightPx: RIGHT_PX, fontPx });
+          },
         },
         {
           ...axis,
