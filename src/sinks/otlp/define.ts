@@ -1,9 +1,9 @@
-/** `otlp+http://…` and `otlp+https://…`: metrics to an OpenTelemetry collector, or whatever takes OTLP over HTTP. */
+/** `otlp+http://…` and `otlp+https://…`: sends metrics to an OpenTelemetry collector or any other OTLP/HTTP receiver. */
 import * as v from "valibot";
 import { defineSink, type SinkDefinition } from "../../pipeline/sink.ts";
 import { samplesOptions } from "../samples-options.ts";
 
-// A histogram's series must stay together: lanes would part them.
+// No shards: the series of one histogram must stay together.
 const { shards: _lanes, ...common } = samplesOptions;
 
 const define = (scheme: "http" | "https"): SinkDefinition =>
