@@ -23,7 +23,7 @@ export type WindowFunction = (
   present: Uint8Array,
 ) => void;
 
-/** A function of the samples values[from..to) only; returns `none` for no result. */
+/** A function of the samples values[from..to) of each window that has samples. */
 export function perWindow(
   answer: (values: Float64Array, from: number, to: number, times: Float64Array) => number,
 ): WindowFunction {
