@@ -1,7 +1,4 @@
-/**
- * Whether the sources deliver, which is the `/readyz` response. Process health is separate: a process that responds is
- * healthy.
- */
+/** Health of the sources, for `/readyz`. Process health is separate: a process that responds is healthy. */
 import type { SourceState } from "./source-state.ts";
 
 export interface SourceHealth {

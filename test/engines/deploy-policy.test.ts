@@ -1,4 +1,4 @@
-// Rules for every rendering of the chart: no more access than the vendor needs, limits, probes, no open ports.
+// Rules for every rendering of the chart: no more access than the vendor needs, limits, probes, a network policy.
 
 import { beforeEach, expect, test } from "vitest";
 import { stringify } from "yaml";

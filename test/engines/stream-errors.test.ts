@@ -1,4 +1,4 @@
-// Errors on a stream's way, with the built program: each says what to do, ends with a non-zero exit code, and the
+// Errors of stream pipelines, with the built program: each says what to do, ends with a non-zero exit code, and the
 // consumer group has no commits for data that is not stored.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

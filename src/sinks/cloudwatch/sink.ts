@@ -25,7 +25,7 @@ const mostSets = 20_000;
 export class CloudWatchSink implements Sink {
   readonly name: string;
   readonly takesWhileFlushing = true;
-  /** At least one period, because each part of a period that is sent separately costs a request. */
+  /** One period, because each part of a period that is sent separately costs a request. */
   readonly rollMs: number;
   readonly #parts: CloudWatchSinkParts;
   #cancelTimer: (() => void) | undefined;

@@ -59,7 +59,7 @@ export function startsAnew({ starts, times }: RangeSamples, index: number): bool
   return isStartReset(startBefore, times[index - 1] ?? 0, start, times[index] ?? 0);
 }
 
-/** The start time if it is after the window's start and before its first sample, where the counter was 0; 0 if it is not. */
+/** The start time, at which the counter was 0, if it is between the window's start and its first sample; otherwise 0. */
 export function startInside(
   { starts, times }: RangeSamples,
   first: number,

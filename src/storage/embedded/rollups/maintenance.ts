@@ -97,7 +97,10 @@ export class RollupMaintenance {
       await this.#roll(afterMs, toMs, refs, i === parts.length - 1 ? outdated : () => ({}));
   }
 
-  /** The series of an outdated range, grouped by what is gone of them; undefined for all series. */
+  /**
+   * The series of an outdated range, grouped by the time before which their raw samples are gone; `refs` is undefined
+   * for all.
+   */
   #byGone({ fromMs, toMs, refs }: OutdatedRange) {
     const { rules, rollups, goneBeforeMs, index, blocks } = this.#state;
     const gone = goneBySeries(rules, goneOfAll(goneBeforeMs, rollups), index);
@@ -119,7 +122,10 @@ export class RollupMaintenance {
     }));
   }
 
-  /** Resets the state after rollups were turned off and their files deleted, so that they would begin anew. */
+  /**
+   * Resets the state after rollups were turned off and their files deleted, so that they start from scratch if turned on
+   * again.
+   */
   #forget(): void {
     const { rollups } = this.#state;
     if (rollups.rolledToMs === undefined || rollupBlocks(rollups).length > 0) return;
