@@ -5,7 +5,7 @@ export type StoreErrorKind = "locked" | "full" | "closed" | "unusable" | "matche
 
 export class StoreError extends Error {
   readonly kind: StoreErrorKind;
-  /** True if the same call may succeed later without any change by the user. */
+  /** True if the same call may succeed when it is retried later. */
   readonly retryable: boolean;
 
   constructor(kind: StoreErrorKind, sentence: string, options?: { cause?: unknown }) {
