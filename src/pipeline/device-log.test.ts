@@ -105,7 +105,7 @@ test("a rejected reading is logged once with its raw value and reason, and count
   });
   expect(others).toEqual([]);
   expect(observe(1, 1, 65_535)).toEqual([]);
-  // Another metric of the same GPU has a line of its own.
+  // Another metric of the same GPU gets its own log line.
   expect(
     observe(2, 1, 65_535, -5).map(({ fields }) => [fields["metric"], fields["reason"]]),
   ).toEqual([["gpu_power_watts", "out_of_range"]]);
@@ -138,6 +138,6 @@ test("a reading that recovers and is rejected again is logged again after an hou
   expect(observe(20, 1, 65_535)).toEqual([]);
   expect(observe(3_590, 1, 60)).toEqual([]);
   expect(observe(3_601, 1, 65_535)).toHaveLength(1);
-  // It never recovered: still the same failure.
+  // The metric has not recovered in between, so this is still the same failure.
   expect(observe(9_000, 1, 65_535)).toEqual([]);
 });

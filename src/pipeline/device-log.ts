@@ -1,7 +1,7 @@
 /**
- * Logs what happens to the GPUs of one source: a GPU that is lost or returns, and readings that are rejected. Each is one
- * line when it begins, not one per frame; what flaps is logged once an hour. Rejected readings are counted in the source's
- * state, for the self-metrics.
+ * Logs events of one source's GPUs: a GPU that is lost or returns, and rejected readings. Each event is one line when it
+ * begins, not one per frame; a flapping GPU or reading is logged once an hour. Rejected readings are counted in the
+ * source's state, for the self-metrics.
  */
 import type { Log } from "../base/log.ts";
 import { findMetric, gpu } from "../model/catalogue/index.ts";
@@ -12,9 +12,9 @@ import { type Layout, type Series, seriesKey } from "../model/layout.ts";
 import { presence } from "../model/presence.ts";
 import type { SourceState } from "./source-state.ts";
 
-/** The same GPU or reading is logged again only after this long. */
+/** Minimum time between two log lines about the same GPU or reading. */
 const repeatAfterMs = 3_600_000;
-/** Streams may carry any number of GPUs: beyond this many, rejected readings are counted and not logged. */
+/** Streams may carry any number of GPUs: beyond this many entries, rejected readings are counted but not logged. */
 const maxRemembered = 10_000;
 
 interface DeviceUpState {
@@ -22,7 +22,7 @@ interface DeviceUpState {
   lostMs: number;
   loggedMs: number;
   isLogged: boolean;
-  /** Losses that were not logged, since the last line. */
+  /** Losses since the last log line that were not logged. */
   unlogged: number;
 }
 
@@ -43,7 +43,7 @@ export class DeviceLog {
   readonly #options: DeviceLogOptions;
   readonly #upSlots = new WeakMap<Layout, readonly (readonly [slot: number, uuid: string])[]>();
   readonly #devices = new Map<string, DeviceUpState>();
-  /** By UUID and metric. */
+  /** Key: UUID and metric. */
   readonly #rejected = new Map<string, RejectedState>();
   #active = 0;
 
@@ -51,7 +51,7 @@ export class DeviceLog {
     this.#options = options;
   }
 
-  /** @param lossOf why a GPU is down, where the source knows it */
+  /** @param lossOf returns why a GPU is down, if the source knows the reason */
   observe(
     frame: Frame,
     devices: readonly Device[],
@@ -132,7 +132,7 @@ export class DeviceLog {
     const series = layout.series[slot];
     if (series === undefined) return;
     const { metric } = series;
-    // Names of other programs' metrics are not bounded by us.
+    // Metric names from other programs are unbounded, so all of them share one counter.
     const name = findMetric(metric.name) === undefined ? "other" : metric.name;
     const counted = (state.rejected ??= new Map());
     const counter = `${name} ${reason}`;

@@ -1,12 +1,12 @@
-/** Whether sources deliver, and what `/readyz` answers. Process health is another question, and always yes while it answers. */
+/** Health of the sources, for `/readyz`. Process health is separate: a process that responds is healthy. */
 import type { SourceState } from "./source-state.ts";
 
 export interface SourceHealth {
   readonly source: string;
   readonly ok: boolean;
-  /** `starting`: it has neither delivered nor failed yet. */
+  /** `starting`: the source has neither delivered nor failed yet. */
   readonly state: "delivering" | "starting" | "failing" | "hung";
-  /** One sentence on what is wrong; absent while all is well. */
+  /** One sentence about the problem; absent if there is none. */
   readonly problem?: string;
 }
 
@@ -32,8 +32,8 @@ export function sourceHealth(state: SourceState, nowMs: number): SourceHealth {
 }
 
 /**
- * Whether the process does what it can: every source has been tried, and one delivers or waits for its driver. A GPU whose
- * driver hangs is an alert, not a reason to hold up an update: a new process would hang on it as well.
+ * True once every source has been tried and at least one delivers or waits for a hung driver. A hung driver is a reason
+ * for an alert, not for holding up a rollout: a new process would hang on it as well.
  */
 export function isReady(sources: readonly SourceHealth[]): boolean {
   return (

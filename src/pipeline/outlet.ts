@@ -1,4 +1,7 @@
-/** A bounded queue before one sink, one write at a time. Polled sources drop the oldest frame when it is full, counted; streams wait. */
+/**
+ * A bounded queue in front of one sink, with one write at a time. When it is full, polled sources drop and count the
+ * oldest frame; streams wait.
+ */
 import { formatError } from "../base/error.ts";
 import { limitDebug, type Log } from "../base/log.ts";
 import type { Delivery, Sink } from "./sink.ts";
@@ -36,7 +39,7 @@ export class Outlet {
     void this.#drain();
   }
 
-  /** Resolves when it is queued. */
+  /** Resolves when the delivery is queued. */
   async offer(delivery: Delivery): Promise<void> {
     while (this.#queue.length >= this.#capacity) await this.#nextWrite();
     this.#queue.push(delivery);

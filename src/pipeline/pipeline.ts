@@ -21,15 +21,15 @@ export interface PipelineOptions {
   readonly transforms: readonly Transform[];
   readonly sinks: readonly Sink[];
   readonly intervalMs: number;
-  /** The `host` label of the frames the pipeline itself makes. */
+  /** The `host` label of the frames that the pipeline itself creates. */
   readonly host: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** A one-off job fails with its streams; a service restarts them. */
+  /** True for a one-off job, which fails when a stream fails; a service restarts the stream. */
   readonly oneOff?: boolean;
 }
 
-/** Frames a sink may be behind before the oldest is dropped; a network sink has its own spool. */
+/** The number of frames a sink may lag before the oldest is dropped. Network sinks have their own spool. */
 const queueFrames = 256;
 const closeGraceMs = 2_000;
 
@@ -79,7 +79,7 @@ export class Pipeline {
     return refreshAll(this.#pollers, this.#options.clock, deadlineMs);
   }
 
-  /** True once every tier of every polled source was read, successfully or not. */
+  /** True once every tier of every polled source has been read, successfully or not. */
   get hasReadOnce(): boolean {
     return this.states.every(({ tiers }) =>
       [...tiers.values()].every(({ tier, success }) => tier === "stream" || success !== undefined),
@@ -92,7 +92,10 @@ export class Pipeline {
     for (const outlet of this.outlets) await outlet.flush();
   }
 
-  /** Stops reading, writes what is queued, and closes; abandons what hangs after a grace. */
+  /**
+   * Stops reading, writes the queued frames and closes everything. Abandons calls that hang longer than the grace
+   * period.
+   */
   async stop(): Promise<void> {
     for (const poller of this.#pollers) poller.stop();
     this.#abort.abort();
@@ -106,7 +109,7 @@ export class Pipeline {
     }
   }
 
-  /** A frame that takes longer to read than its interval stays fresh until the next can arrive. */
+  /** A frame that takes longer to read than its interval stays fresh until the next one can arrive. */
   #transform(name: string, source: Source, frame: Frame, tier: TierName, durationMs = 0): Delivery {
     const { intervalMs: everyMs } = this.#options;
     const intervalMs = tier === "stream" ? everyMs : tierIntervals(everyMs)[tier];

@@ -1,6 +1,6 @@
 /**
- * Reads one polled source on its schedules. One read at a time: a read past its deadline marks the source hung, is never
- * doubled, and its late result is discarded. A failure never affects another source.
+ * Reads one polled source on its schedules, one read at a time. A read past its deadline marks the source as hung; it is
+ * never started twice, and its late result is discarded. A failure never affects another source.
  */
 import { formatError } from "../base/error.ts";
 import { limitDebug, type Log } from "../base/log.ts";
@@ -23,7 +23,7 @@ import { startTicker } from "./ticker.ts";
 
 export interface PollerOptions {
   readonly intervalsMs: Readonly<Record<Tier, number>>;
-  /** For a source that does not set its own. */
+  /** The read deadline of a source that does not set its own. */
   readonly deadlineMs: number;
   /** The `host` label of frames that report an unreachable source's GPUs as down. */
   readonly host: string;
@@ -33,10 +33,10 @@ export interface PollerOptions {
   readonly deliver: (frame: Frame, tier: Tier, durationMs: number) => void;
 }
 
-/** Three intervals may pass, and never less than five seconds: a late tick is not yet an old value. */
+/** A value stays fresh for three intervals, and for at least five seconds, so that a late tick does not expire it. */
 export const freshForMs = (intervalMs: number): number => Math.max(5_000, 3 * intervalMs);
 
-/** Slow readings cost milliseconds, static ones hardly ever change. */
+/** Slow readings cost milliseconds; static ones hardly ever change. */
 export function tierIntervals(intervalMs: number): Record<Tier, number> {
   return {
     fast: intervalMs,
@@ -63,11 +63,11 @@ export function pollerOptions({
   };
 }
 
-/** After this many failures in a row a tier is read less and less often, up to this pause. */
+/** After `patience` failures in a row, the pause between reads of a tier grows up to this limit. */
 const patience = 3;
 const longestPauseMs = 30_000;
 
-/** Tiers that still have to be read successfully since `refresh` was called. */
+/** A pending `refresh` call, with the tiers that have not been read successfully since it started. */
 interface Refresh {
   readonly pending: Set<Tier>;
   readonly resolve: () => void;
@@ -82,9 +82,9 @@ export class Poller {
   readonly #deviceLog: DeviceLog;
   readonly #due = new Map<Tier, number>();
   readonly #pausedUntilMs = new Map<Tier, number>();
-  /** Monotonic: a wall clock that is set, or a suspended process, is no outage. */
+  /** Monotonic, so that a clock step or a suspended process does not count as an outage. */
   readonly #succeededMs = new Map<Tier, number>();
-  /** The last instant of the fastest schedule that was reported as down. */
+  /** The last tick of the fastest schedule that was reported as down. */
   #downMs: number | undefined;
   #earlyMs = 0;
   readonly #refreshes = new Set<Refresh>();
@@ -126,8 +126,8 @@ export class Poller {
   }
 
   /**
-   * Reads every tier now, ahead of its schedule. Resolves after each has been read successfully by a call that started after
-   * this one; a source that keeps failing never resolves, so callers bound the wait (`refreshAll`).
+   * Reads every tier now, ahead of its schedule. Resolves after a read that started after this call has succeeded for
+   * each tier. It never resolves if a source keeps failing, so callers limit the wait (`refreshAll`).
    */
   refresh(): Promise<void> {
     for (const tier of this.#source.tiers)
@@ -138,17 +138,17 @@ export class Poller {
     });
   }
 
-  /** A tier that is due, or paused after failures, is read on its schedule. */
+  /** Reads a tier ahead of its schedule, unless the tier is already due or is paused after failures. */
   #readEarly(tier: Tier): void {
     const { clock } = this.#options;
     if (this.#due.has(tier) || clock.monotonicMs() < (this.#pausedUntilMs.get(tier) ?? 0)) return;
-    // Two frames of one instant would contradict each other in a store.
+    // The timestamp must be new: a store would have two contradicting frames with the same timestamp.
     this.#earlyMs = Math.max(clock.nowMs(), this.#earlyMs + 1);
     this.#due.set(tier, this.#earlyMs);
     this.#readDue();
   }
 
-  /** Once no frame of the source is fresh, reports its GPUs as down at every tick of its fastest schedule. */
+  /** Reports the source's GPUs as down at every tick of its fastest schedule, once no frame of the source is fresh. */
   #reportDown(tier: Tier, timeMs: number): void {
     const { clock, intervalsMs, deliver } = this.#options;
     const succeededMs = this.#succeededMs.get(tier);
@@ -167,10 +167,10 @@ export class Poller {
     const counts = tierState(this.#state, tier);
     counts.skippedTicks += missed;
     const paused = this.#options.clock.monotonicMs() < (this.#pausedUntilMs.get(tier) ?? 0);
-    // A tick that was due and not yet read is skipped: the newer instant is worth more.
+    // A tick that is due but not yet read is skipped in favour of the newer one.
     if (this.#due.has(tier) || paused) counts.skippedTicks++;
     if (!paused) this.#due.set(tier, timeMs);
-    // Only where no read follows: an instant must not be reported both up and down.
+    // Only if no read follows: one timestamp must not be reported both up and down.
     if (paused || this.#state.hungSinceMs !== undefined) this.#reportDown(tier, timeMs);
     this.#readDue();
   }
@@ -180,7 +180,7 @@ export class Poller {
     const tier = tierOrder.find((name) => this.#due.has(name));
     if (tier === undefined) return;
     const dueMs = this.#due.get(tier) ?? 0;
-    // An instant that was reported as down stays so: a read that succeeds after all counts for a later one.
+    // A timestamp that was reported as down stays down: a read that succeeds afterwards gets a later one.
     const wasReported = tier === this.#source.tiers[0] && dueMs === this.#downMs;
     const timeMs = wasReported ? Math.max(dueMs + 1, this.#options.clock.nowMs()) : dueMs;
     this.#due.delete(tier);
@@ -251,11 +251,11 @@ export class Poller {
 
   #fail(tier: Tier, timeMs: number, outcome: ReadOutcome, problem: string): void {
     this.#end(tier, outcome, problem);
-    // A newer due instant is reported when it was read.
+    // If a newer tick is due already, the read for that tick reports the state.
     if (!this.#due.has(tier)) this.#reportDown(tier, timeMs);
   }
 
-  /** Logs only failures after a success, and recoveries: a source that fails ten times a second is one line. */
+  /** Logs only the first failure after a success, and recoveries, so a source that fails ten times a second is one line. */
   #end(tier: Tier, outcome: ReadOutcome, problem?: string): void {
     const { log, clock, intervalsMs } = this.#options;
     const counts = tierState(this.#state, tier);
@@ -284,7 +284,7 @@ export class Poller {
     this.#pausedUntilMs.set(tier, clock.monotonicMs() + pauseMs);
   }
 
-  /** The hung call returned: reads again at the next tick, without waiting out the pause. */
+  /** The hung call has returned: reads again at the next tick instead of waiting for the pause to end. */
   #recover(tier: Tier): void {
     delete this.#state.hungSinceMs;
     tierState(this.#state, tier).failuresInARow = 0;
@@ -299,7 +299,7 @@ function countAbsent(readings: TierState["readings"]): number {
   return absent;
 }
 
-/** Reads every tier of every source now, and waits until all have succeeded or the deadline has passed. */
+/** Reads every tier of every source now, and waits until all reads have succeeded or the deadline has passed. */
 export async function refreshAll(
   pollers: readonly Poller[],
   clock: Clock,

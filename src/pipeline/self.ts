@@ -13,14 +13,14 @@ import type { Pipe } from "./stream/pipe.ts";
 
 export interface ProcessFacts {
   readonly cpuSeconds: number;
-  /** Undefined where the system does not report it. */
+  /** Undefined if the operating system does not report it. */
   readonly residentBytes: number | undefined;
   readonly startTimeSeconds: number;
-  /** Undefined where the system does not report it. */
+  /** Undefined if the operating system does not report it. */
   readonly openFiles: number | undefined;
 }
 
-/** How late the event loop runs its timers, over the last window. */
+/** The event loop's timer delay over the last window. */
 export interface EventLoopLag {
   readonly meanSeconds: number;
   readonly p50Seconds: number;
@@ -29,7 +29,7 @@ export interface EventLoopLag {
   readonly maxSeconds: number;
 }
 
-/** Garbage collections of one kind; `buckets` counts those up to each bound of the catalogue's histogram. */
+/** Garbage collections of one kind. `buckets` holds the cumulative counts for the bounds of the metric's histogram. */
 export interface GcFacts {
   readonly kind: string;
   readonly buckets: readonly number[];
@@ -39,7 +39,7 @@ export interface GcFacts {
 }
 
 export interface RuntimeFacts {
-  /** Undefined until it was measured once. */
+  /** Undefined until the first measurement. */
   readonly lag: EventLoopLag | undefined;
   readonly heapUsedBytes: number;
   readonly heapTotalBytes: number;
@@ -55,7 +55,7 @@ export interface SelfInput {
   readonly outlets: readonly Pick<Outlet, "name" | "counts">[];
   readonly served: readonly Delivery[];
   readonly process: ProcessFacts;
-  /** What the process may use; absent where it has no limit of its own. */
+  /** The process's memory limit; absent if it has none of its own. */
   readonly memoryLimitBytes?: number | undefined;
   readonly runtime?: RuntimeFacts;
 }
@@ -131,7 +131,7 @@ function putRuntime(put: PutMetric, { lag, gc, ...heap }: RuntimeFacts): void {
 
 const dropReasons: readonly DropReason[] = ["full", "old", "disk", "damaged"];
 
-/** Of sinks that send over a network; others are left out. */
+/** Metrics of the sinks that send over a network; other sinks have none. */
 export function shippingMetrics(sinks: readonly Sink[]): CollectMetrics {
   const byName = new Map(sinks.map((sink) => [sink.name, sink]));
   return (put) => {

@@ -1,4 +1,4 @@
-/** The interface of a sink, and its declaration. */
+/** The sink interface and its declaration. */
 import type { GenericSchema, InferOutput } from "valibot";
 import type { ComponentDefinition } from "../config/component.ts";
 import type { SampleBatch } from "../formats/samples/batch.ts";
@@ -12,59 +12,69 @@ import type { Clock } from "../base/clock.ts";
 import type { SendStats } from "../base/send/batch-sender.ts";
 import type { SpoolStats } from "./spool/spool.ts";
 
-/** A frame on its way, with where it came from. */
+/** A frame on its way to the sinks, with its origin. */
 export interface Delivery {
   readonly frame: Frame;
   readonly source: string;
   readonly tier: Tier | "stream";
-  /** How old the frame may grow before its values are no longer the present. */
+  /** Age at which the frame's values are no longer current. */
   readonly freshForMs: number;
-  /** What the source has seen, lost GPUs included. */
+  /** Every device the source has seen, lost GPUs included. */
   readonly devices: readonly Device[];
-  /** The machine it was read on; absent where that is this one. */
+  /** The machine the frame was read on; absent for this machine. */
   readonly host?: string | undefined;
-  /** False for what was scraped: a Prometheus that scrapes this page may scrape the target too and would have it twice. */
+  /**
+   * False for scraped series: a Prometheus that scrapes this page may scrape the target too, and would store its series
+   * twice.
+   */
   readonly isExposed?: boolean | undefined;
-  /** Where it stands in a log that can be read again. */
+  /** Position in a replayable log. */
   readonly origin?: Origin | undefined;
-  /** What the stream found on the way, by GPU (uuid): names such as `high_gpu_temperature`. A GPU without any is not in it. */
+  /** Tags found by the stream, per GPU UUID, such as `high_gpu_temperature`. GPUs without tags have no entry. */
   readonly tags?: ReadonlyMap<string, readonly string[]> | undefined;
 }
 
-/** Changes deliveries between a read and the sinks, in order; it must be fast. */
+/** Changes deliveries between the read and the sinks, in order. It must be fast. */
 export type Transform = (delivery: Delivery) => Delivery;
 
 export interface Sink {
   readonly name: string;
-  /** Resolves when the sink has accepted it. A rejection loses this frame, counted; the next is written all the same. */
+  /**
+   * Resolves when the sink has accepted the delivery. A rejection loses and counts this frame; the next one is still
+   * written.
+   */
   write(delivery: Delivery): void | Promise<void>;
   /**
-   * Resolves when everything written so far outlives a kill: it is where it goes, or in the sink's spool. Tries as long as that
-   * takes; rejects only where it never will. Absent where a resolved write guarantees that already.
+   * Resolves when everything written so far survives a kill: it has reached its destination or the sink's spool. Retries
+   * without a time limit, and rejects only if the data can never be stored. Absent if a resolved write already
+   * guarantees that.
    */
   flush?(signal: AbortSignal): Promise<void>;
-  /** Writes may go on while it flushes, and do not make the flush longer: it is about what was written before. */
+  /** True if writes may continue during a flush. They do not prolong it: a flush covers only earlier writes. */
   readonly takesWhileFlushing?: boolean;
-  /** Flushing more often makes what it stores worse, such as many small files: checkpoints by time are this far apart. */
+  /**
+   * Minimum time between timed checkpoints, for a sink whose output gets worse with frequent flushes, such as many small
+   * files.
+   */
   readonly rollMs?: number;
   /** Stores a dead letter; resolves when it is stored. */
   reject?(letter: DeadLetter): Promise<void>;
-  /** For a hub that hands on what it received: when it returns they outlive a kill. Absent where a sink takes frames alone. */
+  /** Accepts samples that a hub forwards. They survive a kill once this returns. Absent for sinks that accept only frames. */
   samples?(batch: SampleBatch): void;
-  /** The same for frames, where they go as they are and not as samples. Labels are for series that do not have them. */
+  /** Like `samples`, for sinks that forward frames unchanged. `labels` are added to series that lack them. */
   relay?(delivery: Delivery, labels: LabelSet): void;
-  /** Nothing comes from this source any more: what was relayed of it ends. */
+  /** Ends the forwarded series of this source, which has no more data. */
   relayEnd?(source: string, timeMs: number): void;
-  /** What waits and what was sent, for sinks that send over a network. */
+  /** Pending and sent counts, for sinks that send over a network. */
   shipping?(): ShippingStats;
-  /** Flushes what is held and lets go of everything; called once, after the last write has ended. */
+  /** Flushes buffered data and releases all resources. Called once, after the last write has ended. */
   close(): void | Promise<void>;
 }
 
 export interface ShipStats extends SendStats {
-  /** How far this machine's clock is ahead of the receiver's; absent where the receiver does not report its own. */
+  /** How far this machine's clock is ahead of the receiver's; absent if the receiver does not report its own. */
   readonly clockAheadSeconds?: number;
-  /** Samples sent with a corrected time; absent where a sink never corrects. */
+  /** Samples sent with a corrected timestamp; absent if the sink never corrects any. */
   readonly restampedSamples?: number;
 }
 
@@ -75,26 +85,26 @@ export interface ShippingStats {
 
 export interface SinkContext {
   readonly log: Log;
-  /** Standard output, handed in so that nothing else writes there. */
+  /** Standard output, passed in so that nothing else writes to it. */
   readonly stdout: NodeJS.WritableStream;
   readonly clock: Clock;
-  /** The time that deletions are judged by, where the opener has one: it follows no jump of the wall clock. */
+  /** The trusted time for deletions, unaffected by wall clock jumps; absent if the caller has none. */
   readonly trustedNowMs?: () => number;
-  /** 0 up to 1. */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
   readonly hostName: string;
-  /** Labels that every series of this machine's frames carries, as a scrape of it would give them. */
+  /** Labels that every series of this machine's frames carries, as Prometheus would add them when it scrapes the machine. */
   readonly identity: LabelSet;
-  /** A hub opens it, to hand on what others sent. */
+  /** True in a hub, which forwards data from others. */
   readonly isHub?: boolean;
-  /** A pipe opens it, and its writers can wait: a full sink blocks instead of dropping the oldest. */
+  /** True in a pipe, whose writers can wait: a full sink blocks instead of dropping the oldest. */
   readonly waits?: boolean;
-  /** A sink that sends keeps what waits in a folder of its own in here. */
+  /** Parent folder of the sinks' spools; each sink that sends over a network has its own subfolder. */
   readonly spoolDir: string;
   readonly version: string;
 }
 
-/** The one declaration of a sink. */
+/** The declaration of a sink type. */
 export interface SinkDefinition<
   Schema extends GenericSchema = GenericSchema,
 > extends ComponentDefinition<Schema> {

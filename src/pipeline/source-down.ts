@@ -1,4 +1,4 @@
-/** Frames for the GPUs of an unreachable source: gpu_up 0 and gpu_info. Without them the GPUs would seem removed. */
+/** Frames for the GPUs of an unreachable source: gpu_up 0 and gpu_info. Without them the GPUs would seem to be removed. */
 import { gpu } from "../model/catalogue/index.ts";
 import { type Device, deviceInfoLabels, deviceLabels } from "../model/device.ts";
 import { type Frame, FrameWriter } from "../model/frame.ts";

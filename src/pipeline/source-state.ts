@@ -1,4 +1,4 @@
-/** What is known about a source's reads: the raw matter of the self-metrics and of readiness. Counts only, no policy. */
+/** Counts of a source's reads, from which the self-metrics and readiness are computed. No policy. */
 import type { Tier } from "../model/catalogue/index.ts";
 import type { Frame, RejectionReason } from "../model/frame.ts";
 import { presence, type PresenceName, presenceNames } from "../model/presence.ts";
@@ -11,12 +11,12 @@ export interface TierState {
   readonly tier: TierName;
   readonly reads: Record<ReadOutcome, number>;
   skippedTicks: number;
-  /** Undefined until a first read has ended. */
+  /** Undefined until the first read has ended. */
   success?: boolean;
   lastDurationSeconds?: number;
   lastSuccessMs?: number;
   readings?: Record<PresenceName, number>;
-  /** The last error's sentence while this tier is failing. */
+  /** The last error message, while this tier is failing. */
   problem?: string;
   failuresInARow: number;
 }
@@ -30,15 +30,15 @@ export interface RejectedCount {
 export interface SourceState {
   readonly name: string;
   readonly tiers: Map<TierName, TierState>;
-  /** Since when the read in progress is past its deadline. */
+  /** Since when the current read is past its deadline. */
   hungSinceMs?: number;
-  /** Rows of its input a stream could not use; absent where it does not count them. */
+  /** Number of input rows a stream rejected; absent if the stream does not count them. */
   rejectedRows?: () => number;
-  /** Readings that were rejected, by catalogue metric and reason; absent until there is one. */
+  /** Rejected readings by catalogue metric and reason; absent until there is one. */
   rejected?: Map<string, RejectedCount>;
-  /** The process it reads through; absent where it has none. */
+  /** The helper process the source reads through; absent if it has none. */
   process?: () => SourceProcess;
-  /** A stream that came to its end has nothing more to deliver, and that is well. */
+  /** True for a stream that ended normally and has no more data. */
   ended?: boolean;
 }
 
@@ -86,7 +86,7 @@ export function countReadings(frame: Frame): Record<PresenceName, number> {
   };
 }
 
-/** The defect of what a source returned; undefined for a valid frame. */
+/** Returns what is wrong with a returned frame; undefined if the frame is valid. */
 export function findFrameProblem(candidate: unknown): string | undefined {
   if (typeof candidate !== "object" || candidate === null)
     return `it gave ${candidate === null ? "null" : typeof candidate}, not a frame`;

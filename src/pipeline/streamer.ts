@@ -1,4 +1,4 @@
-/** Runs streaming sources: validates and counts their frames, and restarts a failed stream with growing pauses. */
+/** Runs streaming sources: validates and counts their frames, and restarts a failed stream with an increasing back-off. */
 import { formatError } from "../base/error.ts";
 import { loopTurns } from "../base/fair/loop-turns.ts";
 import { limitDebug, silentLog, type Log } from "../base/log.ts";
@@ -12,13 +12,13 @@ import { countReadings, findFrameProblem, type SourceState, tierState } from "./
 export interface StreamRunOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Logs each frame at debug level, and rejected readings; absent logs nothing. */
+  /** Logs each frame at debug level, and rejected readings; without it nothing is logged. */
   readonly log?: Log;
   /** Resolves when there is room for the next frame. */
   readonly deliver: (frame: Frame, info: StreamFrameInfo) => Promise<void>;
-  /** As `run` of the source takes it. */
+  /** Passed to the source's `run`. */
   readonly checkpoint?: () => Promise<void>;
-  /** Called with a frame that is invalid; absent only counts it. */
+  /** Called with an invalid frame; without it the frame is only counted. */
   readonly reject?: (problem: string, info: StreamFrameInfo) => Promise<void>;
 }
 
@@ -34,7 +34,8 @@ export async function runStream(
   if (source.rejectedRows !== undefined) state.rejectedRows = () => source.rejectedRows?.() ?? 0;
   try {
     const emit: Emit = async (frame, info = {}) => {
-      // A stream and sinks that never wait, such as a replay at full speed into a spool, would hold up timers and signals.
+      // Yields to timers and signals, which a stream that never waits would block, such as a full-speed replay into a
+      // spool.
       await loopTurns.turn("ingest");
       const problem = findFrameProblem(frame);
       counts.success = problem === undefined;
@@ -47,7 +48,7 @@ export async function runStream(
       counts.lastSuccessMs = clock.nowMs();
       counts.readings = countReadings(frame);
       delete counts.problem;
-      // Frames of a stream may be of the past: only what is wrong with their readings is logged.
+      // A stream's frames may be old, so only their rejected readings are logged.
       deviceLog.observeRejected(frame, info.devices ?? source.devices());
       if (frameLog.isDebug === true)
         frameLog.debug("stream frame", {

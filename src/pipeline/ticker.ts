@@ -6,7 +6,7 @@ import type { Clock } from "../base/clock.ts";
 
 export interface Tick {
   readonly timeMs: number;
-  /** Ticks that passed unseen since the one before. */
+  /** Number of ticks missed since the previous one. */
   readonly missed: number;
 }
 
@@ -29,7 +29,8 @@ export function startTicker(
   const fire = (): void => {
     const nowMs = clock.nowMs();
     if (nowMs < due) {
-      // Timers may fire a moment early, and the clock may have been set back: by more than a tick means a new start.
+      // Timers may fire a moment early, or the clock may have been set back; by more than one interval, the schedule
+      // restarts.
       if (due - nowMs > intervalMs) due = nextAligned(nowMs, intervalMs);
       arm();
       return;

@@ -71,7 +71,7 @@ test("one client never has all slots, and a slot goes to who has had fewest", as
   await next;
   first?.();
   expect(order).toEqual(["greedy", "greedy", "innocent", "another"]);
-  // What still waits would time out beside another test.
+  // Cancels the waiting queries, which would otherwise time out during another test.
   end.abort();
   await Promise.allSettled(greedy);
 });

@@ -1,6 +1,6 @@
 /**
- * Bounds the queries that run at once and the samples they hold together. Slots and places in the queue are divided fairly
- * between clients; the hub's own queries (rules) go before all of them.
+ * Limits the number of concurrent queries and the samples they hold together. Slots and the queue are shared fairly
+ * between clients; the hub's own queries (rules) have priority over all of them.
  */
 import type { ClientKey } from "../base/fair/client-key.ts";
 import { FairSlots, NoSlotError } from "../base/fair/fair-slots.ts";
@@ -10,7 +10,7 @@ import { SharedCounter } from "./memory.ts";
 export interface QueryAdmissionOptions {
   readonly maxConcurrent: number;
   readonly maxSamplesTogether: number;
-  /** Queries of clients that may wait; 1,000 where absent. */
+  /** Maximum number of waiting client queries; 1,000 by default. */
   readonly maxWaiting?: number;
 }
 
@@ -22,7 +22,7 @@ export class HeldSamples {
   readonly #all: SharedCounter;
   readonly #own: SharedCounter | undefined;
 
-  /** `own` counts those of one query, so that they can be released if its worker is lost. */
+  /** @param own counts the samples of one query, so that they can be released if its worker is lost */
   constructor(max: number, all = new SharedCounter(), own?: SharedCounter) {
     this.max = max;
     this.#all = all;
@@ -65,7 +65,7 @@ export class QueryAdmission {
   }
 
   /**
-   * Resolves with the function that gives the slot back.
+   * Resolves with the function that releases the slot.
    * @param client absent for the hub's own queries
    */
   async enter(waitMs: number, signal?: AbortSignal, client?: ClientKey): Promise<() => void> {

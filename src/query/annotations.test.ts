@@ -1,5 +1,5 @@
-// One query for each annotation of Prometheus 3's catalogue, with its text and position.
-// test/engines/prometheus3.test.ts asks a real Prometheus for them.
+// One query for each annotation in Prometheus 3's catalogue, with its text and position.
+// test/engines/prometheus3.test.ts runs them on a real Prometheus.
 
 import { expect, test } from "vitest";
 import { readHistogram } from "../model/histogram/notation.ts";

@@ -1,6 +1,6 @@
 /**
- * Warnings and infos a query collects, in Prometheus's words. Equal sentences are listed once, with the position of the last
- * that raised them; those that count their occurrences keep the position of the first.
+ * Warnings and infos of a query, in Prometheus's words. Equal sentences are listed once, with the position of the last
+ * occurrence; sentences with a count keep the position of the first.
  */
 import type { Selection } from "../model/select.ts";
 import type { Span } from "./ast.ts";
@@ -23,7 +23,7 @@ export class Annotations {
   private readonly spans = new Map<string, Span>();
   private readonly forced = new Map<string, ForcedMonotonicityInfo>();
   private readonly overlaps = new Map<string, number>();
-  /** What the store could not read, and what it read instead of samples; it belongs to no place in the query. */
+  /** The store's notes about unreadable data and rollups, which have no position in the query. */
   private readonly storeWarnings = new Set<string>();
   private readonly storeInfos = new Set<string>();
 
@@ -40,7 +40,10 @@ export class Annotations {
     this.#raise(`PromQL info: ${sentence}`, span);
   }
 
-  /** Inner expressions are over before outer ones raise theirs, also where they are evaluated series by series. */
+  /**
+   * Adds a sentence. Ignores an inner expression after an outer one, which can happen if series are evaluated one by
+   * one.
+   */
   #raise(sentence: string, span: Span): void {
     const before = this.spans.get(sentence);
     const isInner = before !== undefined && before.start <= span.start && span.end <= before.end;
@@ -108,12 +111,12 @@ export class Annotations {
     this.warn(`vector contains a mix of classic and native histograms${forMetric(metric)}`, span);
   }
 
-  /** Observations of NaN, which are in no bucket. */
+  /** For NaN observations, which are in no bucket. */
   nanObservations(name: string, effect: string, metric: string, span: Span): void {
     this.info(`input to ${name} has NaN observations, ${effect}${forMetric(metric)}`, span);
   }
 
-  /** A sample says that it started before the sample before it was taken. */
+  /** For a sample whose start time is before the previous sample's timestamp. */
   startOverlap(metric: string, span: Span): void {
     const sentence = `PromQL warning: sample has start time that overlaps with previous sample timestamp for metric ${quote(metric)}`;
     if (!this.overlaps.has(sentence)) this.spans.set(sentence, span);
@@ -138,7 +141,7 @@ export class Annotations {
     });
   }
 
-  /** As Prometheus shows them, each with its place in the query. */
+  /** Formats the sentences like Prometheus, each with its position in the query. */
   asStrings(query: string): { warnings: string[]; infos: string[] } {
     const warnings = [...this.storeWarnings];
     const infos = [...this.storeInfos];

@@ -1,4 +1,4 @@
-/** The typed tree of a PromQL expression. Plain data: nothing here evaluates or prints. */
+/** The typed AST of a PromQL expression. Plain data: nothing here evaluates or prints. */
 import type { Matcher } from "../model/select.ts";
 
 export type ValueType = "scalar" | "vector" | "matrix" | "string";
@@ -12,7 +12,7 @@ export interface Span {
 export type ArithmeticOp = "+" | "-" | "*" | "/" | "%" | "^" | "atan2";
 export type ComparisonOp = "==" | "!=" | ">" | "<" | ">=" | "<=";
 export type SetOp = "and" | "or" | "unless";
-/** Trimming cuts native histograms; over floats it answers nothing. */
+/** Trimming cuts native histograms; it yields nothing for floats. */
 export type TrimOp = "</" | ">/";
 export type BinaryOp = ArithmeticOp | ComparisonOp | SetOp | TrimOp;
 
@@ -35,7 +35,7 @@ export type AggregateOp =
 export interface NumberLiteral {
   kind: "number";
   value: number;
-  /** Written as a duration (`5m`), so printed as one. */
+  /** Written as a duration (`5m`), so it is printed as one. */
   duration: boolean;
   span: Span;
 }
@@ -55,10 +55,10 @@ export interface DurationExpr {
   span: Span;
 }
 
-/** Seconds, as a literal or as something only the query's step and range decide. */
+/** Seconds: a literal, or an expression that depends on the query's step and range. */
 export type DurationNode = NumberLiteral | DurationExpr;
 
-/** Where in time a selector or subquery looks. */
+/** The time shift of a selector or subquery. */
 export interface TimeShift {
   offsetMs: number;
   offsetExpr?: DurationExpr | undefined;
@@ -69,11 +69,11 @@ export interface TimeShift {
 export interface VectorSelector extends TimeShift {
   kind: "vector";
   name: string;
-  /** The name, where there is one, is the last matcher. */
+  /** The metric name, if any, is the last matcher. */
   matchers: Matcher[];
   anchored: boolean;
   smoothed: boolean;
-  /** The selector that `info()` takes may match everything. */
+  /** True for the selector argument of `info()`, which may match everything. */
   mayBeEmpty: boolean;
   span: Span;
 }
@@ -91,7 +91,7 @@ export interface Subquery extends TimeShift {
   expr: Expr;
   rangeMs: number;
   rangeExpr?: DurationExpr | undefined;
-  /** 0: the engine's default. */
+  /** 0 for the engine's default. */
   stepMs: number;
   stepExpr?: DurationExpr | undefined;
   span: Span;
@@ -170,7 +170,7 @@ export function isSetOp(op: BinaryOp): op is SetOp {
   return setOps.has(op);
 }
 
-/** The aggregations that take a parameter before the vector. */
+/** The aggregations with a parameter before the vector. */
 export const aggregatesWithParam: ReadonlySet<string> = new Set([
   "topk",
   "bottomk",
@@ -186,7 +186,7 @@ export function withoutParens(expr: Expr): Expr {
   return inner;
 }
 
-/** The expressions that an expression is made of, in the order of the text. */
+/** The child expressions, in the order of the text. */
 export function childrenOf(expr: Expr): readonly Expr[] {
   switch (expr.kind) {
     case "call":

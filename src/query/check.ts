@@ -1,4 +1,7 @@
-/** Prometheus's type checker: what each node may hold, in Prometheus's words and order. Sets matching's cardinality. */
+/**
+ * Prometheus's type checker: the types each node accepts, with Prometheus's messages in the same order. Also sets the
+ * cardinality of vector matching.
+ */
 import {
   isComparison,
   isSetOp,

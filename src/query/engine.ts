@@ -1,4 +1,7 @@
-/** The query engine: parses, selects from the store, evaluates, shapes the result. Holds no data and no query's state. */
+/**
+ * The query engine: parses, selects from the store, evaluates, shapes the result. It holds no data and no state of a
+ * query.
+ */
 import type { ClientKey } from "../base/fair/client-key.ts";
 import { QueryAdmission } from "./admission.ts";
 import { withoutParens, type Expr } from "./ast.ts";
@@ -20,22 +23,22 @@ import type { Queryable } from "../model/select.ts";
 export interface EngineOptions {
   readonly lookbackMs?: number | undefined;
   readonly timeoutMs?: number | undefined;
-  /** Samples one query may hold in memory. */
+  /** Limit for the samples that one query holds in memory. */
   readonly maxSamples?: number | undefined;
   /** The memory that queries share; by default 900 MB for one query and twice that for all. */
   readonly memory?: QueryMemory | undefined;
-  /** Queries that run at once; more wait. */
+  /** Number of concurrent queries; more wait. */
   readonly maxConcurrent?: number | undefined;
-  /** Samples all running queries may hold together. */
+  /** Limit for the samples that all running queries hold together. */
   readonly maxSamplesTogether?: number | undefined;
-  /** Points one series of a range query may have. */
+  /** Limit for the points of one series in a range query. */
   readonly maxPointsPerSeries?: number | undefined;
   readonly defaultSubqueryStepMs?: number | undefined;
   readonly maxSubqueryDepth?: number | undefined;
-  /** Names go when the whole query is done, not function by function. */
+  /** Drops metric names at the end of the query instead of after each function. */
   readonly delayedNameRemoval?: boolean | undefined;
   readonly typeAndUnitLabels?: boolean | undefined;
-  /** Counter resets also follow from start times: Prometheus's feature flag `use-start-timestamps`. */
+  /** Also detects counter resets from start times: Prometheus's feature flag `use-start-timestamps`. */
   readonly usesStartTimes?: boolean | undefined;
   readonly nowMs?: (() => number) | undefined;
 }
@@ -45,25 +48,25 @@ export interface QueryOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly perStepStats?: boolean | undefined;
-  /** The client. Absent for the hub's own queries, which go before those of clients. */
+  /** The client. Absent for the hub's own queries, which have priority over those of clients. */
   readonly client?: ClientKey | undefined;
-  /** How long it may wait for a slot; as long as it may take where absent. */
+  /** Maximum wait for a slot; by default the query's timeout. */
   readonly patienceMs?: number | undefined;
-  /** What the query and its result may hold. The caller closes it; absent: the hub's own, closed when the query is done. */
+  /** Memory for the query and its result, closed by the caller. By default the hub's own, closed at the end of the query. */
   readonly reservation?: Reservation | undefined;
-  /** What queries at the same instant have selected already. */
+  /** Selections shared with other queries at the same time. */
   readonly selects?: SharedSelects | undefined;
 }
 
-/** An expression and its times; `stepMs` is 0 for an instant query. */
+/** An expression and its time range; `stepMs` is 0 for an instant query. */
 export interface QueryRequest extends QueryTimes {
   readonly query: string;
 }
 
-/** The body of a response: whole, or in parts. */
+/** The body of a response, complete or in parts. */
 export type ResponseBody = Buffer | Iterable<Buffer> | AsyncIterable<Buffer>;
 
-/** A query that was admitted and may be evaluated in another thread. */
+/** An admitted query that may be evaluated in another thread. */
 export interface OffloadTask {
   readonly request: QueryRequest;
   /** Prepared for the request's times. */
@@ -72,11 +75,11 @@ export interface OffloadTask {
   readonly format: ResponseFormat;
 }
 
-/** Resolves with undefined where this thread shall evaluate the query. */
+/** Resolves with undefined if this thread has to evaluate the query. */
 export type Offload = (task: OffloadTask) => Promise<ResponseBody | undefined>;
 
 export interface Engine {
-  /** The result as the body of a response; `offload` may evaluate the query in another thread. */
+  /** Returns the result as a response body; `offload` may evaluate the query in another thread. */
   answer(
     request: QueryRequest,
     queryable: Queryable,
@@ -115,7 +118,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
   });
   const settings = (own: QueryOptions): QueryRunOptions => ({
     lookbackMs: own.lookbackMs ?? options.lookbackMs ?? 5 * minute,
-    // A query may ask for less time, never for more.
+    // A query may shorten the timeout, but not extend it.
     timeoutMs: Math.min(own.timeoutMs ?? mostMs, mostMs),
     maxSamples,
     memory: own.reservation ?? memory.open(own.client?.principal),
@@ -212,7 +215,7 @@ interface BegunQuery {
   readonly run: QueryRun;
 }
 
-/** Selects, evaluates and shapes the result, which alone stays counted against the query's memory. */
+/** Selects, evaluates and shapes the result; afterwards only the result counts against the query's memory. */
 export async function executeQuery({ run, expr, request }: BegunQuery): Promise<QueryResult> {
   try {
     const result = await execute(run, expr, request);
@@ -226,7 +229,7 @@ export async function executeQuery({ run, expr, request }: BegunQuery): Promise<
 function bytesOfResult(data: QueryData): number {
   if (data.type === "vector") return bytesOfPoints(data.samples.length, data.samples.length);
   if (data.type !== "matrix") return 0;
-  // Values may be a part of a larger array.
+  // The values may be a part of a larger array.
   const points = data.series.reduce((sum, { values }) => sum + values.buffer.byteLength / 8, 0);
   return bytesOfPoints(data.series.length, points);
 }
@@ -263,7 +266,7 @@ async function execute(run: QueryRun, expr: Expr, times: QueryTimes): Promise<Qu
   };
 }
 
-/** A failure of the store fails the query, with the store's message. */
+/** A store failure fails the query with the store's message. */
 async function selectForQuery(run: QueryRun, expr: Expr, times: QueryTimes): Promise<void> {
   try {
     await selectAll(run, expr, times);
@@ -272,7 +275,7 @@ async function selectForQuery(run: QueryRun, expr: Expr, times: QueryTimes): Pro
   }
 }
 
-/** The query's error for an error of the store. */
+/** Maps a store error to the query's error. */
 export function selectError({ options }: QueryRun, thrown: unknown): QueryError {
   if (options.signal?.aborted === true) {
     return new QueryError("canceled", "query was canceled in expression evaluation", {

@@ -1,4 +1,4 @@
-/** What a query can fail with, in Prometheus's words. The kind decides the HTTP status; this file knows no HTTP. */
+/** The errors of a query, in Prometheus's words. The kind determines the HTTP status, which is set elsewhere. */
 import { Buffer } from "node:buffer";
 import type { Span } from "./ast.ts";
 
@@ -14,7 +14,7 @@ export class QueryError extends Error {
   }
 }
 
-/** The query was not started and may be retried later. `share`: its client already has its share of queries. */
+/** The query was not started and may be retried later. `share`: its client already uses its share of query slots. */
 export class QueryShedError extends QueryError {
   readonly reason: "share" | "timeout";
 
@@ -25,7 +25,7 @@ export class QueryShedError extends QueryError {
   }
 }
 
-/** The query's text cannot be understood. The sentence starts with line and column, as Prometheus's does. */
+/** The query's text is invalid. The message starts with line and column, like Prometheus's. */
 export class ParseError extends QueryError {
   readonly span: Span;
 

@@ -1,4 +1,4 @@
-/** Prints a tree as Prometheus prints it: one line, or split over lines of 100 characters for format_query. */
+/** Prints an AST like Prometheus: on one line, or split into lines of 100 characters for format_query. */
 import {
   aggregatesWithParam,
   type Aggregate,

@@ -1,4 +1,4 @@
-/** Queries that are written to hurt: each ends with an error of its own, quickly, and takes nothing with it. */
+/** Malicious queries: each fails quickly with its own error and affects no other query. */
 import { expect, test } from "vitest";
 import { labelSet } from "../model/labels.ts";
 import { createEngine } from "./engine.ts";

@@ -1,10 +1,10 @@
-/** Label arithmetic for queries: keep, drop, set, sign, print. Works on sorted label sets and returns sorted ones. */
+/** Label operations for queries: keep, drop, set, sign, print. Works on sorted label sets and returns sorted ones. */
 import { type Label, type LabelSet, labelValue } from "../model/labels.ts";
 import { quote } from "./quote.ts";
 
 const plainName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** The labels that describe the metric itself; they go when a value is no longer that metric's. */
+/** Drops the labels that describe the metric itself, for a value that no longer belongs to that metric. */
 export function dropMetadata(labels: LabelSet): LabelSet {
   return labels.some(([name]) => isMetadata(name))
     ? labels.filter(([name]) => !isMetadata(name))
@@ -23,7 +23,7 @@ export function dropAll(labels: LabelSet, names: ReadonlySet<string>): LabelSet 
   return labels.filter(([name]) => !names.has(name));
 }
 
-/** With one label set, or removed when the value is empty. */
+/** Sets one label, or removes it if the value is empty. */
 export function withLabel(labels: LabelSet, name: string, value: string): LabelSet {
   const rest = labels.filter(([key]) => key !== name);
   if (value === "") return rest;
@@ -36,7 +36,7 @@ export function metricName(labels: LabelSet): string {
   return labelValue(labels, "__name__") ?? "";
 }
 
-/** Equal exactly when the labels a vector matching or grouping looks at are equal. */
+/** Returns a key function: two keys are equal if and only if the labels relevant for the matching or grouping are equal. */
 export function signature(names: readonly string[], on: boolean): (labels: LabelSet) => string {
   const set = new Set(names);
   if (!on) set.add("__name__");
@@ -49,7 +49,7 @@ export function signature(names: readonly string[], on: boolean): (labels: Label
   };
 }
 
-/** `{__name__="up", job="a"}` */
+/** For example `{__name__="up", job="a"}`. */
 export function printLabels(labels: LabelSet): string {
   const parts = labels.map(
     ([name, value]) => `${plainName.test(name) ? name : quote(name)}=${quote(value)}`,

@@ -4,16 +4,19 @@ import { type LabelSet, labelValue } from "../model/labels.ts";
 import { longestPattern } from "../storage/embedded/index/pattern.ts";
 import type { Matcher } from "../model/select.ts";
 
-/** Patterns of rules and panels come again with every evaluation, and compiling one takes longer than using it. */
+/**
+ * Cached, because patterns of rules and panels repeat with every evaluation, and compiling one takes longer than using
+ * it.
+ */
 const compiled = new Map<string, RE2JS>();
 const mostCompiled = 64;
 const longestCached = 512;
 
-/** Compiled for whole-string matches; throws where it cannot be. */
+/** Compiles a pattern for whole-string matches; throws if it is invalid. */
 export function compileRegex(pattern: string): RE2JS {
   const found = compiled.get(pattern);
   if (found !== undefined) {
-    // The one that was used last goes last.
+    // Moves the entry to the end, which makes the map an LRU cache.
     compiled.delete(pattern);
     compiled.set(pattern, found);
     return found;
@@ -28,11 +31,12 @@ export function compileRegex(pattern: string): RE2JS {
 
 export function regexProblem(pattern: string): string | undefined {
   try {
-    // Words between bars need no engine, however many they are.
+    // Alternatives of plain words need no regex engine, however many there are.
     if (pattern.length > longestPattern && /[\\.+*?()[\]{}^$]/.test(pattern))
       return `a pattern of ${pattern.length} letters is longer than ${longestPattern}`;
     RE2JS.compile(pattern);
-    // `\Q` is one alone, and takes in the brackets that make it match the whole.
+    // Compiles the pattern alone first: with an open `\Q`, the brackets for the whole-string match would become part of
+    // it.
     compileRegex(pattern);
     return undefined;
   } catch (thrown) {
@@ -48,7 +52,7 @@ export function predicate(matcher: Matcher): (value: string) => boolean {
   return op === "=~" ? (value) => regex.matches(value) : (value) => !regex.matches(value);
 }
 
-/** Whether a label set satisfies all matchers; a missing label is an empty one. */
+/** Returns a predicate for label sets that satisfy all matchers; a missing label equals an empty one. */
 export function matchAll(matchers: readonly Matcher[]): (labels: LabelSet) => boolean {
   const tests = matchers.map((matcher) => ({ name: matcher.name, test: predicate(matcher) }));
   return (labels) => tests.every(({ name, test }) => test(labelValue(labels, name) ?? ""));

@@ -1,4 +1,4 @@
-/** Samples in plain arrays behind the same seam as the real store. For rules that are tested, small tools and tests; it never forgets. */
+/** Samples in plain arrays behind the store's interface, without retention. For rule tests, small tools and tests. */
 import type { Histogram } from "../model/histogram/histogram.ts";
 import { labelKey, labelValue, type LabelSet } from "../model/labels.ts";
 import type { SampleColumn, Matcher, Queryable, SelectedSeries } from "../model/select.ts";
@@ -19,7 +19,7 @@ type MatcherSets = readonly (readonly Matcher[])[];
 export class MemoryStore implements Queryable {
   readonly #series = new Map<string, StoredSeries>();
 
-  /** A sample at the same instant is replaced. */
+  /** A sample with the same timestamp is replaced. */
   append(
     labels: LabelSet,
     timeMs: number,
@@ -119,7 +119,7 @@ function columnOf(
 
 function firstAtOrAfter(times: readonly number[], timeMs: number): number {
   let [low, high] = [0, times.length];
-  // Mostly it is the end: samples come in order of time.
+  // Fast path: samples mostly arrive in time order.
   if (timeMs > (times[high - 1] ?? -Infinity)) return high;
   while (low < high) {
     const middle = (low + high) >> 1;

@@ -1,4 +1,4 @@
-/** What queries may reserve: one query, one client, all together. */
+/** Limits for query memory: per query, per client and in total. */
 import { expect, test } from "vitest";
 import { QueryMemory } from "./memory.ts";
 
@@ -30,7 +30,7 @@ test("one client's queries leave room for the others", () => {
   expect(() => memory.open("token c").take(20 * mebibyte)).toThrow(
     expect.objectContaining({ name: "QueryShedError", reason: "timeout" }),
   );
-  // Rules are evaluated all the same.
+  // Rules are still evaluated.
   memory.open().take(20 * mebibyte);
   expect(memory.refused).toEqual({ tooLarge: 0, busy: 2 });
 });

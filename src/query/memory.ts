@@ -1,29 +1,30 @@
 /**
- * The memory that queries share. A query reserves what it is about to allocate: too much for one query is refused for good,
- * too much for its client or for all of them together is refused for now. A reservation lasts until its response is sent.
+ * The memory that queries share. A query reserves memory before it allocates: it fails permanently if it needs too much
+ * itself, and temporarily if its client or all queries together need too much. A reservation lasts until the response is
+ * sent.
  */
 import type { SelectBudget } from "../model/select.ts";
 import { executionError, QueryShedError } from "./errors.ts";
 
 export interface QueryMemoryLimits {
-  /** All queries together. */
+  /** Limit for all queries together. */
   readonly totalBytes: number;
-  /** Those of one client together. */
+  /** Limit for all queries of one client. */
   readonly perClientBytes: number;
   readonly perQueryBytes: number;
 }
 
-/** Rules and other queries of the hub's own find this much beside what clients use. */
+/** Extra share for rules and other queries of the hub, on top of the clients' limit. */
 const ownShare = 0.25;
-/** How long a query waits for memory that others hold. */
+/** How long a query waits for memory that other queries hold. */
 const patienceMs = 5_000;
 /** Objects, two typed arrays and a key for grouping; measured 460 to 760 bytes. */
 const seriesBytes = 800;
-/** A label set whose texts the index holds, and the object that finds its samples; 600 with 7 labels. */
+/** A label set whose strings the index holds, and the object that finds its samples; 600 with 7 labels. */
 const selectedBytes = 600;
-/** A value and whether it is present. */
+/** A value and its presence flag. */
 const stepBytes = 9;
-/** A time and a value. */
+/** A timestamp and a value. */
 const pointBytes = 16;
 
 export const bytesOfSteps = (series: number, steps: number): number =>
@@ -31,10 +32,10 @@ export const bytesOfSteps = (series: number, steps: number): number =>
 export const bytesOfPoints = (series: number, points: number): number =>
   series * seriesBytes + points * pointBytes;
 
-/** How often a worker thread looks whether another thread released memory. */
+/** How often a worker thread checks whether another thread released memory. */
 const pollMs = 20;
 
-/** A count of bytes or samples that the main thread and the query workers change together. */
+/** A count of bytes or samples that the main thread and the query workers share. */
 export class SharedCounter {
   readonly buffer: SharedArrayBuffer;
   readonly #cell: BigInt64Array;
@@ -53,7 +54,7 @@ export class SharedCounter {
   }
 }
 
-/** A reservation of the main thread, as a worker thread opens it. */
+/** A reservation of the main thread for use by a worker thread. */
 export interface SharedReservation {
   readonly limits: QueryMemoryLimits;
   readonly client: string | undefined;
@@ -64,13 +65,13 @@ export interface SharedReservation {
 }
 
 export interface QueryMemoryEvents {
-  /** Bytes were given back; what held them is garbage now. */
+  /** Called after memory was released, which is now garbage. */
   readonly onRelease?: (bytes: number) => void;
 }
 
 interface ClientBytes {
   readonly counter: SharedCounter;
-  /** Reservations that worker threads use now: the counter must stay the same one. */
+  /** Number of reservations in use by worker threads, during which the counter must not be replaced. */
   shared: number;
 }
 
@@ -82,10 +83,10 @@ export class QueryMemory {
   readonly #total: SharedCounter;
   readonly #isShared: boolean;
   #peakBytes = 0;
-  /** Refused since the start: for their own size, and for want of room. */
+  /** Number of failed reservations since startup: too large, or no memory available. */
   readonly refused = { tooLarge: 0, busy: 0 };
 
-  /** `shared`: in a worker thread, the counters of the main thread. */
+  /** @param shared in a worker thread, the counters of the main thread */
   constructor(
     limits: QueryMemoryLimits,
     { onRelease }: QueryMemoryEvents = {},
@@ -103,7 +104,7 @@ export class QueryMemory {
     return this.#total.value;
   }
 
-  /** The most that was reserved at once. */
+  /** The maximum reserved at once. */
   get peakBytes(): number {
     return this.#peakBytes;
   }
@@ -112,12 +113,12 @@ export class QueryMemory {
     return client === undefined ? 0 : (this.#byClient.get(client)?.counter.value ?? 0);
   }
 
-  /** `client` is absent for the hub's own queries. */
+  /** @param client absent for the hub's own queries */
   open(client?: string): Reservation {
     return new Reservation(this, client);
   }
 
-  /** Only for reservations: the counters that a worker thread changes until `unshare`. */
+  /** For reservations only: returns the counters that a worker thread changes until `unshare`. */
   share(client: string | undefined, own: SharedCounter): SharedReservation {
     const bytes = client === undefined ? undefined : this.#clientBytes(client);
     if (bytes !== undefined) bytes.shared++;
@@ -130,7 +131,7 @@ export class QueryMemory {
     };
   }
 
-  /** Only for reservations: the worker thread is done, and may have released memory. */
+  /** For reservations only: the worker thread is done, and may have released memory. */
   unshare(client: string | undefined): void {
     const bytes = client === undefined ? undefined : this.#byClient.get(client);
     if (bytes !== undefined) bytes.shared--;
@@ -138,7 +139,7 @@ export class QueryMemory {
     for (const look of this.#waiting) look();
   }
 
-  /** Why so much more cannot be reserved now; undefined where it can. */
+  /** Returns which limit prevents the reservation now; undefined if none does. */
   shortage(client: string | undefined, bytes: number): "client" | "all" | undefined {
     const { totalBytes, perClientBytes } = this.limits;
     if (client === undefined)
@@ -147,7 +148,7 @@ export class QueryMemory {
     return this.bytes + bytes > totalBytes ? "all" : undefined;
   }
 
-  /** Only for reservations: negative bytes are given back. */
+  /** For reservations only: reserves bytes; negative bytes are released. */
   move(client: string | undefined, bytes: number): void {
     this.#total.add(bytes);
     if (bytes > 0) this.#peakBytes = Math.max(this.#peakBytes, this.bytes);
@@ -190,7 +191,7 @@ export class Reservation implements SelectBudget {
   readonly #memory: QueryMemory;
   readonly #client: string | undefined;
   #bytes = 0;
-  /** The bytes, while a worker thread changes them. */
+  /** The reserved bytes while a worker thread changes them. */
   #shared: SharedCounter | undefined;
   #isClosed = false;
 
@@ -200,7 +201,7 @@ export class Reservation implements SelectBudget {
     this.#shared = own;
   }
 
-  /** In a worker thread: the reservation that the main thread shares. */
+  /** In a worker thread: opens the reservation that the main thread shares. */
   static openShared(shared: SharedReservation): Reservation {
     const memory = new QueryMemory(shared.limits, {}, shared);
     return new Reservation(memory, shared.client, new SharedCounter(shared.own));
@@ -210,7 +211,7 @@ export class Reservation implements SelectBudget {
     return this.#shared?.value ?? this.#bytes;
   }
 
-  /** Refusals; in a worker thread those of this query alone. */
+  /** Failed reservations; in a worker thread only those of this query. */
   get refused(): QueryMemory["refused"] {
     return this.#memory.refused;
   }
@@ -222,7 +223,7 @@ export class Reservation implements SelectBudget {
     return this.#memory.share(this.#client, this.#shared);
   }
 
-  /** The worker thread has ended its query, or was lost; counts what it was refused. */
+  /** Called after the worker thread has ended its query or was lost; adds the worker's failed reservations. */
   unshare({ tooLarge, busy }: QueryMemory["refused"] = { tooLarge: 0, busy: 0 }): void {
     this.#bytes = this.bytes;
     this.#shared = undefined;
@@ -232,7 +233,10 @@ export class Reservation implements SelectBudget {
     if (this.#isClosed) this.give(this.#bytes);
   }
 
-  /** Call it before the memory is allocated. @throws QueryError where the query needs too much, QueryShedError where others have it. */
+  /**
+   * Reserves memory; call it before the allocation.
+   * @throws QueryError if the query needs too much, QueryShedError if other queries hold the memory.
+   */
   take(bytes: number): void {
     this.#refuseTooLarge(bytes);
     const shortage = this.#memory.shortage(this.#client, bytes);
@@ -240,7 +244,7 @@ export class Reservation implements SelectBudget {
     this.#move(bytes);
   }
 
-  /** The same; waits a moment for memory that others hold. */
+  /** Like `take`, but waits a moment for memory that other queries hold. */
   async reserve(bytes: number, signal?: AbortSignal): Promise<void> {
     this.#refuseTooLarge(bytes);
     const untilMs = performance.now() + patienceMs;
@@ -253,7 +257,7 @@ export class Reservation implements SelectBudget {
     }
   }
 
-  /** Label sets of so many series that a selection found. */
+  /** Reserves memory for the label sets of this many selected series. */
   series(count: number): Promise<void> {
     return this.reserve(count * selectedBytes);
   }
@@ -266,19 +270,19 @@ export class Reservation implements SelectBudget {
     this.#move(-Math.min(bytes, this.bytes));
   }
 
-  /** Gives everything but this much back. */
+  /** Releases everything but this much. */
   shrinkTo(bytes: number): void {
     if (this.bytes > bytes) this.give(this.bytes - bytes);
   }
 
-  /** What a worker thread still uses is given back when it has ended. */
+  /** Memory that a worker thread still uses is released when it has ended. */
   close(): void {
     if (this.#shared === undefined) this.give(this.#bytes);
     this.#isClosed = true;
   }
 
   #move(bytes: number): void {
-    // The client has hung up while its query was still running: nobody would give this back.
+    // The client has disconnected while its query was running: this memory would never be released.
     if (this.#isClosed && bytes > 0) return;
     const whole = Math.round(bytes);
     if (this.#shared === undefined) this.#bytes += whole;

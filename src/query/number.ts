@@ -1,11 +1,11 @@
-/** Numbers and durations as PromQL reads and prints them (Go's formats). Values are seconds where a duration is meant. */
+/** Parses and prints PromQL numbers and durations (Go's formats). Durations are in seconds. */
 import { allBuckets, type Histogram, inclusiveBounds } from "../model/histogram/histogram.ts";
 
 const durationPattern =
   /^(?:(\d+)y)?(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/;
 const unitMs = [31_536_000_000, 604_800_000, 86_400_000, 3_600_000, 60_000, 1000, 1] as const;
 
-/** Milliseconds, or undefined when the text is no duration such as `1h30m`. */
+/** Returns milliseconds, or undefined if the text is not a duration such as `1h30m`. */
 export function readDurationMs(text: string): number | undefined {
   const match = durationPattern.exec(text);
   if (match === null || text === "") return undefined;
@@ -14,7 +14,7 @@ export function readDurationMs(text: string): number | undefined {
   return ms;
 }
 
-/** `1h30m`: the largest units that divide it, years and weeks only when nothing is left over. */
+/** `1h30m`: uses the largest units that divide the duration, years and weeks only without a remainder. */
 export function printDurationMs(ms: number): string {
   if (ms === 0) return "0s";
   let rest = ms;
@@ -39,12 +39,12 @@ export function printDurationMs(ms: number): string {
   return out;
 }
 
-/** A number literal without its sign: decimal, hex, octal, binary, underscores, Inf and NaN. */
+/** Parses a number literal without its sign: decimal, hex, octal, binary, underscores, Inf and NaN. */
 export function readNumber(text: string): number | undefined {
   const lower = text.toLowerCase();
   if (lower === "inf") return Infinity;
   if (lower === "nan") return Number.NaN;
-  // Underscores stand between digits only.
+  // Underscores are only allowed between digits.
   if (/__|_$|_[.e]|[.e]_/.test(lower)) return undefined;
   const digits = lower.replaceAll("_", "");
   if (/^0[xbo]/.test(digits)) return readPrefixed(digits);
@@ -79,7 +79,7 @@ export function printFloat(value: number): string {
   return sign + digits.padEnd(point, "0");
 }
 
-/** Go's %g and %v of the shortest digits: with an exponent when that is below -4 or at least 6. */
+/** Go's %g and %v of the shortest digits: exponent notation if the exponent is below -4 or at least 6. */
 export function printShortest(value: number): string {
   if (!Number.isFinite(value)) return printFloat(value);
   if (value === 0) return Object.is(value, -0) ? "-0" : "0";
@@ -103,13 +103,13 @@ export function printTwoDigits(value: number): string {
   return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
 }
 
-/** `0.5`, `1.0`, `+Inf`: a label value as OpenMetrics writes it. */
+/** `0.5`, `1.0`, `+Inf`: a label value in OpenMetrics notation. */
 export function printOpenMetrics(value: number): string {
   const text = printShortest(value);
   return /^-?\d+$/.test(text) ? `${text}.0` : text;
 }
 
-/** `{count:3, sum:4.5, (1,2]:3}`: a native histogram as a label value, each bucket with the bounds that belong to it. */
+/** `{count:3, sum:4.5, (1,2]:3}`: a native histogram as a label value; brackets show which bounds are inclusive. */
 export function printHistogram(histogram: Histogram): string {
   const buckets = allBuckets(histogram, histogram.zeroCount !== 0)
     .filter(({ count }) => count !== 0)

@@ -1,4 +1,4 @@
-/** Strings as PromQL writes them: Go's escapes, both ways. Never used for JSON. */
+/** PromQL string literals with Go's escapes, in both directions. Not for JSON. */
 import { Buffer, isUtf8 } from "node:buffer";
 
 const simple: Readonly<Record<string, number>> = {
@@ -14,7 +14,7 @@ const simple: Readonly<Record<string, number>> = {
   '"': 34,
 };
 
-/** The text between the quotes of a literal, its escapes resolved. A byte that makes no UTF-8 becomes U+DC00 + byte. */
+/** Returns the text of a literal with its escapes resolved. A byte that is invalid UTF-8 becomes U+DC00 + byte. */
 export function unquote(literal: string): string {
   const body = literal.slice(1, -1);
   if (literal.startsWith("`") || !body.includes("\\")) return body;
@@ -57,7 +57,7 @@ function isOneRune(bytes: Buffer): boolean {
   return isUtf8(bytes) && Array.from(bytes.toString("utf8")).length === 1;
 }
 
-/** Any UTF-8 text but the empty one. */
+/** Accepts any non-empty UTF-8 text. */
 export function isLabelName(name: string): boolean {
   return name !== "" && !/[\uD800-\uDFFF]/u.test(name);
 }
@@ -75,7 +75,7 @@ function readEscape(body: string, at: number): { bytes: Buffer; end: number } {
 
 const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
 
-/** In double quotes, as Go's %q writes it. */
+/** Quotes a text like Go's %q. */
 export function quote(text: string): string {
   let out = '"';
   for (const char of text) {

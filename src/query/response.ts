@@ -1,4 +1,7 @@
-/** A query's result as the JSON of Prometheus's API, straight into bytes: a million points must not first become a million strings. */
+/**
+ * Writes a query's result as JSON of Prometheus's API directly into bytes, so that a million points do not become a
+ * million strings first.
+ */
 import { formatValue } from "../formats/prometheus/page.ts";
 import { allBuckets, type Histogram, inclusiveBounds } from "../model/histogram/histogram.ts";
 import type { LabelSet } from "../model/labels.ts";
@@ -8,12 +11,12 @@ import type { MatrixSeries, QueryData, QueryResult, QueryStats } from "./result.
 const partBytes = 256 * 1024;
 
 export interface ResponseFormat {
-  /** Series at most; 0 for no limit. */
+  /** Maximum number of series; 0 for no limit. */
   readonly limit: number;
   readonly stats: "none" | "some" | "all";
 }
 
-/** In parts, each made when it is requested: a large response is never in memory as a whole. */
+/** Yields parts on demand, so that a large response is never in memory as a whole. */
 export function* responseParts(
   result: QueryResult,
   { limit, stats: wantsStats }: ResponseFormat,
@@ -78,7 +81,7 @@ function histogramJson(histogram: Histogram): string {
     .filter((bucket) => bucket.count !== 0)
     .map((bucket) => {
       const { lower, upper } = inclusiveBounds(bucket, histogram);
-      // The API's code: 0 the upper bound belongs to the bucket, 1 the lower one, 3 both.
+      // The API's codes: 0 upper bound inclusive, 1 lower bound inclusive, 3 both.
       const rule = lower ? (upper ? 3 : 1) : 0;
       const numbers = [bucket.lower, bucket.upper, bucket.count];
       return `[${rule},${numbers.map((value) => `"${formatValue(value)}"`).join(",")}]`;
@@ -87,7 +90,7 @@ function histogramJson(histogram: Histogram): string {
   return `{"count":"${formatValue(count)}","sum":"${formatValue(sum)}"${listed}}`;
 }
 
-/** A range query has the same instants in every series: each is turned into text once. */
+/** Caches formatted timestamps, because all series of a range query have the same ones. */
 class TimeTexts {
   readonly #known = new Map<number, Buffer>();
 
@@ -95,13 +98,13 @@ class TimeTexts {
     const known = this.#known.get(timeMs);
     if (known !== undefined) return known;
     const made = Buffer.from(`[${formatSeconds(timeMs)},"`, "latin1");
-    // Instants of raw samples may all differ: what is not repeated is not worth keeping.
+    // Limited, because the timestamps of raw samples may all differ and caching unique ones is useless.
     if (this.#known.size < 100_000) this.#known.set(timeMs, made);
     return made;
   }
 }
 
-/** The first so many series, with a warning that there were more. */
+/** Limits the number of series, with a warning if there were more. */
 function limited(result: QueryResult, limit: number): QueryResult {
   const data: QueryData =
     result.data.type === "vector"
@@ -120,7 +123,7 @@ function limited(result: QueryResult, limit: number): QueryResult {
     : { ...result, data, warnings: [...result.warnings, "results truncated due to limit"] };
 }
 
-/** Annotations of one kind that a response lists; of the rest it says how many there are. */
+/** Maximum number of annotations of one kind in a response; the rest is only counted. */
 const maxAnnotations = 10;
 
 export function notes(warnings: readonly string[], infos: readonly string[]): string {
@@ -138,7 +141,7 @@ export function listAnnotations(
   return [...texts.slice(0, maxAnnotations), `${omitted} more ${kind} annotations omitted`];
 }
 
-/** Milliseconds as seconds with up to three decimals, exactly. */
+/** Formats milliseconds as seconds with up to three decimals, exactly. */
 export function formatSeconds(timeMs: number): string {
   const whole = Math.trunc(timeMs / 1_000);
   const rest = Math.abs(timeMs % 1_000);
@@ -191,13 +194,13 @@ class BytesWriter {
     return this.#length;
   }
 
-  /** Text whose every character is one byte; numbers and JSON's own signs are. */
+  /** Writes text of one-byte characters only, such as numbers and JSON syntax. */
   ascii(text: string): void {
     this.#room(text.length);
     this.#length += this.#bytes.write(text, this.#length, "latin1");
   }
 
-  /** Any text, in UTF-8. */
+  /** Writes any text as UTF-8. */
   text(text: string): void {
     this.#room(text.length * 3);
     this.#length += this.#bytes.write(text, this.#length, "utf8");
@@ -209,7 +212,7 @@ class BytesWriter {
     this.#length += bytes.length;
   }
 
-  /** What was written since the last time, in memory of its own. */
+  /** Returns a copy of the bytes written since the last call. */
   take(): Buffer {
     const taken = this.#bytes.subarray(0, this.#length);
     this.#bytes = Buffer.allocUnsafe(this.#bytes.length);

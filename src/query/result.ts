@@ -1,11 +1,11 @@
-/** What a query answers with. */
+/** The result types of a query. */
 import type { Histogram } from "../model/histogram/histogram.ts";
 import type { LabelSet } from "../model/labels.ts";
 
 export interface VectorSample {
   readonly labels: LabelSet;
   readonly timeMs: number;
-  /** NaN where the sample is a native histogram. */
+  /** NaN if the sample is a native histogram. */
   readonly value: number;
   readonly histogram?: Histogram | undefined;
 }
@@ -17,7 +17,7 @@ export interface HistogramPoint {
 
 export interface MatrixSeries {
   readonly labels: LabelSet;
-  /** Of the floats. */
+  /** Timestamps of the floats. */
   readonly times: Float64Array;
   readonly values: Float64Array;
   readonly histograms?: readonly HistogramPoint[] | undefined;
@@ -32,7 +32,7 @@ export type QueryData =
 export interface QueryStats {
   readonly totalSamples: number;
   readonly peakSamples: number;
-  /** [time, samples] for each step, when requested. */
+  /** [time, samples] for each step, if requested. */
   readonly samplesPerStep?: readonly (readonly [timeMs: number, samples: number])[] | undefined;
   readonly selectMs: number;
   readonly evalMs: number;

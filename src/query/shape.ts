@@ -1,4 +1,4 @@
-/** Shapes evaluated values into the result: delayed name removal is applied, range results are in label order. */
+/** Converts evaluated values to the result: applies delayed name removal and sorts range results by labels. */
 import type { MatrixSelector, Subquery } from "./ast.ts";
 import { executionError } from "./errors.ts";
 import { compareLabels, dropMetadata } from "./labels.ts";
@@ -19,7 +19,7 @@ import { extendWindow } from "./eval/windows/extend-window.ts";
 import { bytesOfPoints } from "./memory.ts";
 import type { HistogramPoint, MatrixSeries, QueryData } from "./result.ts";
 
-/** Some milliseconds. */
+/** Takes some milliseconds. */
 const sortedAtOnce = 2_000;
 
 function cleaned(series: readonly StepSeries[], scope: EvalScope): readonly StepSeries[] {
@@ -67,7 +67,7 @@ export async function rangeData(value: Value, scope: EvalScope): Promise<QueryDa
   return { type: "matrix", series: await sortedByLabels(series, scope) };
 }
 
-/** A merge sort that lets others run: 200,000 label sets take a second. */
+/** A merge sort that yields to the event loop: 200,000 label sets take a second. */
 async function sortedByLabels(
   series: readonly MatrixSeries[],
   { run }: EvalScope,
@@ -103,7 +103,7 @@ async function sortedByLabels(
   return parts[0] ?? [];
 }
 
-/** Floats and native histograms apart. */
+/** Separates floats and native histograms. */
 function split(
   { labels, values, present, histograms }: StepSeries,
   all: Float64Array,
@@ -134,7 +134,7 @@ function onlyPresent(
 ): MatrixSeries {
   const first = one.present.indexOf(1);
   const end = one.present.lastIndexOf(1) + 1;
-  // A series that began or ended within the range: parts of the arrays that are there.
+  // Fast path for a series that began or ended within the range: views of the existing arrays.
   if (end - first === count)
     return {
       labels: one.labels,
@@ -153,7 +153,7 @@ function onlyPresent(
   return { labels: one.labels, times, values };
 }
 
-/** A range selector or subquery as the whole query, at one instant. */
+/** A range selector or subquery as the whole query, at one timestamp. */
 export async function matrixOf(
   expr: MatrixSelector | Subquery,
   scope: EvalScope,

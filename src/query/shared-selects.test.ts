@@ -47,7 +47,7 @@ test("queries at one instant select once, and answer as each would alone", async
   const together: unknown[] = [];
   for (const query of queries) together.push(await ask(query, selects));
   expect(together).toEqual(alone);
-  // temp and power over five minutes, and both at once: a range of five minutes is what an instant looks back.
+  // Three selections: temp, power, and both at once. A five-minute range equals the look-back of an instant selector.
   expect(store.asked).toBe(3);
 });
 

@@ -1,7 +1,7 @@
 /**
- * Shares the selections of several queries at one instant. Rules are such queries: thousands of them read
- * the same few metrics. A write in between invalidates its metric, so that the next query sees it. Bounded: beyond
- * its budget nothing more is cached and every query selects for itself.
+ * Shares selections between several queries at the same timestamp, such as rules: thousands of them read the same few
+ * metrics. A write in between invalidates its metric, so that the next query includes it. Bounded: beyond its limit
+ * nothing more is cached and every query selects for itself.
  */
 import type {
   Matcher,
@@ -19,7 +19,7 @@ const defaultMaxSamples = 4_000_000;
 const slabValues = 65_536;
 
 interface SharedSelection {
-  /** The one metric it can be of; undefined where it may be of several. */
+  /** The only metric that it can contain; undefined if there may be several. */
   readonly name: string | undefined;
   readonly series: Promise<Selection>;
 }
@@ -49,14 +49,14 @@ export class SharedSelects {
     if (known !== undefined) return known.series;
     if (this.#samples > this.#maxSamples)
       return queryable.select(matchers, fromMs, toMs, signal, budget, hint);
-    // Without the signal: the first query may be canceled while others still wait.
+    // Without the signal, because the first query may be canceled while others wait for the same selection.
     const series = this.#load(queryable, matchers, fromMs, toMs, budget, hint);
     this.#selections.set(key, { name: nameOf(matchers), series });
     series.catch(() => this.#selections.delete(key));
     return series;
   }
 
-  /** Something of this metric was written. */
+  /** Invalidates selections after a write to this metric. */
   forget(name: string): void {
     for (const [key, selection] of this.#selections)
       if (selection.name === undefined || selection.name === name) this.#selections.delete(key);
@@ -76,7 +76,7 @@ export class SharedSelects {
     hint: SelectHint | undefined,
   ): Promise<Selection> {
     const found = await queryable.select(matchers, fromMs, toMs, undefined, budget, hint);
-    // A column may be decoded at every access: here once for all.
+    // A column may be decoded at every access, so it is copied once here.
     const copies = found.map((series): SelectedSeries => {
       const column = peekAt(series);
       this.#samples += column.times.length;
@@ -89,7 +89,7 @@ export class SharedSelects {
     });
   }
 
-  /** Many columns in one piece of memory: collecting ten thousand small ones took most of the time. */
+  /** Copies many columns into one array, because garbage collection of ten thousand small ones took most of the time. */
   #copy(values: Float64Array): Float64Array {
     if (this.#slabUsed + values.length > this.#slab.length) {
       this.#slab = new Float64Array(Math.max(slabValues, values.length));

@@ -1,9 +1,9 @@
-/** What every function takes and returns. The one list: the checker, the printer and parse_query read it. */
+/** The argument and return types of every function, used by the checker, the printer and parse_query. */
 import type { ValueType } from "./ast.ts";
 
 export interface Signature {
   readonly args: readonly ValueType[];
-  /** 0: exactly these. n > 0: the last may be left out or repeated up to n times in all. -1: without bound. */
+  /** 0: exactly these. n > 0: the last may be omitted or repeated up to n times in total. -1: unlimited. */
   readonly variadic: number;
   readonly returns: ValueType;
 }

@@ -1,4 +1,4 @@
-/** The tree as parse_query answers it. Shape and names are Prometheus's, for the pages that draw it. */
+/** The AST as JSON for parse_query, with Prometheus's structure and names, as its UI expects. */
 import type { DurationNode, Expr, TimeShift, VectorSelector } from "./ast.ts";
 import { printFloat } from "./number.ts";
 import { signatures } from "./signatures.ts";

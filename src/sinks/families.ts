@@ -1,10 +1,10 @@
-/** Type, help and unit of metric families: as received, or from the catalogue. Bounded. */
+/** Type, help and unit of metric families, as received or from the catalogue. Bounded. */
 import type { Metadata } from "../formats/samples/batch.ts";
 import { metadataOf } from "../formats/samples/from-frame.ts";
 import { findMetric } from "../model/catalogue/index.ts";
 
 const maxFamilies = 10_000;
-/** Sent again for a receiver that restarted. */
+/** Metadata is sent again after this time, for a receiver that restarted. */
 const againAfterMs = 600_000;
 const suffix = /_(bucket|sum|count|total|info)$/;
 
@@ -23,7 +23,7 @@ export class Families {
     }
   }
 
-  /** Of the family that a series of this name belongs to. */
+  /** Returns the metadata of the family that a series of this name belongs to. */
   find(name: string): Metadata | undefined {
     const found = this.#known.get(name) ?? this.#known.get(name.replace(suffix, ""));
     if (found !== undefined) return found;
@@ -31,7 +31,7 @@ export class Families {
     return metric === undefined ? undefined : metadataOf(metric);
   }
 
-  /** New families since the last call, and every ten minutes all of them. */
+  /** Returns the families that are new since the last call, and every ten minutes all of them. */
   due(nowMs: number): readonly Metadata[] {
     const all = nowMs - this.#againMs >= againAfterMs;
     const due = [...(all ? this.#known : this.#fresh).values()];
@@ -40,7 +40,7 @@ export class Families {
     return due;
   }
 
-  /** The request that carried it failed: it is sent with the next. */
+  /** Marks metadata of a failed request as new, so that the next request carries it. */
   unsent(metadata: readonly Metadata[]): void {
     for (const one of metadata) this.#fresh.set(one.family, one);
   }

@@ -1,4 +1,4 @@
-/** Every sink that can be named on the command line. Adding one is a folder and a line here. */
+/** Every sink that can be named on the command line. A new sink is a folder and a line here. */
 import type { SinkDefinition } from "../pipeline/sink.ts";
 import { remoteWriteHttp, remoteWriteHttps } from "./remote-write/define.ts";
 import { kafkaSink } from "./kafka/define.ts";

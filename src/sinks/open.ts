@@ -1,4 +1,4 @@
-/** From what a person wrote to a running sink. */
+/** Parses a sink from the command line or gpulse.yaml, and opens it. */
 import { type Component, parseComponent } from "../config/component.ts";
 import type { Sink, SinkContext, SinkDefinition } from "../pipeline/sink.ts";
 import { sinks } from "./list.ts";

@@ -1,11 +1,14 @@
-/** The labels under which a series leaves: external labels where it has none of that name, then the relabelling rules. */
+/**
+ * The labels of outgoing series: external labels are added unless the series has them, then relabeling rules are
+ * applied.
+ */
 import { BatchBuilder } from "../formats/samples/builder.ts";
 import { readLabelBlock } from "../formats/samples/labels.ts";
 import type { LabelSet } from "../model/labels.ts";
 import { relabel } from "../formats/relabel/relabel.ts";
 import type { RelabelRule } from "../formats/relabel/rule.ts";
 
-/** Cached blocks; beyond it each is computed again. */
+/** Cached blocks; when the cache is full, it is cleared. */
 const maxKnown = 200_000;
 
 export class OutgoingLabels {
@@ -18,12 +21,12 @@ export class OutgoingLabels {
     this.#rules = rules;
   }
 
-  /** Nothing is changed at all. */
+  /** True if no label can change. */
   get areSame(): boolean {
     return this.#external.length === 0 && this.#rules.length === 0;
   }
 
-  /** The block to send; undefined where a rule dropped the series or left it without a name. */
+  /** Returns the label block to send; undefined if a rule dropped the series or removed its name. */
   block(bytes: Buffer, start: number, end: number): Uint8Array | undefined {
     if (this.areSame) return bytes.subarray(start, end);
     const key = bytes.toString("latin1", start, end);

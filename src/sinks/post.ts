@@ -1,4 +1,4 @@
-/** One HTTP request to a receiver of samples, and its outcome. */
+/** Sends one HTTP request to a receiver of samples and classifies its outcome. */
 import { GpulseError } from "../base/error.ts";
 import type { HttpClientConfig } from "../net/http/auth-config.ts";
 import { HttpClient } from "../net/http/client.ts";
@@ -15,13 +15,13 @@ export interface SamplesPosterOptions {
 }
 
 const maxAnswerBytes = 65_536;
-/** The request itself is bad. For a wrong address or password the user has to act, and the samples wait. */
+/** Statuses of a bad request. A wrong address or password is for the user to fix, and the samples stay pending. */
 const refusals = new Set([400, 409, 422]);
 
 export class SamplesPoster {
   readonly #options: SamplesPosterOptions;
   readonly #client: HttpClient;
-  /** The headers last sent: a response may quote them. */
+  /** The headers last sent, because a response may quote them. */
   #sent: Readonly<Record<string, string>> = {};
 
   constructor(options: SamplesPosterOptions) {
@@ -30,8 +30,8 @@ export class SamplesPoster {
   }
 
   /**
-   * The response, or the outcome where there is none.
-   * @param url where a request has a query of its own
+   * Returns the response, or the outcome if there was none.
+   * @param url for a request with a query of its own
    */
   async post(
     body: Uint8Array,
@@ -55,7 +55,7 @@ export class SamplesPoster {
     } catch (thrown) {
       if (thrown instanceof GpulseError) return retry(thrown.message, false);
       if (!(thrown instanceof HttpRequestError)) throw thrown;
-      // An unreadable response may have been a success.
+      // A response that cannot be read may have been a success.
       return retry(thrown.message, !isRefusedConnection(thrown));
     }
   }
@@ -86,7 +86,7 @@ function formatResponseText(
   { body }: HttpResponse,
   sent: Readonly<Record<string, string>>,
 ): string {
-  // Redacted before it is cut: half a secret would not be recognised.
+  // Redacts before cutting: half a secret would not be recognised.
   const text = redactCredentials(body.toString("utf8"), sent)
     .replace(/\s+/g, " ")
     .trim()
@@ -96,7 +96,7 @@ function formatResponseText(
 
 const longestMs = 3_600_000;
 
-/** Seconds, or a date. */
+/** Parses seconds or a date. */
 export function retryAfterMs(given: string | undefined, nowMs: number): number | undefined {
   if (given === undefined || given.trim() === "") return undefined;
   const seconds = Number(given);

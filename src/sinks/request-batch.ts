@@ -1,16 +1,17 @@
 /**
- * One batch of the spool as requests to a receiver of samples: split into shards by series and into requests, and resumed
- * where it stopped at every retry. A refused request is split, so that a bad or duplicate sample costs no other.
+ * Sends one batch of the spool to a receiver of samples: splits it into shards by series and into requests, and resumes
+ * where it stopped at every retry. A rejected request is split, so that a bad or duplicate sample does not affect
+ * others.
  */
 import { type SampleBatch, joinBatches, partOf, splitBatch } from "../formats/samples/batch.ts";
 import type { SendResult } from "../base/send/batch-sender.ts";
 
 export type Post = (batch: SampleBatch, signal: AbortSignal) => Promise<SendResult>;
 
-/** Units are cut at the same places after a restart: the receiver has all of a unit or none of it. */
+/** Units are cut at the same places after a restart, so the receiver has all of a unit or none of it. */
 interface Request {
   readonly units: readonly SampleBatch[];
-  /** The receiver may have stored it in an earlier attempt: a refusal then means a duplicate. */
+  /** True if the receiver may have stored it in an earlier attempt; a rejection then means a duplicate. */
   readonly uncertain: boolean;
   /** How often a single unit may still be halved to isolate a bad sample. */
   readonly halvings: number;
@@ -23,7 +24,7 @@ export class RequestBatch {
   #refusedSamples = 0;
   #problem: string | undefined;
 
-  /** The batches of each shard in order, one per record that has series of the shard. */
+  /** @param shards the batches of each shard in order, one per record that has series of the shard */
   constructor(
     shards: readonly (readonly SampleBatch[])[],
     batchSamples: number,
@@ -39,7 +40,7 @@ export class RequestBatch {
     });
   }
 
-  /** Shards are sent in parallel, the requests of each in order. A second call resumes. */
+  /** Sends shards in parallel and the requests of each in order. A second call resumes. */
   async send(post: Post, signal: AbortSignal): Promise<SendResult> {
     const stopped = await Promise.all(
       this.#shards.map((shard) => this.#sendShard(shard, post, signal)),
@@ -84,7 +85,7 @@ export class RequestBatch {
 const samplesIn = ({ units }: Request): number =>
   units.reduce((sum, unit) => sum + unit.sampleCount, 0);
 
-/** Smaller requests that together are this one; none where it cannot be split further. */
+/** Splits a request into smaller ones; returns none if it cannot be split further. */
 function split({ units, uncertain, halvings }: Request, tooLarge: boolean): Request[] {
   const middle = Math.ceil(units.length / 2);
   if (units.length > 1)

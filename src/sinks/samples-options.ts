@@ -1,4 +1,4 @@
-/** The options that every sink which sends samples over HTTP has in common, and what they come to. */
+/** The options shared by all sinks that send samples over HTTP, and their conversion. */
 import { createHash } from "node:crypto";
 import path from "node:path";
 import * as v from "valibot";
@@ -13,7 +13,7 @@ import type { SamplesSinkOptions } from "./samples-sink.ts";
 
 const pairsTake = "a mapping, or name=value,name=value";
 
-/** A mapping in gpulse.yaml, `name=value,name=value` in a URL. */
+/** Accepts a mapping in gpulse.yaml, or `name=value,name=value` in a URL. */
 export const pairs = () =>
   v.pipe(
     v.union([v.string(pairsTake), v.record(v.string(), v.string(pairsTake))], pairsTake),
@@ -133,7 +133,7 @@ export const samplesOptions = {
 const schema = v.strictObject(samplesOptions);
 export type SamplesOptions = v.InferOutput<typeof schema>;
 
-/** The whole address, of what was written after the sink's name. */
+/** The full URL, from the part after the sink's scheme. */
 export function targetOf(scheme: "http" | "https", { url }: Pick<SamplesOptions, "url">): URL {
   const whole = url.startsWith("//") ? `${scheme}:${url}` : url;
   const target = URL.canParse(whole) ? new URL(whole) : undefined;
@@ -189,7 +189,7 @@ export function httpConfigOf(target: URL, options: HttpOptions): HttpClientConfi
   };
 }
 
-/** The address without what may be secret. */
+/** The URL without user and password. */
 export function bareUrl(target: URL): string {
   const bare = new URL(target);
   bare.username = "";
@@ -205,7 +205,7 @@ export const rulesOf = ({
   write_relabel_configs: rules,
 }: SamplesOptions): readonly RelabelInput[] => rules;
 
-/** Everything about the sink but its labels, rules and request. */
+/** Everything but the sink's labels, rules and sender. */
 export function sinkOptionsOf(
   kind: string,
   target: URL,
@@ -223,7 +223,7 @@ export function sinkOptionsOf(
   };
 }
 
-/** Readable, and of this receiver alone. */
+/** A readable folder name, unique to this receiver. */
 export function folderOf(name: string, whole: string): string {
   const readable = name.replace(/[^\w.-]+/g, "-").slice(0, 60);
   return `${readable}-${createHash("sha256").update(whole).digest("hex").slice(0, 8)}`;

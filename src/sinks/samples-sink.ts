@@ -1,6 +1,6 @@
 /**
- * A sink that sends samples over HTTP: everything is appended to its spool, and sent from there in order. The sender's `post`
- * encodes the request; frames become samples, with staleness markers where series end.
+ * A sink that sends samples over HTTP: everything is appended to its spool, and sent from there in order. The sender's
+ * `post` encodes the requests; frames become samples, with staleness markers at the end of a series.
  */
 import { FrameSamples, LayoutMetadata } from "../formats/samples/from-frame.ts";
 import { type SampleBatch, withoutHistograms } from "../formats/samples/batch.ts";
@@ -18,9 +18,9 @@ import { OutgoingLabels } from "./outgoing-labels.ts";
 import { type Post, RequestBatch } from "./request-batch.ts";
 
 export interface SamplesSinkOptions {
-  /** In logs and self-metrics; without secrets. */
+  /** The name in logs and self-metrics, without secrets. */
   readonly name: string;
-  /** One per receiver, within the context's. */
+  /** Unique to the receiver, inside the context's spool folder. */
   readonly spoolFolder: string;
   readonly spoolMaxBytes: number;
   readonly spoolMaxAgeMs: number;
@@ -28,10 +28,10 @@ export interface SamplesSinkOptions {
   readonly shards: number;
   readonly externalLabels: LabelSet;
   readonly rules: readonly RelabelRule[];
-  /** False leaves out what the receiver is configured not to get; both are sent where absent. */
+  /** False if the receiver is configured not to get them; sent by default. */
   readonly sendsHistograms?: boolean | undefined;
   readonly sendsExemplars?: boolean | undefined;
-  /** Back-off; the default where absent. */
+  /** Back-off; undefined for the default. */
   readonly firstPauseMs?: number | undefined;
   readonly longestPauseMs?: number | undefined;
 }
@@ -42,7 +42,7 @@ export interface Sender {
   close(): void;
 }
 
-/** Compressed; a batch takes about ten times as much in memory. */
+/** Compressed size; a batch takes about ten times as much in memory. */
 const batchBytes = 512 * 1_024;
 const closeWithinMs = 1_500;
 
@@ -121,7 +121,7 @@ export class SamplesSink implements Sink {
     this.#sender.close();
   }
 
-  /** For callers that can wait: drops nothing, and rejects where the spool cannot store it. */
+  /** For callers that can wait: drops nothing, and rejects if the spool can never store the batch. */
   async #appendWaiting(batch: SampleBatch): Promise<void> {
     await this.#spool.room(packBatch(batch).length);
     if (!this.#append(batch)) throw createSpoolError(this.name, this.#options.spoolFolder);
@@ -149,7 +149,7 @@ export class SamplesSink implements Sink {
         samples: unreadable,
       });
     this.#families.learn(metadata);
-    // A request that was in flight when the process ended may have been stored.
+    // A request that was in flight when the previous process ended may have been stored.
     const uncertain = this.#isFirst;
     this.#isFirst = false;
     return new RequestBatch(batches, batchSamples, uncertain);

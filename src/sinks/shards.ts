@@ -1,4 +1,4 @@
-/** Spool records as batches to send: decoded, relabelled, and distributed over shards by series. */
+/** Turns spool records into batches to send: decodes and relabels them, and distributes them over shards by series. */
 import { decodeWriteRequest } from "../formats/remote-write/decode.ts";
 import { encodeWriteRequest } from "../formats/remote-write/encode.ts";
 import { copySample, type Metadata, type SampleBatch, wordsOf } from "../formats/samples/batch.ts";
@@ -12,7 +12,7 @@ const maxRecordBytes = 512 * 2 ** 20;
 
 const packed = new WeakMap<SampleBatch, Buffer>();
 
-/** The spool's format: a remote-write 1.0 request under snappy. Encoded once for all sinks. */
+/** The spool's format: a snappy-compressed remote-write 1.0 request. Encoded once for all sinks. */
 export function packBatch(batch: SampleBatch): Buffer {
   const known = packed.get(batch);
   if (known !== undefined) return known;
@@ -24,7 +24,7 @@ export function packBatch(batch: SampleBatch): Buffer {
 export interface ShardedBatches {
   readonly shards: readonly (readonly SampleBatch[])[];
   readonly metadata: readonly Metadata[];
-  /** Samples of undecodable records. */
+  /** Number of samples in records that cannot be decoded. */
   readonly unreadable: number;
 }
 

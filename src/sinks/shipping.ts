@@ -1,4 +1,4 @@
-/** What waits and what was sent of a sink that holds what it sends in memory: nothing of it is on disk. */
+/** Pending and sent counts of a sink that holds unsent data in memory: nothing of it is on disk. */
 import type { BufferedSenderStats } from "../base/send/buffered-sender.ts";
 import type { ShippingStats } from "../pipeline/sink.ts";
 

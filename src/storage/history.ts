@@ -1,7 +1,7 @@
 /**
- * The two storage interfaces of the hub. Writers (receivers, scrapes, rules) get a `SampleWriter`: the fan-out to storage
- * and sinks. Readers (API, rules, page) get the `History` itself: the embedded store or an engine elsewhere (Prometheus,
- * VictoriaMetrics, Mimir, Thanos).
+ * The two storage interfaces of the hub. Writers (receivers, scrapes, rules) get a `SampleWriter`: the fan-out to
+ * storage and sinks. Readers (API, rules, page) get the `History` itself: the embedded store or a remote engine
+ * (Prometheus, VictoriaMetrics, Mimir, Thanos).
  */
 import type { SampleBatch } from "../formats/samples/batch.ts";
 import type { LabelSet } from "../model/labels.ts";
@@ -13,28 +13,28 @@ import type { AppendResult } from "./embedded/options.ts";
 import type { Queryable } from "../model/select.ts";
 
 export interface SampleWriter {
-  /** Uses batches after their write has resolved: they must not stand on shared memory. */
+  /** True if batches are still read after their write has resolved, so that they must not be in reused shared memory. */
   readonly retainsBatches?: boolean;
 
   /**
    * Resolves once the batch is acknowledged: it is in the write-ahead log, or the remote engine accepted it. Throws a
-   * StoreError, with nothing stored, when it cannot be stored now; samples refused for good are counted in the result.
+   * StoreError, with nothing stored, if it cannot be stored now; the result counts permanently rejected samples.
    * @param client the owner of the series, for the limit on series per client; absent for the hub's own
    */
   write(batch: SampleBatch, client?: string): Promise<AppendResult>;
 
-  /** Writes one frame; `extra` labels are added to every series that lacks them. Series that ended are marked stale. */
+  /** Writes one frame; `extra` labels are added to every series that lacks them. Ended series get a staleness marker. */
   writeFrame(origin: FrameOrigin, extra: LabelSet, client?: string): Promise<AppendResult>;
 
-  /** No more frames will come from this source: its series are marked stale. */
+  /** Ends a source that sends no more frames: its series get a staleness marker. */
   endSource(source: string, timeMs: number): Promise<void>;
 }
 
 export interface History extends Queryable, SampleWriter {
-  /** The data folder, or the engine's URL without its secrets. */
+  /** The data folder, or the engine's URL without secrets. */
   readonly place: string;
 
-  /** The result as the body of a response of the API; absent where only values come back. */
+  /** Returns the result as an API response body; absent if the store only returns values. */
   answer?(
     request: QueryRequest,
     options: QueryOptions,

@@ -1,5 +1,6 @@
-// Alerts while everything that carries them fails: rules fire and resolve on written samples, and a webhook, a mail server, the hub
-// and its clock go away or wrong. Pending is one telling of each firing and one of each end, to each of both.
+// Alerts while every component on their way fails: rules fire and resolve on written samples, while a webhook, a mail
+// server, the hub or its clock is down or wrong. Expected is one notification of each firing and one of each resolution,
+// to both receivers.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +22,7 @@ import { backToLevel, levelOf } from "./level.ts";
 
 const PATIENCE_MS = 120_000;
 
-/** `alert-3 firing KEY`, as the receiver has it. */
+/** `alert-3 firing KEY`, as received. */
 interface Note {
   readonly alert: string;
   readonly status: string;
@@ -29,7 +30,7 @@ interface Note {
 }
 
 export interface AlertsOptions {
-  /** Each is an alert that fires and ends while something is broken. */
+  /** In each round an alert fires and resolves during a fault. */
   readonly rounds: number;
   readonly kinds?: readonly string[];
 }
@@ -45,10 +46,10 @@ interface AlertChaosContext {
   readonly loseAnswers: (lose: boolean) => void;
 }
 
-/** `change` has the alert begin to fire, or end; it resolves when the hub has acknowledged what that follows from. */
+/** `change` makes the alert fire or resolve; it resolves when the hub has acknowledged the samples for that. */
 type AlertFault = (bench: AlertChaosContext, change: () => Promise<void>) => Promise<void>;
 
-/** What is broken while the alert fires, and again while it ends; each heals itself. */
+/** The fault during the firing and again during the resolution; each ends by itself. */
 const alertFaults: Readonly<Record<string, AlertFault>> = {
   "webhook down": async ({ webhook, chaos }, change) => {
     void change();
@@ -74,14 +75,14 @@ const alertFaults: Readonly<Record<string, AlertFault>> = {
     await sleep(chaos.between(1_500, 3_000));
     await mailUp();
   },
-  // Before or after its rules have seen it, and before or after it was reported.
+  // Before or after the rules have evaluated it, and before or after it was notified.
   "kill -9 of the hub": async (bench, change) => {
     void change();
     await sleep(bench.chaos.between(0, 2_500));
     await bench.hub.kill();
     await bench.start();
   },
-  // Its rules have almost never seen it: what they first see when they are back is that it is otherwise.
+  // The rules have almost never evaluated it: after the restart they find a changed state.
   "kill -9 of the hub before its rules look": async (bench, change) => {
     await change();
     await bench.hub.kill();
@@ -93,7 +94,8 @@ const alertFaults: Readonly<Record<string, AlertFault>> = {
     void change();
     await bench.start();
   },
-  // Within the look-back of a query: the gauge is still there to be seen. What was noted ahead of now may wait as long as that.
+  // Within a query's look-back, so that the gauge is still visible. Notifications scheduled ahead may be delayed by this
+  // offset.
   "hub's clock jumps ahead and back": async ({ setClock, chaos }, change) => {
     void change();
     await sleep(chaos.between(0, 1_000));
@@ -148,7 +150,7 @@ async function run(
   };
   const clock = clockIn(folder, "hub");
   const file = (name: string): string => path.join(folder, name);
-  // Nothing is taken as ended for want of news before minutes have passed, which is longer than anything is waited for here.
+  // Alerts without updates resolve only after minutes, which is longer than any timeout here.
   writeFileSync(
     file("alertmanager.yml"),
     `
@@ -200,7 +202,7 @@ receivers:
       throw new Error(`webhook ${has(hooks())}, mail ${has(letters())}`);
     });
 
-  // One alert with nothing wrong: what a process that has sent both ways holds is its level.
+  // One alert without any fault: the resource level of a process that has notified both channels is the baseline.
   void gauge.set(0, 1);
   await reported(0, "firing");
   void gauge.set(0, 0);
@@ -223,7 +225,7 @@ receivers:
     verifyDeliveries(chaos, channel, notes, options.rounds + 1);
 }
 
-/** Each once; again only under the same key, which is how a receiver knows that it is the same. */
+/** Each notification arrives once; a repetition has the same idempotency key, by which the receiver detects it. */
 function verifyDeliveries(
   chaos: Chaos,
   channel: string,
@@ -257,9 +259,9 @@ function letterOf(text: string): Note {
   };
 }
 
-/** Writes what each alert's gauge is four times a second, so that none goes stale, and until it is taken. */
+/** Writes the gauge of each alert four times a second until it is acknowledged, so that none goes stale. */
 function startGauge(url: string): {
-  /** Resolves when it is acknowledged. */
+  /** Resolves when the sample is acknowledged. */
   set(alert: number, value: number): Promise<void>;
   stop(): Promise<void>;
 } {
@@ -275,7 +277,7 @@ function startGauge(url: string): {
         now.map(([alert]) => labelSet({ __name__: "chaos_broken", n: String(alert) })),
       );
       const body = requests.encode(0, now.length, [Date.now()], (at) => now[at]?.[1] ?? 0);
-      // A hub that is away has nothing to evaluate either.
+      // A hub that is down has nothing to evaluate either.
       const answer = now.length > 0 ? await client.send(body).catch(() => undefined) : undefined;
       if (answer?.status === 204) {
         waiting = waiting.slice(before.length);

@@ -1,4 +1,4 @@
-// The short form of the chaos suite, for every run of the tests: our own processes alone.
+// The short form of the chaos suite, for every test run: only gpulse's own processes.
 
 import { afterAll, beforeAll, test } from "vitest";
 

@@ -1,17 +1,18 @@
-// A clock that can be set, for a gpulse process as it was built: a module that Node loads before it shifts the wall clock by what
-// a file says. What measures durations (process.hrtime, performance.now) and timers stay true, as on a machine whose clock is set.
+// A settable wall clock for a built gpulse process: a module that Node loads before it shifts the wall clock by the
+// offset in a file. Monotonic clocks (process.hrtime, performance.now) and timers stay correct, as on a machine whose
+// clock is set.
 
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 
 export interface SetClock {
-  /** For the process whose clock it is. */
+  /** For the process with this clock. */
   readonly env: Readonly<Record<string, string>>;
-  /** The offset to true time. */
+  /** The offset to the true time. */
   set(offsetMs: number): void;
 }
 
-/** Written beside the clock's file, since Node 20 reads no TypeScript. In worker threads too, which load what their process did. */
+/** Written as a file beside the clock's, because Node 20 cannot load TypeScript. Worker threads load it as well. */
 const hook = `
 import { readFileSync } from "node:fs";
 const RealDate = Date;

@@ -1,5 +1,5 @@
-// Clocks that are wrong for seconds: an agent's by days, the hub's by half an hour or by longer than its retention. Nothing may be lost
-// by it, and the log and the metrics say that it happened.
+// Clocks that are wrong for seconds: an agent's by days, the hub's by half an hour or by more than its retention.
+// Nothing may be lost, and the log and the metrics must report it.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,13 +24,13 @@ const DAY_MS = 86_400_000;
 
 const textOf = async (url: string): Promise<string> => (await fetch(url)).text();
 
-/** The value of the first sample of a metric on a process's own page. */
+/** The value of the first sample of a metric on a process's own metrics page. */
 const metricOf = async (agent: LabAgent, name: string): Promise<number> => {
   const page = await textOf(`http://127.0.0.1:${agent.port}/metrics`);
   return Number(new RegExp(`^${name}\\{[^}]*\\} (\\S+)$`, "m").exec(page)?.[1]);
 };
 
-/** How often a process has logged a sentence. */
+/** How often a process has logged a message. */
 const timesLogged = ({ running }: LabAgent, sentence: string): number =>
   running.process.output().split(sentence).length - 1;
 
@@ -46,7 +46,7 @@ async function inLab(agents: number, faults: (lab: ChaosLab) => Promise<void>, c
   }
 }
 
-/** Frames wait in the spool as the clock jumps: by their age alone they would be a day over `--spool-age`. */
+/** Frames are in the spool while the clock jumps: by their apparent age they would exceed `--spool-age` by a day. */
 export const agentClockAhead = (chaos: Chaos): Promise<void> =>
   inLab(
     1,
@@ -57,7 +57,7 @@ export const agentClockAhead = (chaos: Chaos): Promise<void> =>
       await sleep(2_000);
       agent.clock.set(8 * DAY_MS);
       await sleep(1_000);
-      // What it knows of its clock has to outlive it.
+      // The recorded clock steps must survive the agent.
       await agent.running.kill();
       await agent.start();
       chaos.fault("kill -9 of an agent");
@@ -106,7 +106,7 @@ export const hubClockBehind = (chaos: Chaos): Promise<void> =>
 const SERIES = 100;
 const SAMPLES_EACH = 200;
 
-/** 40 days ahead for 12 s with a retention of 30: everything is "too old" by the clock, in the log and in blocks. */
+/** 40 days ahead for 12 s with a retention of 30 days: all data in the log and in blocks is past retention by that clock. */
 export async function hubClockPastRetention(chaos: Chaos): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), "gpulse-chaos-"));
   const clock = clockIn(folder, "hub");

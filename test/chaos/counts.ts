@@ -1,27 +1,27 @@
-// What a run of the chaos suite has to show: faults by kind, what was acknowledged, lost and found twice, alerts pending and reported.
-// Chance is seeded: the seed is printed, and CHAOS_SEED repeats the choices of a run.
+// The results of a chaos run: faults by kind, samples acknowledged, lost and duplicated, alerts pending and notified.
+// Randomness is seeded: the seed is printed, and CHAOS_SEED repeats the choices of a run.
 
 import { appendFileSync } from "node:fs";
 
 import { seededRandom } from "../fuzz/mutate.ts";
 
-/** A set of samples held against a reader's answers. */
+/** The result of comparing expected samples with a reader's results. */
 export interface SampleVerdict {
   readonly acknowledged: number;
-  /** Acknowledged, and not there. */
+  /** Acknowledged samples that are missing. */
   readonly lost: number;
-  /** There more than once. */
+  /** Samples that are stored more than once. */
   readonly duplicated: number;
-  /** There with another value. */
+  /** Samples that are stored with another value. */
   readonly wrong: number;
-  /** There, and never sent. */
+  /** Stored samples that were never sent. */
   readonly unexplained: number;
 }
 
 export interface AlertCounts {
   readonly expected: number;
   readonly delivered: number;
-  /** Reported again under the same key. */
+  /** Notifications repeated with the same idempotency key. */
   readonly repeated: number;
 }
 
@@ -40,7 +40,7 @@ export const noSamples: SampleVerdict = {
 };
 const noAlerts: AlertCounts = { expected: 0, delivered: 0, repeated: 0 };
 
-/** A digest of the sets judged: what has to be nothing, for a test to hold against `flawless`. */
+/** The counts that have to be zero, for comparison with `flawless`. */
 export const flaws = ({ lost, duplicated, wrong, unexplained }: SampleVerdict) => ({
   lost,
   duplicated,
@@ -60,7 +60,7 @@ export class Chaos {
   readonly name: string;
   readonly seed: number;
   readonly random: () => number;
-  /** What was done when, for anyone who has to find out why something failed. */
+  /** A log of the actions in a run, for debugging a failure. */
   readonly story: string[] = [];
   readonly counts: Counts = { faults: {}, samples: noSamples, alerts: noAlerts };
 
@@ -98,7 +98,7 @@ export class Chaos {
     return alerts;
   }
 
-  /** Kept for the table at the end of the run (table.ts), or printed where there is none. */
+  /** Appends the results for the table at the end of the run (table.ts), or prints them if no file is configured. */
   close(): void {
     const { faults, samples, alerts } = this.counts;
     const row: Row = { name: this.name, seed: this.seed, faults, samples, alerts };
@@ -142,6 +142,6 @@ export function tableOf(rows: readonly Row[]): string {
   ].join("\n");
 }
 
-/** How often a scenario goes round: CHAOS_ROUNDS=3 is three times as often as usual. */
+/** How many rounds a scenario runs: CHAOS_ROUNDS=3 is three times the usual number. */
 export const rounds = (usual: number): number =>
   Math.max(1, Math.round(usual * Number(process.env["CHAOS_ROUNDS"] ?? 1)));

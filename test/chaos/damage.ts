@@ -1,5 +1,5 @@
-// Files that were harmed while nobody ran: a log of the hub, a block, an agent's spool, its cursor, a configuration. What is harmed may
-// be lost and must be named; everything else is there once, and both go on.
+// Files damaged while no process runs: a hub's log, a block, an agent's spool, its cursor, a configuration. Damaged data
+// may be lost and must be reported; everything else is stored exactly once, and both programs continue.
 
 import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -24,7 +24,7 @@ function filesUnder(folder: string, pattern: RegExp): string[] {
 const writtenBytes = (file: string): number =>
   readFileSync(file).findLastIndex((byte) => byte !== 0) + 1;
 
-/** One bit, in the second quarter of what is written from there on: neither the head nor the newest. */
+/** Flips one bit in the second quarter of the data written from `from` on: neither the header nor the newest data. */
 function flipBit(file: string, chaos: Chaos, from = 0): void {
   const bytes = readFileSync(file);
   const at = from + Math.floor((writtenBytes(file) - from) * chaos.between(0.25, 0.5));
@@ -43,14 +43,14 @@ const cutTail = (file: string, chaos: Chaos): void =>
 
 const harms = { "bit flipped": flipBit, "tail zeroed": zeroTail, "tail cut": cutTail };
 
-/** Takes what was harmed out of the count: it is named, not promised. */
+/** Excludes reported losses of damaged data from the acknowledged samples. */
 const besidesHarmed = (judged: SampleVerdict): SampleVerdict => ({
   ...judged,
   acknowledged: judged.acknowledged - judged.lost,
   lost: 0,
 });
 
-/** The hub's log or a block of it, while the hub is down. */
+/** Damages the hub's log or a block while the hub is down. */
 async function harmHub(
   lab: ChaosLab,
   chaos: Chaos,
@@ -73,13 +73,14 @@ async function harmHub(
   await lab.flowing();
 }
 
-/** What waits in a spool while hub and agent are down. Whatever of it is lost is reported by its number. */
+/** Damages the pending part of a spool while hub and agent are down. The agent must report the number of lost frames. */
 async function harmSpool(lab: ChaosLab, chaos: Chaos): Promise<void> {
   const [agent] = lab.agents;
   if (agent === undefined) throw new Error("BUG: no agent");
   await lab.calm();
   await lab.hub.kill();
-  // The spool may start a new segment at any time, so the bit is flipped in the segment that grew, behind its delivered frames.
+  // The spool may start a new segment at any time, so the bit is flipped in the segment that grew, after its delivered
+  // frames.
   const before = spoolSizes(agent.spool);
   const grown = () =>
     [...spoolSizes(agent.spool)].find(([file, size]) => size > (before.get(file) ?? 0) + 4_000);
@@ -97,7 +98,7 @@ async function harmSpool(lab: ChaosLab, chaos: Chaos): Promise<void> {
 const spoolSizes = (folder: string): Map<string, number> =>
   new Map(filesUnder(folder, /\d\.spool$/).map((file) => [file, statSync(file).size]));
 
-/** A spool without its cursor sends again what the hub has: under another name, and still nothing is there twice. */
+/** A spool without its cursor resends frames that the hub has, under a new spool id; still nothing is stored twice. */
 async function harmCursor(lab: ChaosLab, chaos: Chaos): Promise<void> {
   const [agent] = lab.agents;
   if (agent === undefined) throw new Error("BUG: no agent");
@@ -108,7 +109,7 @@ async function harmCursor(lab: ChaosLab, chaos: Chaos): Promise<void> {
   await lab.calm();
 }
 
-/** A configuration that cannot be read is refused with its name and no stack, and nothing of the data is touched. */
+/** An invalid configuration is rejected with the file's name and without a stack trace, and the data is not touched. */
 async function harmConfig(lab: ChaosLab, chaos: Chaos): Promise<void> {
   await lab.hub.kill();
   const file = path.join(lab.folder, "gpulse.yaml");
@@ -125,7 +126,7 @@ async function harmConfig(lab: ChaosLab, chaos: Chaos): Promise<void> {
   await lab.ready();
 }
 
-/** Each file of the hub in each way is test/engines/hub-damage.test.ts; here they come while agents push. */
+/** test/engines/hub-damage.test.ts covers every file of the hub and every kind of damage; here agents push meanwhile. */
 const hubHarms = [
   ["wal", "bit flipped"],
   ["wal", "tail zeroed"],
@@ -149,7 +150,7 @@ export async function damageFiles(chaos: Chaos, rounds = 1): Promise<void> {
       /lostRecords=(\d+)/.exec(agent?.running.process.output() ?? "")?.[1] ?? 0,
     );
     expect(reported, agent?.running.process.output()).toBeGreaterThan(0);
-    // Exactly those: a frame that is on its way at this moment is there at the next look.
+    // Exactly the reported number: frames that are in flight now arrive before the next poll.
     await expect
       .poll(async () => (await lab.ledger.judge(lab.place)).lostFrames, { timeout: PATIENCE_MS })
       .toBe(reported);

@@ -1,4 +1,5 @@
-// A hub that runs out of file descriptors: idle connections take all of them. It must not end, and goes on by itself when they are gone.
+// A hub without free file descriptors, because idle connections use all of them. It must not exit, and must recover by
+// itself when they are closed.
 
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";

@@ -1,5 +1,5 @@
-// A disk that runs full and one that cannot be written to, under the hub, while agents push: nothing that was acknowledged is lost,
-// and what could not be taken waits in the spools. The disk is a small tmpfs, which needs root on Linux.
+// A full disk and an unwritable one under the hub, while agents push: no acknowledged sample is lost, and rejected
+// frames stay in the spools. The disk is a small tmpfs, which needs root on Linux.
 
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ import { verifyAll } from "./storm.ts";
 const PATIENCE_MS = 120_000;
 const DISK_MB = 48;
 
-/** Undefined where this machine does not let us. */
+/** Undefined if this machine does not permit mounts. */
 async function mountDisk(): Promise<{ folder: string; stop(): Promise<void> } | undefined> {
   if (process.platform !== "linux") return undefined;
   const folder = mkdtempSync(path.join(tmpdir(), "gpulse-chaos-disk-"));
@@ -42,7 +42,7 @@ function fillUp(file: string): void {
   try {
     for (let bytes = 0; bytes < DISK_MB * 2 ** 20; bytes += piece.length) writeSync(fd, piece);
   } catch {
-    // Full, as it should be.
+    // The expected outcome: the disk is full.
   } finally {
     closeSync(fd);
   }
@@ -68,7 +68,7 @@ export async function runDiskFaults(
       const ballast = path.join(disk.folder, "ballast");
       const refused = lab.writer.again();
       await waitUntil({ what: "writes to be refused", timeoutMs: PATIENCE_MS }, async () => {
-        // The hub gives up room that it had set aside: what it gives up is taken as well.
+        // The hub releases its reserved disk space, which has to be filled as well.
         fillUp(`${ballast}-${Date.now()}`);
         return lab.writer.again() > refused + 3 ? true : undefined;
       });

@@ -1,5 +1,6 @@
-// The lab of the chaos suite: a hub, agents with simulated GPUs and a remote-write sender, all real processes but the sender,
-// with a bad network between: agent or sender → flaky proxy (TCP) → repeating relay (HTTP, keeps the ledger) → hub.
+// The lab of the chaos suite: a hub, agents with simulated GPUs and a remote-write sender, all real processes except the
+// sender, with an unreliable network between: agent or sender → flaky proxy (TCP) → repeating relay (HTTP, records the
+// ledger) → hub.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,7 +26,7 @@ export interface LabAgent {
   readonly port: number;
   readonly clock: SetClock;
   running: Killable;
-  /** Starts it again in its place. */
+  /** Restarts the agent with the same spool and port. */
   start(): Promise<void>;
 }
 
@@ -37,32 +38,32 @@ export interface ChaosLab {
   readonly hubClock: SetClock;
   readonly proxy: FlakyProxy;
   readonly relay: RepeatingRelay;
-  /** How requests are delivered from now on. */
+  /** How the relay delivers requests from now on. */
   deliver: () => RelayBehaviour;
   readonly ledger: FrameLedger;
   readonly agents: readonly LabAgent[];
   readonly writer: Writer;
-  /** Does not wait. */
+  /** Returns without waiting until the hub is ready. */
   launch(): Promise<RunningHub>;
-  /** Launches where it is not running, and waits until the hub is ready. */
+  /** Starts the hub if it is not running, and waits until it is ready. */
   ready(): Promise<void>;
-  /** The network is well, and everything that waited has been delivered. */
+  /** Restores the network and waits until all pending data has been delivered. */
   calm(): Promise<void>;
-  /** Until every agent has had something acknowledged since this call. */
+  /** Waits until every agent has received a new acknowledgement. */
   flowing(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface ChaosLabOptions {
   readonly agents: number;
-  /** Of its agents; a simulated GPU each where absent. */
+  /** The agents' source; by default one simulated GPU each. */
   readonly source?: string;
   readonly interval?: string;
   readonly dataDir?: string;
   readonly hubArgs?: readonly string[];
-  /** Put before the hub's command. */
+  /** A prefix of the hub's command line. */
   readonly under?: readonly string[];
-  /** Times of everything that can fail by the machine alone. */
+  /** Timeout of everything that depends on the machine's speed. */
   readonly patienceMs?: number;
 }
 
@@ -128,7 +129,7 @@ async function build(
     calm: async () => {
       proxy.weather = {};
       lab.deliver = () => "well";
-      // Anyone who waits for an answer that was swallowed hears of it now, and not in half a minute.
+      // Clients that wait for a lost response fail immediately instead of after half a minute.
       proxy.reset();
       await lab.ready();
       await lab.flowing();

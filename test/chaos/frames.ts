@@ -1,6 +1,6 @@
-// The ledger of what agents spooled: every frame that passes on its way to the hub is written down, sample by sample, and
-// afterwards the hub is asked for each. Positions in a spool count up by one, and by exactly one leap at a start of the agent,
-// so a frame that an agent took and never sent shows as a gap.
+// The ledger of spooled frames: every frame on its way to the hub is recorded, sample by sample, and afterwards each is
+// queried from the hub. Spool positions increase by one, and by exactly one leap at a start of the agent, so a frame
+// that an agent accepted and never sent shows as a gap.
 
 import { gunzipSync } from "node:zlib";
 
@@ -13,7 +13,7 @@ import { labelSet } from "../../src/model/labels.ts";
 import { presence } from "../../src/model/presence.ts";
 import type { SampleVerdict } from "./counts.ts";
 
-/** What src/pipeline/spool/open.ts adds to the last position at a start. */
+/** The leap that src/pipeline/spool/open.ts adds to the last position at a start. */
 const restartLeap = 2 ** 20;
 
 interface Sent {
@@ -24,18 +24,18 @@ interface Sent {
 }
 
 export interface MissingFrames {
-  /** The first of what is lost, for anyone who has to find out why. */
+  /** The first lost samples, for debugging. */
   readonly missing: readonly string[];
-  /** Frames that were never sent, or of which something is not there. */
+  /** Frames that were never sent, or that are not completely stored. */
   readonly lostFrames: number;
 }
 
 export interface FrameLedger {
   note(request: RelayedRequest): void;
-  /** Frames that were sent more than once. */
+  /** Number of frames that were sent more than once. */
   readonly repeats: () => number;
   readonly frames: () => number;
-  /** Agents whose clock was changed may have two readings for one instant: then either is right. */
+  /** Compares with the hub. Agents whose clock was set may have two readings with one timestamp; either is correct. */
   judge(place: HubLocation): Promise<SampleVerdict & MissingFrames>;
 }
 
@@ -64,7 +64,7 @@ export function openFrameLedger(): FrameLedger {
       for (const frame of frames) {
         const before = sent.frames.get(frame.sequence);
         if (before !== undefined) repeats++;
-        // A retry may repeat a frame as the wrong clock stamped it, after the hub has accepted the corrected one.
+        // A retry may repeat a frame with the wrong timestamp after the hub has accepted the corrected one.
         const offBy = ({ timeMs }: PushFrame): number => Math.abs(timeMs - Date.now());
         if (before === undefined || offBy(frame) <= offBy(before))
           sent.frames.set(frame.sequence, frame);
@@ -99,7 +99,7 @@ export function openFrameLedger(): FrameLedger {
   };
 }
 
-/** In how many frames of this agent something of `lost` stands. */
+/** Number of this agent's frames with at least one sample in `lost`. */
 function framesOf(
   spools: Iterable<Sent>,
   instance: string,
@@ -161,7 +161,7 @@ type StoredSamples = readonly {
   readonly samples: readonly (readonly [number, number])[];
 }[];
 
-/** Every raw sample of an agent, an hour before its first to an hour from now: clocks may have been wrong. */
+/** Reads all raw samples of an agent, with an hour of margin because clocks may have been wrong. */
 async function readStoredSamples(place: HubLocation, instance: string): Promise<StoredSamples> {
   const nowMs = Date.now();
   const names = await queryHub(

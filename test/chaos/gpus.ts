@@ -1,5 +1,5 @@
-// GPUs that fail under an agent that pushes: a driver that hangs, a GPU that is lost and comes back, an nvidia-smi that never ends.
-// The agent says so at the hub, invents nothing meanwhile, goes on by itself, and what it did read is there once.
+// GPUs that fail under a pushing agent: a hanging driver, a GPU that is lost and returns, an nvidia-smi that never ends.
+// The agent reports it to the hub, invents no values, recovers by itself, and every reading is stored exactly once.
 
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ const capture = fileURLToPath(
   new URL("../../src/sources/nvidia/smi/captures/idle.q.xml", import.meta.url),
 );
 
-/** What NVML answers with when a GPU has fallen off the bus. */
+/** NVML's error for a GPU that has fallen off the bus. */
 const lost = ["utilization", "power", "memory", "memory_v1", "temperature", "fields"].map(
   (call) => `1.${call}.rc 15`,
 );
@@ -76,7 +76,7 @@ export async function runDriverFaults(chaos: Chaos, stub: Stub, rounds: number):
   }
 }
 
-/** A program in the place of nvidia-smi that answers with a capture, or not at all. */
+/** A replacement for nvidia-smi that prints a capture, or hangs. */
 export async function smiHangs(chaos: Chaos): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), "gpulse-chaos-smi-"));
   const mood = path.join(folder, "hangs");

@@ -1,4 +1,5 @@
-// What a process holds: memory and open files. After a fault both must be back near where they were; a leak grows with every fault.
+// A process's resource usage: memory and open files. After a fault both must return to near the baseline; a leak grows
+// with every fault.
 
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -9,7 +10,7 @@ export interface ResourceLevel {
   readonly handles: number;
 }
 
-/** Undefined where the system does not tell (anything but Linux). */
+/** Returns undefined if the operating system does not report it (anything but Linux). */
 export function levelOf(pid: number): ResourceLevel | undefined {
   if (process.platform !== "linux") return undefined;
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
@@ -17,13 +18,13 @@ export function levelOf(pid: number): ResourceLevel | undefined {
   return { residentBytes: kilobytes * 1_024, handles: readdirSync(`/proc/${pid}/fd`).length };
 }
 
-/** Connections that stay open between requests, and files that are open while something is being sealed. */
+/** Tolerance for connections that stay open between requests, and files that are open during sealing. */
 const handlesMore = 24;
-/** A heap that is not full is not emptied: half as much again, and what a first hour brings, is no leak. */
+/** Tolerance for memory: V8 does not shrink a heap that is not full, so twice the baseline plus a constant is not a leak. */
 const residentTimes = 2;
 const residentMore = 96 * 2 ** 20;
 
-/** Waits until both are back; connections and memory are given back when it is their time. */
+/** Waits until both are back near the baseline; connections and memory are released with a delay. */
 export async function backToLevel(
   name: string,
   pid: number,

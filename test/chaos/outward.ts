@@ -1,5 +1,6 @@
-// A store elsewhere that goes down and comes back while a hub sends it everything: nothing the hub acknowledged is missing there.
-// Delivery is at least once; the store is configured to drop duplicates, as in the guide, and then has each sample once.
+// A remote store that goes down and returns while a hub sends everything to it: no sample that the hub acknowledged is
+// missing there. Delivery is at least once; the store is configured to deduplicate, as in the guide, and then has each
+// sample once.
 
 import { expect } from "vitest";
 
@@ -54,7 +55,7 @@ export async function runStoreOutage(
   }
 }
 
-/** VictoriaMetrics keeps decimal digits, about fifteen, and not the sixty-four bits; no two of ours are as close as this. */
+/** VictoriaMetrics stores about fifteen decimal digits instead of the 64 bits; the values here differ by more than that. */
 const isNear = (value: number | undefined, wanted: number): boolean =>
   Math.abs((value ?? Number.NaN) - wanted) < 1e-11;
 
@@ -64,7 +65,7 @@ interface Exported {
   readonly timestamps: readonly number[];
 }
 
-/** Its raw samples, as it exports them. */
+/** Compares the store's exported raw samples with the acknowledged ones. */
 async function verifyRemoteStore(url: string, { writer }: ChaosLab): Promise<SampleVerdict> {
   const query = new URLSearchParams({ "match[]": "chaos_written", start: "0" });
   const answer = await fetch(`${url}/api/v1/export?${query.toString()}`);

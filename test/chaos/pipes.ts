@@ -1,5 +1,5 @@
-// Pipes that are killed while they carry a log to the hub, through Kafka where there is one, whose broker is killed as well. Every row
-// is at the hub once: a pipe that starts again sends rows again, and a row is known by its GPU and time.
+// Pipes that are killed while they transfer a log to the hub, through Kafka if available, whose broker is killed as
+// well. Every row is stored exactly once: a restarted pipe resends rows, which are identified by GPU and time.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,12 +26,12 @@ export interface Broker {
 
 export interface PipesOptions {
   readonly rows: number;
-  /** Of each pipe. */
+  /** Kills per pipe. */
   readonly kills: number;
   readonly broker?: Broker;
 }
 
-/** A pipe that is started again whenever it has ended with an error or was killed, until it is through. */
+/** A pipe that is restarted after every failure or kill, until it has finished. */
 interface Restarting {
   kill(): Promise<void>;
   readonly exited: () => boolean;
@@ -81,7 +81,7 @@ export async function pipesUnderFire(chaos: Chaos, options: PipesOptions): Promi
     const topic = `kafka://${broker?.bootstrap}/chaos`;
     if (broker === undefined) pipe("direct", log, sink);
     else pipe("in", log, `${topic}?create=true&partitions=1&timeout=120s`);
-    /** Kills at random; what was killed, or could not go on without what was killed, is started again. */
+    /** Kills a random process, and restarts it and every process that failed because of it. */
     const killed: Record<string, () => Promise<void>> = {
       "kill -9 of a pipe": async () => {
         const one = chaos.pick(pipes);
@@ -101,7 +101,7 @@ export async function pipesUnderFire(chaos: Chaos, options: PipesOptions): Promi
       }),
     };
     if (broker !== undefined) {
-      // Readers want the topic to be there.
+      // Readers require that the topic exists.
       await waitUntil({ what: "the topic", timeoutMs: PATIENCE_MS }, () =>
         offsetsOf(broker.bootstrap, "chaos", "chaos"),
       );
@@ -120,7 +120,7 @@ export async function pipesUnderFire(chaos: Chaos, options: PipesOptions): Promi
     await waitUntil({ what: "every row at the hub", timeoutMs: PATIENCE_MS }, async () => {
       judged = await verifyRows(place, options.rows);
       if (judged.lost === 0) return true;
-      // A log that is through is through; who could not go on is started again, as a supervisor would.
+      // A finished log stays finished; a pipe that has failed is restarted, as by a supervisor.
       for (const one of pipes) if (one.exited()) one.start();
       throw new Error(`${judged.lost} rows are not there:\n${pipes.at(-1)?.output().slice(-500)}`);
     });

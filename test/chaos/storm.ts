@@ -1,5 +1,5 @@
-// Faults of processes and of the network at random moments while agents push and a sender writes; afterwards every sample that was
-// acknowledged or spooled is asked for, and processes must be back at their level.
+// Process and network faults at random moments while agents push and a sender writes. Afterwards every acknowledged or
+// spooled sample is verified, and processes must be back at their resource baseline.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
@@ -11,8 +11,8 @@ import { backToLevel, levelOf } from "./level.ts";
 type Fault = (lab: ChaosLab, chaos: Chaos) => Promise<void>;
 
 /**
- * Hours apart and each visited once, so that two readings hardly ever have one instant. What is days ahead is held and gets its right
- * time; ten minutes ahead are accepted.
+ * Hours apart and each used once, so that two readings hardly ever have the same timestamp. Frames days ahead are held
+ * and get a corrected timestamp; up to ten minutes ahead is accepted.
  */
 const clockOffsetsMs = [-3, 192, -7, -1, 216, -5, -2, 240, -6, -4].map(
   (hours) => hours * 3_600_000,
@@ -41,7 +41,7 @@ export const faults: Readonly<Record<string, Fault>> = {
   "kill -9 of the hub": async (lab, chaos) => {
     await lab.hub.kill();
     await lab.launch();
-    // Now and then while it is still starting.
+    // Sometimes a second kill during startup.
     if (chaos.random() < 0.3) {
       await sleep(chaos.between(20, 300));
       await lab.hub.kill();
@@ -62,7 +62,7 @@ export const faults: Readonly<Record<string, Fault>> = {
     await lab.hub.kill();
     const agent = chaos.pick(lab.agents);
     await sleep(chaos.between(1_000, 2_000));
-    // An agent that is killed in the outage has only its spool to remember by.
+    // An agent killed during the outage only has its spool.
     await agent.running.kill();
     await agent.start();
     await sleep(chaos.between(500, 1_500));
@@ -113,7 +113,7 @@ export const faults: Readonly<Record<string, Fault>> = {
 };
 
 export interface StormOptions extends ChaosLabOptions {
-  /** Every kind of fault comes at least once where this is as many as there are kinds. */
+  /** Every kind of fault occurs at least once if this is not less than the number of kinds. */
   readonly faults: number;
   readonly kinds?: readonly string[];
 }
@@ -131,7 +131,7 @@ export async function storm(chaos: Chaos, options: StormOptions): Promise<void> 
       await sleep(chaos.between(0, 400));
       await faults[kind]?.(lab, chaos);
       expect(lab.hub.process.exited(), lab.hub.process.output()).toBeUndefined();
-      // Pauses between tries grow with each failure: without this they would be most of the run.
+      // Lets the retry back-off reset, which grows with each failure and would otherwise take most of the run.
       if (turn % 3 === 2) await lab.flowing();
     }
     await lab.calm();
@@ -144,7 +144,7 @@ export async function storm(chaos: Chaos, options: StormOptions): Promise<void> 
   }
 }
 
-/** Agents have stopped and the network is well: everything is asked for. */
+/** Verifies all data after the agents have stopped and the network has recovered. */
 export async function verifyAll(lab: ChaosLab, chaos: Chaos): Promise<void> {
   await lab.writer.stop();
   for (const { running } of lab.agents) await running.stop();

@@ -1,5 +1,5 @@
-// Before and after a whole run of tests: the chaos suite's files write down what they counted, and one table over all of them is printed
-// at the end. Loaded by vitest's configuration; where no file of the suite ran it prints nothing.
+// Global setup and teardown: the chaos suite's files append their results, and one table of all of them is printed at
+// the end. Loaded by vitest's configuration; prints nothing if no file of the suite ran.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

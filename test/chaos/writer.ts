@@ -1,5 +1,6 @@
-// A remote-write sender that writes down what was acknowledged, and the reader that asks the hub for all of it afterwards. A batch
-// is sent until it is acknowledged, then the next: what the hub took without saying so is therefore sent again.
+// A remote-write sender that records acknowledged batches, and the reader that verifies them at the hub afterwards. A
+// batch is resent until it is acknowledged before the next one, so the hub also receives batches again whose response
+// was lost.
 
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -10,21 +11,21 @@ import { batchMs } from "../store/batches.ts";
 import type { SampleVerdict } from "./counts.ts";
 
 export const SERIES = 25;
-/** Where nothing answers this long, the batch is sent again. */
+/** A batch without a response is resent after this time. */
 const PATIENCE_MS = 3_000;
 
-/** No value like another, so that none can stand in for another. */
+/** Every value is unique, so that no sample can be mistaken for another. */
 export const valueOf = (batch: number, series: number): number =>
   Math.sin(batch * SERIES + series + 1);
 
 export interface Writer {
-  /** Batches that were acknowledged. */
+  /** Number of acknowledged batches. */
   readonly acknowledged: () => number;
-  /** Sends that had no answer, or were asked to retry. */
+  /** Number of sends without a response or with a retry status. */
   readonly again: () => number;
-  /** Ends after the batch that is under way is acknowledged: the hub has to be there. */
+  /** Stops after the current batch is acknowledged; the hub has to be running. */
   stop(): Promise<void>;
-  /** Asked of the hub itself, not through what was between. */
+  /** Queries the hub directly, bypassing the proxies. */
   judge(hubUrl: string): Promise<SampleVerdict>;
 }
 
@@ -41,7 +42,7 @@ export function startWriter(
   const stopping = new AbortController();
   let [acknowledged, again] = [0, 0];
   let client = new WriteClient(url);
-  /** Anything but "taken" and "later" is a fault of the hub, and ends the run. */
+  /** Any response other than success or retry is a fault of the hub and ends the run. */
   const taken = async (body: Buffer): Promise<boolean> => {
     const sending = client.send(body).catch(() => undefined);
     const answer = await Promise.race([sending, sleep(PATIENCE_MS).then(() => undefined)]);
@@ -49,7 +50,7 @@ export function startWriter(
     if (answer !== undefined && ![429, 503].includes(answer.status))
       throw new Error(`the hub answered ${answer.status}: ${answer.text}`);
     if (answer !== undefined) return false;
-    // Whether it arrived is not known.
+    // It is unknown whether the batch arrived.
     client.close();
     client = new WriteClient(url);
     return false;

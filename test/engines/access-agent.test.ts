@@ -1,4 +1,5 @@
-// A real Prometheus scrapes the agent behind a web configuration file: by HTTPS with a password, and with a client certificate.
+// A real Prometheus scrapes the agent behind a web configuration file: over HTTPS with a password, and with a client
+// certificate.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,6 @@
-// The built hub with people in it: users made on the command line log in, keep their session over a restart and are out within a
-// moment of being disabled; a client certificate is asked for before anything else; nothing that opens a door is in a file or log.
+// The built hub with users: accounts created on the command line can log in, keep their session over a restart and lose
+// access within a moment of being disabled; a client certificate is required before anything else; no file or log
+// contains a credential.
 
 import { randomBytes } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -28,7 +29,7 @@ let dataDir = "";
 let port = 0;
 let hub: RunningProcess;
 
-/** A running hub follows within a moment; how long a busy machine takes for it is not what is tested. */
+/** A running hub applies changes within a moment; the timeout allows for a busy machine. */
 const soon = { timeout: 60_000, interval: 200 };
 
 async function gpulse(...args: readonly string[]) {

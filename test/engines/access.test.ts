@@ -1,5 +1,5 @@
-// The built hub beyond loopback: what it refuses to start as, who gets in by TLS and token, and what changes while it runs.
-// Nothing that is refused may be stored, and no token may be printed anywhere but by `gpulse token add`.
+// The built hub beyond loopback: unsafe configurations that it refuses to start with, access by TLS and token, and
+// changes at runtime. Rejected data must not be stored, and only `gpulse token add` may print a token.
 
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ const ca = makeAuthority("gpulse test CA");
 const otherCa = makeAuthority("another CA");
 const names = ["localhost", "127.0.0.1"];
 const secrets: string[] = [];
-/** Everything any of our programs printed, but for what `token add` is there to print. */
+/** All output of our programs, except for that of `token add`. */
 const printed: string[] = [];
 const bodies: string[] = [];
 let folder = "";
@@ -76,7 +76,7 @@ async function send(route: string, sent: Sent = {}) {
   }
 }
 
-/** One sample of its own by remote-write. */
+/** Sends one unique sample by remote-write. */
 async function push(series: string, token?: string) {
   const requests = new WriteRequests([labelSet({ __name__: "access_test", series })]);
   const { status } = await send("/api/v1/write", {
@@ -240,7 +240,7 @@ async function listTokens(): Promise<readonly Listed[]> {
   return JSON.parse(list.stdout) as readonly Listed[];
 }
 
-/** A running hub follows within a moment; how long a busy machine takes for it is not what is tested. */
+/** A running hub applies changes within a moment; the timeout allows for a busy machine. */
 const soon = { timeout: 30_000, interval: 200 };
 
 test("a token created while the hub runs opens, its use is reported, and revoked it closes", async () => {
@@ -322,7 +322,7 @@ test("no secret is in a log, an answer or a file of the data folder", async () =
     if (file.isFile()) texts.push(await readFile(path.join(file.parentPath, file.name), "latin1"));
   const all = texts.join("\n");
   expect(all).toContain("access refused");
-  // The last part alone: a log that cut a token short would give it away as well.
+  // Only the last part: a log with a truncated token would expose it as well.
   const reported = secrets.filter((secret) => all.includes(secret.slice(-16)));
   expect(reported).toEqual([]);
   expect(secrets.length).toBeGreaterThan(8);

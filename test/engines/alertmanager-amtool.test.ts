@@ -1,4 +1,4 @@
-// Real amtool against the built hub and against a real Alertmanager with the same alertmanager.yml: the same outcome.
+// Real amtool against the built hub and against a real Alertmanager with the same alertmanager.yml: the same results.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -50,7 +50,7 @@ afterAll(async () => pair?.stop());
 
 const on = (side: Side, args: readonly string[]) => amtoolOn(amtool, pair, side, args);
 
-/** Both say the same; what the hub said comes back. */
+/** Expects the same result from both; returns the hub's. */
 async function same(...args: readonly string[]): Promise<{ code: number | null; out: string }> {
   const [theirs, ours] = [await on("alertmanager", args), await on("hub", args)];
   expect({ args, code: ours.code, out: ours.out }).toEqual({

@@ -1,4 +1,5 @@
-// Requests to Alertmanager's API, sound and not, to a real one and to the built hub: the same statuses, the same bodies.
+// Valid and invalid requests to Alertmanager's API, on a real Alertmanager and the built hub: the same statuses and
+// bodies.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -29,7 +30,7 @@ afterAll(async () => pair?.stop());
 
 const hour = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString();
 let silences = 0;
-/** Each ends at a time of its own: Alertmanager sorts by it, and shows those that end together in no order at all. */
+/** Unique end times: Alertmanager sorts by them, and the order of equal ones is undefined. */
 const silence = (more: Record<string, unknown>) => ({
   matchers: [{ name: "a", value: "b", isRegex: false }],
   createdBy: "me",
@@ -43,7 +44,7 @@ const matcher = (more: Record<string, unknown>) => [
 ];
 type Request = readonly [method: string, route: string, body?: unknown];
 
-/** In this order: what is asked later sees what was sent before. A body that is text is sent as it is. */
+/** In this order, because later requests see earlier ones. A string body is sent as it is. */
 const requests: readonly Request[] = [
   ["GET", "/alerts"],
   ["GET", "/alerts/groups"],
@@ -159,7 +160,7 @@ test("every request is answered alike", async (context) => {
   }
 });
 
-// Where the words are those of Go's own JSON reader, only what they mean is the same.
+// Go's JSON reader has its own error texts, so only their meaning is compared.
 const unreadable: readonly Request[] = [
   ["POST", "/alerts", "{"],
   ["POST", "/alerts", {}],

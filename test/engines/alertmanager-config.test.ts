@@ -1,4 +1,4 @@
-// Real amtool and gpulse on the same alertmanager.yml files, good and bad: both load it, or both refuse it.
+// Real amtool and gpulse on the same valid and invalid alertmanager.yml files: both load a file, or both reject it.
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -49,7 +49,7 @@ test.for(rows)("$entries with global $global", async ({ entries, global, isGood 
   );
   const { code, stdout, stderr } = await runProcess(amtool, ["check-config", file]);
   const said = `${stdout}${stderr}`;
-  // The row is about what came after the amtool that is installed.
+  // The row needs a feature newer than the installed amtool.
   const unknown = /field (\w+) not found in type/.exec(said)?.[1];
   if (unknown !== undefined) context.skip(`this amtool does not know ${unknown}`);
   expect({ good: code === 0, said }).toEqual({ good: isGood, said });

@@ -1,5 +1,5 @@
-// The built hub with a webhook and a mail server (STARTTLS and AUTH) that are away, and killed meanwhile: once they are back
-// each gets every group once, under the key it would have had before, and later of the end.
+// The built hub with a webhook and a mail server (STARTTLS and AUTH) that are down while the hub is killed: after
+// recovery each receives every group once, with the idempotency key it would have had before, and later its resolution.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,7 +33,7 @@ interface OutageLab {
   hub: RunningHub;
   start(): Promise<RunningHub>;
   mailUp(): Promise<MailServer>;
-  /** Which of the rules' alerts fire from now on. */
+  /** Sets the rules' alerts that fire from now on. */
   rules(firing: readonly string[]): void;
   deliveries(): Promise<readonly Delivery[]>;
 }
@@ -126,7 +126,7 @@ receivers:
 const until = (what: string, holds: () => boolean | Promise<boolean>): Promise<true> =>
   waitUntil({ what, timeoutMs: 90_000 }, async () => ((await holds()) ? true : undefined));
 
-/** `Hot firing KEY`, in the order they came. */
+/** `Hot firing KEY`, in the order of arrival. */
 const hooks = ({ webhook }: OutageLab): string[] =>
   webhook.received.map(
     ({ headers, payload }) =>
@@ -145,7 +145,7 @@ function mails({ mail }: OutageLab): string[] {
 }
 const without = (lines: readonly string[]): string[] =>
   lines.map((line) => line.split(" ").slice(0, 2).join(" ")).sort((a, b) => (a < b ? -1 : 1));
-/** The key each group's first notification would have gone out with. */
+/** The idempotency key of each group's first failed notification. */
 const keys = (deliveries: readonly Delivery[], channel: string): string[] =>
   deliveries
     .filter((one) => one.channel === channel && one.outcome === "failed")
@@ -155,7 +155,7 @@ test("what fired before the hub was killed is reported after it is back, with th
   const bench = await openOutageLab();
   bench.rules(["Hot"]);
   await bench.start();
-  // Nobody will report this one again.
+  // An alert that is not reported again.
   const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
   await fetch(`${bench.hub.url}/api/v2/alerts`, {
     method: "POST",

@@ -1,4 +1,5 @@
-// A real Alertmanager and the built hub with the same alertmanager.yml, and one webhook that both send to, each by its own path.
+// A real Alertmanager and the built hub with the same alertmanager.yml, and one webhook server with a separate path for
+// each.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,14 +18,14 @@ export interface AlertmanagerPair {
   readonly alertmanager: RunningAlertmanager;
   readonly hub: RunningHub;
   readonly url: (side: Side) => string;
-  /** What the webhook got from one of them. */
+  /** The webhook payloads from one side. */
   readonly notifications: (side: Side) => readonly WebhookPayload[];
   stop(): Promise<void>;
 }
 
 export interface PairOptions {
   readonly alertmanager: string;
-  /** The file, given the address its webhooks go to. */
+  /** Returns the configuration file for the webhooks' address. */
   readonly config: (webhook: string) => string;
   readonly hubArgs?: readonly string[];
 }
@@ -70,7 +71,7 @@ export async function startAlertmanagerPair(options: PairOptions): Promise<Alert
   }
 }
 
-/** Without what is another at every run: times, ids of silences, addresses. */
+/** Replaces values that differ in every run: times, ids of silences, addresses. */
 export function plain(text: string): string {
   return text
     .replace(/http:\/\/127\.0\.0\.1:\d+/g, "URL")
@@ -83,7 +84,7 @@ export interface ToolResult {
   readonly out: string;
 }
 
-/** What amtool says of one of them, in a shape that can be compared. */
+/** amtool's output for one side, normalised for comparison. */
 export async function amtoolOn(
   program: string,
   pair: AlertmanagerPair,

@@ -1,5 +1,5 @@
-// A real Prometheus sends the same alerts to the built hub and a real Alertmanager; and a hub with the same rules sends them to the
-// real Alertmanager beside it. Whichever routes, and whichever found them: the same groups reach the webhook, and their ends.
+// A real Prometheus sends the same alerts to the built hub and a real Alertmanager, and a hub with the same rules sends
+// its alerts to that Alertmanager as well. Every combination delivers the same groups and resolutions to the webhook.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -25,7 +25,7 @@ const missing = found.flatMap((tool) => ("missing" in tool ? [tool.missing] : []
 const [alertmanager = "", prometheus = ""] = found.map((tool) => ("path" in tool ? tool.path : ""));
 const stops: (() => Promise<void>)[] = [];
 let pair: AlertmanagerPair;
-/** What the target reports on its GPUs: more than 90 is hot. */
+/** The target's GPU temperatures: more than 90 is hot. */
 let celsius = [50, 50];
 
 const rules = {
@@ -122,14 +122,17 @@ afterAll(async () => {
 
 const of = (side: Side, from: string): readonly WebhookPayload[] =>
   pair.notifications(side).filter(({ groupLabels }) => groupLabels["from"] === from);
-/** Who was notified what: by the hub and by Alertmanager of what Prometheus found, and by Alertmanager of what the hub found. */
+/**
+ * Combinations of router and evaluator: alerts from Prometheus through the hub or Alertmanager, and the hub's through
+ * Alertmanager.
+ */
 const ways = [
   ["hub", "prometheus"],
   ["alertmanager", "prometheus"],
   ["alertmanager", "hub"],
 ] as const;
 
-/** Without times, and without the word that reports who found it. */
+/** Removes times and the label of the evaluator. */
 function shape(payload: WebhookPayload | undefined): unknown {
   const text = JSON.stringify({
     ...payload,
@@ -162,7 +165,7 @@ async function eachNotified(count: number): Promise<void> {
 
 test("alerts arrive, are grouped, and their ends are reported, the same by every way", async (context) => {
   if (missing.length > 0) context.skip(missing.join("; "));
-  // Everything is scraped and evaluated before anything is hot, so that both GPUs turn hot in one evaluation.
+  // Waits for a first scrape and evaluation, so that both GPUs become hot in the same evaluation.
   await waitUntil({ what: "the first evaluations", timeoutMs: 60_000 }, async () => {
     for (const side of sides) {
       const response = await fetch(`${pair.url(side)}/api/v2/alerts?filter=alertname%3DTarget`);

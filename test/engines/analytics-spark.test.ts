@@ -1,4 +1,4 @@
-/** The same analyses on DuckDB and on real Spark, over the same Parquet on a real HDFS: the answers are the same. */
+/** The same analyses on DuckDB and on real Spark, over the same Parquet on a real HDFS: the results are the same. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -75,7 +75,7 @@ const jobHours = () =>
     joules: 1e6 / (1 + at),
   }));
 
-/** Every cell in which two answers differ, each as one sentence. */
+/** Describes each cell in which two results differ. */
 function differences(one: AnalysisResult, other: AnalysisResult | undefined): string[] {
   if (other === undefined || one.rows.length !== other.rows.length)
     return [`${one.name}: ${one.rows.length} rows and ${other?.rows.length ?? "none"}`];

@@ -1,5 +1,5 @@
-// The demo application on its real Redis, PostgreSQL and nginx: a request's way through all of it and its trace, workers and
-// servers that die and come back, an idle GPU that asks for work, and a load generator that does not wait.
+// The demo application on real Redis, PostgreSQL and nginx: a request through all components and its trace, workers and
+// servers that fail and recover, an idle GPU that requests work, and an open-loop load generator.
 
 import { randomUUID } from "node:crypto";
 
@@ -26,7 +26,7 @@ const PATIENT = { timeout: 60_000, interval: 100 };
 
 let app: RunningApp;
 let traces: RunningTraceReceiver;
-/** The one that lives. */
+/** The worker that survives. */
 let worker: RunningAppProgram;
 
 beforeAll(async () => {
@@ -83,7 +83,7 @@ async function statusOf(url: string): Promise<number> {
   return response.status;
 }
 
-/** All series of a page whose name and labels match, added up; undefined when there is none. */
+/** The sum of all series on a page whose name and labels match; undefined if there are none. */
 async function metric(program: RunningAppProgram, pattern: RegExp): Promise<number | undefined> {
   const page = await (await fetch(`${program.url}/metrics`)).text();
   const lines = page.split("\n").filter((line) => pattern.test(line));
@@ -102,7 +102,7 @@ async function rowsOf(jobs: readonly string[]): Promise<{ id: string; outcome: s
   }
 }
 
-/** Completions that would take a minute, so that something can happen meanwhile; they end soon after it has. */
+/** Runs `run` while completions would take a minute; they end soon after it has finished. */
 async function slowly<T>(run: () => Promise<T>): Promise<T> {
   await post(app.ml.url, "/fault", { slowdown: 200 });
   try {
@@ -163,7 +163,7 @@ describe("the demo application", () => {
     const quiet = makeLog("test", { level: "error" });
     const results = openResults(app.postgres.url, 1, quiet);
     const [id, body] = [randomUUID(), { answer: 1 }];
-    // Older than all others here, and not so old that the worker removes it by itself.
+    // Older than all others here, but too recent for the worker's own cleanup.
     const finishedMs = Date.now() - 3_600_000;
     const old = { id, queue: "batch", outcome: "ok", body, finishedMs } as const;
     await expect.poll(() => results.problem(), PATIENT).toBeUndefined();
@@ -198,7 +198,7 @@ describe("the demo application", () => {
   });
 
   test("a full queue turns clients away, and a job nobody takes times out", async () => {
-    // Its own database of Redis, in which no worker looks.
+    // A Redis database without workers.
     const env = { REDIS_URL: `${app.redis.url}/1`, QUEUE_LIMIT: "1", TIMEOUT_SECONDS: "1" };
     const gateway = await app.start("gateway", env);
     const ask = () => post(gateway.url, "/v1/completions", { prompt: "Anybody?" });
@@ -245,7 +245,7 @@ describe("the demo application", () => {
     await post(app.gateway.url, "/fault", {});
     expect(done.code, done.stderr).toBe(0);
     const summary = JSON.parse(done.stdout) as Record<string, number>;
-    // 150 are due, give or take five times the square root. One client that waited would have sent 4.
+    // 150 are expected, with a tolerance of five times the square root. A closed-loop client would have sent 4.
     expect(summary["arrivals"]).toBeGreaterThan(88);
     expect(summary["arrivals"]).toBeLessThan(212);
     expect(summary["dropped"]).toBe(0);
@@ -253,7 +253,8 @@ describe("the demo application", () => {
       (await gatewayBuckets()).map(([upper, count], at) => [upper, count - (before[at]?.[1] ?? 0)]);
     await expect.poll(async () => (await during()).at(-1)?.[1], PATIENT).toBe(summary["arrivals"]);
     const buckets = await during();
-    // The generator counts from when a request was due, and through nginx: never less than the gateway, at most a bucket more.
+    // The generator measures from the scheduled start and through nginx: not below the gateway's bucket, and at most one
+    // above.
     const theirs = quantileBucket(buckets, 0.99) ?? Number.NaN;
     const ours = buckets.findIndex(([upper]) => upper >= (summary["p99Seconds"] ?? Infinity));
     expect([theirs, theirs + 1]).toContain(ours);
@@ -314,14 +315,14 @@ describe("the demo application", () => {
   });
 });
 
-/** Of all routes together, cumulative. */
+/** Summed over all routes, cumulative. */
 async function gatewayBuckets(): Promise<Bucket[]> {
   const page = await (await fetch(`${app.gateway.url}/metrics`)).text();
   const counts = new Map<number, number>();
   for (const line of page.split("\n")) {
     const [, le, count] =
       /^gateway_http_request_duration_seconds_bucket\{.*le="([^"]+)".*\} (\d+)$/.exec(line) ?? [];
-    // Only what the generator asks; setting the fault is a request too.
+    // Only the generator's requests, without the request that sets the fault.
     if (le === undefined || line.includes("/fault")) continue;
     const upper = le === "+Inf" ? Infinity : Number(le);
     counts.set(upper, (counts.get(upper) ?? 0) + Number(count));

@@ -1,4 +1,4 @@
-// cAdvisor sees a control group as a container, without any container engine: one made while it runs, and gone again.
+// cAdvisor reports a cgroup as a container, without any container engine: one that is created and removed while it runs.
 
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -16,11 +16,11 @@ const NAME = `gpulse-cadvisor-test-${process.pid}`;
 
 interface Place {
   readonly folder: string;
-  /** As cAdvisor names it. */
+  /** The name in cAdvisor. */
   readonly id: string;
 }
 
-/** Where a group of ours may be: below our own in version 2, and in the trees of version 1 whose root we are in. */
+/** Where cgroups can be created: below our own in version 2, and in the trees of version 1 whose root we are in. */
 function places(): readonly Place[] {
   const lines = readFileSync("/proc/self/cgroup", "utf8").trim().split("\n");
   const own = new Map(lines.map((line) => line.split(":").slice(1) as [string, string]));
@@ -84,7 +84,7 @@ function usedSeconds(page: string, id: string): number {
   return Number(line.exec(page)?.[1] ?? 0);
 }
 
-/** The kernel lets go of a group a moment after its last process. */
+/** The kernel releases a cgroup a moment after its last process. */
 async function remove(folder: string): Promise<void> {
   await waitUntil({ what: `${folder} to be empty`, timeoutMs: WAIT_MS }, async () => {
     rmdirSync(folder);

@@ -1,4 +1,4 @@
-// Chaos: harmed files, a full and a read-only disk, no file descriptors left.
+// Chaos: damaged files, a full and a read-only disk, no free file descriptors.
 
 import { afterAll, beforeAll, test } from "vitest";
 

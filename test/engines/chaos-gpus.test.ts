@@ -1,4 +1,4 @@
-// Chaos: drivers that hang, GPUs that are lost and come back, an nvidia-smi that never ends.
+// Chaos: hanging drivers, GPUs that are lost and return, an nvidia-smi that never ends.
 
 import { afterAll, beforeAll, test } from "vitest";
 

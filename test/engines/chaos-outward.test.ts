@@ -1,4 +1,4 @@
-// Chaos: what stands around a hub goes down and comes back: Kafka and the pipes on both sides of it, and a store elsewhere.
+// Chaos: outages of systems around a hub: Kafka with the pipes on both sides of it, and a remote store.
 
 import { afterAll, beforeAll, test } from "vitest";
 

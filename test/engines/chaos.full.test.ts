@@ -1,5 +1,5 @@
-// Chaos, the long form: a hub that is away for half an hour while agents spool, and many faults one after the other.
-// CHAOS_OUTAGE_MINUTES makes the outage another length.
+// Chaos, the long form: a hub that is down for half an hour while agents spool, and many consecutive faults.
+// CHAOS_OUTAGE_MINUTES sets the length of the outage.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, test } from "vitest";
@@ -26,7 +26,7 @@ test(
       await lab.flowing();
       const before = lab.agents.map(({ running }) => levelOf(running.process.pid));
       await lab.hub.kill();
-      // Each agent is killed once on the way, a quarter of the outage apart.
+      // Each agent is killed once during the outage, a quarter of it apart.
       for (const agent of lab.agents) {
         await sleep((outageMinutes * 60_000) / 4);
         await agent.running.kill();

@@ -1,4 +1,4 @@
-// Chaos, the main form: every fault of processes, clocks and the network, and alerts while their ways out fail.
+// Chaos, the main form: every fault of processes, clocks and the network, and alerts while their receivers fail.
 
 import { afterAll, beforeAll, test } from "vitest";
 

@@ -1,4 +1,4 @@
-// The kernels of `gpulse check` through NVIDIA's own assembler, for every generation they are meant for: they assemble, without
+// Assembles the kernels of `gpulse check` with NVIDIA's own assembler for every supported GPU generation: they have no
 // spilled registers, and Hopper's tensor instructions are not serialised.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

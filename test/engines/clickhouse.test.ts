@@ -1,5 +1,5 @@
-// The ClickHouse sink against ClickHouse's own engine: tables are created, rows arrive once whatever is retried, and what is wrong
-// is said with what to do.
+// The ClickHouse sink against a real ClickHouse: tables are created, rows are stored once despite retries, and errors
+// say what to do.
 
 import { afterAll, beforeAll, expect, test, type TestContext } from "vitest";
 import { orSkip } from "../../engines/cache.ts";
@@ -54,7 +54,7 @@ test("tables are created on first use, and every row arrives with its columns, a
       since: "2026-01-01 00:00:00.000",
     },
   ]);
-  // A table of an earlier version gets the columns that it lacks.
+  // A table of an earlier version gets its missing columns.
   await clickhouse.query("ALTER TABLE first.gpu DROP COLUMN gpu_power_watts");
   await writeAll(await sinkTo(urlOf(clickhouse, "first")), [make(1_000)]);
   expect(

@@ -1,4 +1,5 @@
-// The CloudWatch sink against a server that checks signatures and rights (moto), read back by Amazon's own client (boto3).
+// The CloudWatch sink against a server that checks signatures and permissions (moto), read back by Amazon's own client
+// (boto3).
 
 import { afterAll, beforeAll, expect, test, type TestContext } from "vitest";
 import { orSkip } from "../../engines/cache.ts";

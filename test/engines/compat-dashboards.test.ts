@@ -1,4 +1,4 @@
-// A real Prometheus scrapes the agent with other exporters' names on, and answers what their dashboards ask.
+// A real Prometheus scrapes the agent with other exporters' names enabled, and answers the queries of their dashboards.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -29,7 +29,7 @@ beforeAll(async () => {
     },
   });
   stops.unshift(() => prometheus.stop());
-  // The first XID comes after ten virtual minutes, and is read with the slow readings.
+  // The first XID error occurs after ten virtual minutes and is among the slow readings.
   await waitUntil({ what: "an XID in Prometheus", timeoutMs: 60_000 }, async () =>
     (await prometheus.query("nvidia_smi_xid_errors_total")).length > 0 ? true : undefined,
   );

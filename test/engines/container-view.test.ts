@@ -1,4 +1,5 @@
-// `gpulse run` in a mount namespace that hides parts of /sys and /proc, as container runtimes do, beside one without.
+// `gpulse run` in a mount namespace that hides parts of /sys and /proc, like container runtimes do, compared with one
+// without.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

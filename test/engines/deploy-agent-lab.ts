@@ -1,5 +1,6 @@
-// Starts the built agent as the chart's pod would: its arguments, variables, user and capabilities, a root that cannot be
-// written, and a sysfs tree mounted where the chart mounts it. What is missing is the cluster: no seccomp, no cgroup limit.
+// Starts the built agent like the chart's pod: its arguments, variables, user and capabilities, a read-only root
+// filesystem, and a sysfs tree mounted at the chart's path. Without a cluster there is no seccomp profile and no cgroup
+// limit.
 
 import { chmodSync, readFileSync } from "node:fs";
 import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
@@ -26,14 +27,14 @@ const NODE_NAME = "gpu-node-1";
 const CARDS = 8;
 const TICKS_PER_SECOND = 100;
 
-/** Why such a pod cannot be started on this machine. */
+/** Why such a pod cannot be started on this machine; undefined if it can. */
 export async function whyNot(): Promise<string | undefined> {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return "needs root on Linux";
   const tried = await runProcess("unshare", ["--mount", "setpriv", "--version"]).catch(() => null);
   return tried?.code === 0 ? undefined : "needs unshare and setpriv, and the right to mount";
 }
 
-/** Eight cards as the driver shows them. */
+/** Eight cards in the driver's sysfs layout. */
 function eightCards(): TreeFiles {
   const cards = Array.from({ length: CARDS }, (_, card) => {
     const slot = `0000:${(0x20 + card).toString(16)}:00.0`;
@@ -46,7 +47,7 @@ function eightCards(): TreeFiles {
   return Object.assign({}, ...cards) as TreeFiles;
 }
 
-/** A root as an image has it: the system's programs, ours under /app, nothing that can be written. */
+/** A root filesystem like an image's: the system's programs, ours under /app, nothing writable. */
 const SCRIPT = `set -eu
 root=$1 sysfs=$2 node=$3 user=$4; shift 4
 mount -t tmpfs -o mode=755 tmpfs "$root"
@@ -122,7 +123,7 @@ export interface Confinement {
   readonly readOnlyRoot: boolean;
 }
 
-/** What the kernel says of the running process. */
+/** The kernel's view of the running process. */
 export function confinementOf(pid: number): Confinement {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   const field = (name: string): string =>
@@ -138,14 +139,14 @@ export function confinementOf(pid: number): Confinement {
   };
 }
 
-/** Processor time so far, of all its threads. */
+/** CPU time so far, of all threads. */
 export function cpuSecondsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** What counts against a pod's limit at most: all its resident pages. */
+/** All resident pages: the upper bound of what counts toward a pod's limit. */
 export function residentBytesOf(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/^VmRSS:\s*(\d+) kB$/m.exec(status)?.[1]) * 1024;
@@ -155,12 +156,12 @@ const SCRAPE_EVERY_MS = 5_000;
 
 export interface Budget {
   readonly seconds: number;
-  /** Processor time by wall-clock time: 0.2 is the chart's 200m. */
+  /** CPU time per wall-clock time: 0.2 is the chart's 200m. */
   readonly cores: number;
   readonly peakBytes: number;
 }
 
-/** Watches the agent under what a cluster does to it: a scrape every five seconds, and both probes. */
+/** Measures the agent under a cluster's load: a scrape every five seconds, and both probes. */
 export async function watchAgent(agent: ChartAgent, seconds: number): Promise<Budget> {
   const { pid } = agent.process;
   const startedMs = performance.now();
@@ -175,7 +176,7 @@ export async function watchAgent(agent: ChartAgent, seconds: number): Promise<Bu
   return { seconds: passed, cores: (cpuSecondsOf(pid) - before) / passed, peakBytes };
 }
 
-/** The body of a success; anything else is the agent's failure. */
+/** Returns the body of a successful response; anything else fails the test. */
 export async function answerOf({ url, process: agent }: ChartAgent, at: string): Promise<string> {
   const response = await fetch(`${url}${at}`);
   const body = await response.text();

@@ -1,4 +1,4 @@
-// The ten minutes that the chart's limits are promised for.
+// Ten minutes within the chart's resource limits.
 
 import { beforeAll, expect, test } from "vitest";
 

@@ -1,4 +1,4 @@
-// The agent as the chart starts it, on this machine: it needs no more than it is given, and ends when it is told to.
+// The agent as the chart starts it, on this machine: it needs no more privileges than it has, and exits on request.
 
 import { beforeAll, expect, test } from "vitest";
 

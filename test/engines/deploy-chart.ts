@@ -1,4 +1,4 @@
-// The chart's rendered manifests as objects, with the fields that the checks look at. Rendered once per set of values.
+// The chart's rendered manifests as objects, with the fields that the tests check. Rendered once per set of values.
 
 import { readdirSync } from "node:fs";
 import path from "node:path";
@@ -81,7 +81,7 @@ export interface Workload extends Manifest {
   };
 }
 
-/** Names of the example values, without their ending. */
+/** Names of the example values files, without their extension. */
 export const examples: readonly string[] = readdirSync(path.join(chart, "examples"))
   .filter((file) => file.endsWith(".yaml"))
   .map((file) => file.slice(0, -".yaml".length))

@@ -1,4 +1,4 @@
-// compose.yaml through compose's own loader, and what every service in it must keep to.
+// compose.yaml through compose's own loader, and the rules for every service in it.
 
 import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -24,13 +24,13 @@ const SECRETS = [...example.matchAll(/^([A-Z_]*(?:PASS|PASSWORD|INFLUXDB_TOKEN))
   ([, name = ""]) => name,
 );
 const passwordOf = (name: string): string => `pa$$ "word" of ${name}`.replaceAll(" ", "-");
-/** .env as a person fills it in; single quotes keep a $ from being read as a variable. */
+/** .env as a user fills it in; single quotes prevent the interpolation of $. */
 const filled = SECRETS.reduce(
   (text, name) => text.replace(`\n${name}=\n`, () => `\n${name}='${passwordOf(name)}'\n`),
   example,
 );
 
-/** Who may have a capability, run as root or see the machine's processes; each for the reason beside it in compose.yaml. */
+/** Services that may have a capability, run as root or see the host's processes; compose.yaml explains each. */
 const CAPABILITIES: Readonly<Record<string, readonly string[]>> = {
   cadvisor: ["DAC_READ_SEARCH"],
   "kernel-log": ["SYSLOG"],
@@ -44,9 +44,9 @@ const NETWORKS: Readonly<Record<string, readonly string[]>> = {
   "spark-worker": ["edge"],
   datanode: ["edge", "inside"],
 };
-/** Its image holds the program alone. */
+/** Its image contains only the program. */
 const WITHOUT_CHECK = ["nginx-exporter"];
-/** What of the machine may be mounted, all of it read-only. */
+/** Host paths that may be mounted, all of them read-only. */
 const HOST_PATHS = /^\/(sys|var\/run\/docker\.sock|var\/lib\/docker(\/containers)?)?$/;
 
 let project: ComposeProject;
@@ -121,9 +121,9 @@ test("a root file system is read-only unless a secret or the image's own start w
   const open = services.filter(
     ([, one]) => one.read_only !== true && (one.secrets ?? []).length === 0,
   );
-  // Kafka's start writes the configuration it makes from its environment.
+  // Kafka writes its configuration from the environment at startup.
   expect(open.map(([name]) => name)).toEqual(["kafka"]);
-  // Compose copies secrets into a container, and refuses to where the root is read-only.
+  // Compose copies secrets into a container, which fails with a read-only root filesystem.
   for (const [name, one] of services)
     if ((one.secrets ?? []).length > 0) expect(one.read_only ?? false, name).toBe(false);
 });
@@ -213,7 +213,7 @@ test("data folders, memory and cores of .env arrive where they belong", async ()
   expect(resolved["spark-worker"]?.mem_limit).toBe(String(9 * 1024 ** 3));
 });
 
-// The shell of a service as compose would start it, with the container's places moved into a folder of ours.
+// Runs a service's shell command like compose, with the container's paths moved into a folder of the test.
 let room = "";
 beforeAll(async () => {
   room = await mkdtemp(path.join(tmpdir(), "gpulse-compose-"));

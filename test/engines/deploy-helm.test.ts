@@ -1,5 +1,5 @@
-// The chart, the plain manifests and the examples against Helm itself and Kubernetes's own types: every field is one that
-// the API server knows, wrong values are refused, and no secret stands where it can be read.
+// The chart, the plain manifests and the examples against Helm itself and Kubernetes's own types: the API server knows
+// every field, invalid values are rejected, and no secret is readable.
 
 import { compare } from "bcryptjs";
 import { readdirSync, readFileSync, statSync } from "node:fs";
@@ -182,7 +182,7 @@ test("the package holds the rules and dashboards themselves, and a release of it
   expect(stdout).toContain("gpulse/files/rules/use.yml\n");
   expect(stdout).toContain("gpulse/files/grafana/dashboards/fleet.json\n");
   expect(stdout).not.toMatch(/rules\/(tests|stack)\/|influxdb|provisioning/);
-  // Helm keeps the chart and what it rendered, both compressed, in one Secret of at most 1 MiB.
+  // Helm stores the chart and its rendered manifests, both compressed, in one Secret of at most 1 MiB.
   expect(statSync(archive).size).toBeLessThan(300_000);
 });
 

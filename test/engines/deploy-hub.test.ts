@@ -1,4 +1,4 @@
-// The hub as the chart starts it, with its folders elsewhere: nobody asks it without the password of the chart's Secret.
+// The hub as the chart starts it, with other folders: without the password in the chart's Secret there is no access.
 
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -25,7 +25,7 @@ interface ChartHub {
   readonly output: () => string;
 }
 
-/** @param edit what becomes of the chart's prometheus.yml: its discovery needs a cluster */
+/** @param edit changes the chart's prometheus.yml, whose discovery needs a cluster */
 async function startChartHub(edit = (text: string): string => text): Promise<ChartHub> {
   const manifests = await rendered("sim");
   const container = workloads(manifests).find(({ kind }) => kind === "StatefulSet")?.spec.template
@@ -75,7 +75,7 @@ test("the chart's hub answers its probes to everyone, and questions only to who 
   expect(output()).not.toContain(secret["password"]);
 });
 
-/** The agent's own page, with one GPU far above its power limit. */
+/** Serves the agent's own page with one GPU far above its power limit. */
 async function startOverloaded(agentUrl: string): Promise<string> {
   const serve = async (response: ServerResponse): Promise<void> => {
     const page = await (await fetch(`${agentUrl}/metrics`)).text();
@@ -99,7 +99,7 @@ test("an agent that the chart's hub scrapes is on the fleet page with its frames
     const config = parse(text) as { scrape_configs: Record<string, unknown>[] };
     const [job] = config.scrape_configs;
     expect(job).toHaveProperty("kubernetes_sd_configs");
-    // The agent's address in place of the cluster's; interval and labels stay those of the chart.
+    // Replaces the cluster's discovery by the agent's address; interval and labels stay those of the chart.
     const { kubernetes_sd_configs: _, relabel_configs: _rules, ...rest } = job ?? {};
     const targets = [{ targets: [target], labels: { instance: "node-1:9400" } }];
     const scrape_configs = [{ ...rest, static_configs: targets }];

@@ -1,4 +1,4 @@
-// What every rendering of the chart must keep to: no more access than its vendor needs, limits, probes, closed doors.
+// Rules for every rendering of the chart: no more access than the vendor needs, limits, probes, a network policy.
 
 import { beforeEach, expect, test } from "vitest";
 import { stringify } from "yaml";
@@ -28,9 +28,9 @@ interface Policy extends Manifest {
   };
 }
 
-/** Who may be root, and with which capability: by vendor and example, each for the reason beside it. */
+/** Agents that may run as root, and their capabilities, by example and vendor; each with its reason. */
 const ROOT: Readonly<Record<string, readonly string[]>> = {
-  // The kubelet's PodResources socket is root's.
+  // Only root can use the kubelet's PodResources socket.
   "nvidia nvidia": [],
   "hpa nvidia": [],
   "hpa amd": [],
@@ -39,17 +39,17 @@ const ROOT: Readonly<Record<string, readonly string[]>> = {
   "pod-info nvidia": [],
   "pod-info amd": [],
   "pod-info intel": [],
-  // Intel's utilisation stands in other programs' open files.
+  // Intel's utilisation is in other programs' open files.
   "intel intel": ["SYS_PTRACE", "DAC_READ_SEARCH"],
 };
-/** Host folders an agent may see, all of them read-only. */
+/** Host folders that an agent may mount, all of them read-only. */
 const HOST_FOLDERS = new Set([
   "/sys",
   "/var/lib/kubelet/pod-resources",
   "/var/log/containers",
   "/home/kubernetes/bin/nvidia",
 ]);
-/** Where no container runtime puts the driver in, only a privileged container can open the GPUs. */
+/** Without a container runtime that injects the driver, only a privileged container can open the GPUs. */
 const PRIVILEGED = new Set(["gke nvidia"]);
 
 beforeEach(async (context) => {
@@ -305,7 +305,7 @@ interface NodeTerm {
   }[];
 }
 
-/** The vendors whose agent the scheduler puts on a node with these labels. */
+/** The vendors whose agent is scheduled on a node with these labels. */
 function agentsOn(manifests: readonly Manifest[], node: Labels): readonly string[] {
   const matches = ({ matchExpressions }: NodeTerm): boolean =>
     matchExpressions.every(({ key, operator, values = [] }) => {

@@ -1,5 +1,5 @@
-// The documentation site, built by `npm run docs:site` and served by a hub: every link leads somewhere, search finds pages, and
-// nothing is blocked by the hub's Content-Security-Policy or asked of another host.
+// The documentation site, built by `npm run docs:site` and served by a hub: every link works, search finds pages, and
+// nothing is blocked by the hub's Content-Security-Policy or requested from another host.
 
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -12,7 +12,7 @@ import { couldInstall, toolOrSkip } from "../../engines/tools.ts";
 import { openBrowser, openPage } from "../web/browser.ts";
 import { type RunningUp, startUp } from "../web/up.ts";
 
-/** Beyond this it would not be part of the packages. */
+/** Size limit for including the site in the packages. */
 const MAX_COMPRESSED_MB = 4;
 let up: RunningUp | undefined;
 let missing = "";
@@ -66,7 +66,7 @@ test("every link and anchor of the site leads somewhere", { timeout: 180_000 }, 
     const answer = await fetch(at);
     const body = await answer.text();
     if (answer.status !== 200) broken.push(`${at}: ${answer.status}`);
-    // A report that is offered for download is none of our pages.
+    // A report that is offered for download is not a documentation page.
     if (!/text\/html/.test(answer.headers.get("content-type") ?? "") || !body.includes("VPContent"))
       continue;
     const page = parsePage(body, at);

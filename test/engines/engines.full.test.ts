@@ -1,4 +1,4 @@
-// Each of the engines that streams and the lake are tested with starts by itself and does one round trip.
+// Each engine used in stream and lake tests starts on its own and completes one round trip.
 
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { request } from "node:http";
@@ -68,7 +68,7 @@ test(
   },
 );
 
-/** Node's fetch does not take the "100 Continue" that a DataNode sends unasked. */
+/** Node's fetch does not support the unrequested "100 Continue" of a DataNode. */
 async function put(url: string, body: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method: "PUT" }, (response) => {

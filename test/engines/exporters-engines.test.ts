@@ -1,5 +1,5 @@
-// `--prometheus` where Thanos, Mimir and hosted services differ from a plain Prometheus: a path, a tenant's header, TLS with a
-// CA of one's own and a token, in front of a real Prometheus.
+// `--prometheus` with the features of Thanos, Mimir and hosted services: a path, a tenant header, TLS with a private CA
+// and a token, in front of a real Prometheus.
 
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// A hub and what it scrapes, as the tests of other exporters use them.
+// A hub and its scrape targets, for the tests of third-party exporters.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,10 +7,10 @@ import { afterAll } from "vitest";
 import { type RunningHub, startHub } from "../../engines/hub.ts";
 
 export interface ExportersLab {
-  /** Called in reverse order after the tests of the file. */
+  /** Closers, called in reverse order after the tests of the file. */
   readonly closes: (() => Promise<unknown>)[];
   readonly openHub: (...args: readonly string[]) => Promise<RunningHub>;
-  /** A hub with this prometheus.yml. */
+  /** Starts a hub with this prometheus.yml. */
   readonly openScraper: (config: Readonly<Record<string, unknown>>) => Promise<RunningHub>;
 }
 
@@ -40,7 +40,7 @@ export function useExportersLab(): ExportersLab {
   };
 }
 
-/** An instant query's values by uuid. */
+/** The values of an instant query by UUID. */
 export async function valuesByUuid(
   hub: RunningHub,
   query: string,
@@ -54,7 +54,7 @@ export async function valuesByUuid(
   );
 }
 
-/** The uuids of the fleet page. */
+/** The UUIDs on the fleet page. */
 export async function fleetUuids(hub: RunningHub): Promise<readonly string[]> {
   const text = await (await fetch(`${hub.url}/api/fleet`)).text();
   return [...new Set([...text.matchAll(/"uuid":"([^"]+)"/g)].map(([, uuid = ""]) => uuid))].sort();

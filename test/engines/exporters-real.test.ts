@@ -1,4 +1,4 @@
-// Other people's exporters, and our agent under their names, as GPUs of a hub that scrapes them.
+// Third-party exporters, and our agent under their metric names, as GPUs of a hub that scrapes them.
 
 import { beforeAll, expect, test } from "vitest";
 import { orSkip } from "../../engines/cache.ts";
@@ -36,13 +36,13 @@ test("the GPUs of a real nvitop-exporter are shown and stored under gpulse's nam
   await expectValues("gpu_utilization_ratio", "0.42", "0.42");
   await expectValues("gpu_memory_total_bytes / 2^30", "80", "80");
   await expectValues('gpu_clock_hertz{domain="memory"} / 1e6', "2619", "2619");
-  // The first GPU has no fan: NaN there, absent here.
+  // The first GPU has no fan: NaN in the exporter, absent in the hub.
   await expectValues("gpu_fan_speed_ratio", "0.35");
   await expectValues('gpu_info{vendor="nvidia",model="NVIDIA Stub 80GB"}', "1", "1");
   expect(await fleetUuids(hub)).toEqual([first, second]);
 });
 
-/** Names that each table writes, and no other table. */
+/** Metric names that only this table writes. */
 const namesOf: Readonly<Record<CompatName, string>> = {
   dcgm: "DCGM_.+",
   "dcgm-old": "dcgm_.+",

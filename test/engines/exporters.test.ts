@@ -1,4 +1,4 @@
-// GPUs that other exporters report: scraped by a hub, and read from a real Prometheus that scrapes them.
+// GPUs of third-party exporters: scraped by a hub, and read from a real Prometheus that scrapes them.
 
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
@@ -15,7 +15,7 @@ const { closes, openHub, openScraper } = useExportersLab();
 let exporter: Server;
 let target: string;
 
-/** Two hosts' worth of dcgm-exporter: the host is a parameter of the target. */
+/** Pages of two hosts with dcgm-exporter; a target parameter selects the host. */
 beforeAll(async () => {
   exporter = createServer((request, response) => {
     const host = new URL(request.url ?? "/", "http://exporter").searchParams.get("h") ?? "a";
@@ -55,7 +55,7 @@ const scrapeConfigs = () => ({
 
 const power = { "GPU-a0": "100", "GPU-a1": "101", "GPU-b0": "100", "GPU-b1": "101" };
 
-/** What every part of the hub sees of the four GPUs. */
+/** The four GPUs in every part of the hub. */
 async function expectFleet(hub: RunningHub): Promise<void> {
   await expect.poll(() => valuesByUuid(hub, "gpu_power_watts")).toEqual(power);
   expect(await valuesByUuid(hub, "gpu_memory_total_bytes")).toEqual(
@@ -103,7 +103,7 @@ test("GPUs of a real Prometheus are shown with history, and nothing is written t
   const before = await prometheus.query("count({__name__=~'.+'})");
   const hub = await openHub(`--prometheus=${prometheus.url}`);
   await expectFleet(hub);
-  // Raw samples with the instants of their scrapes, not one for each poll.
+  // Raw samples with the timestamps of their scrapes, instead of one per poll.
   await expect
     .poll(
       async () =>
@@ -133,7 +133,7 @@ test("what a real Prometheus remote-writes in parts and over several shards is G
   });
   closes.push(() => prometheus.stop());
   await expectFleet(hub);
-  // Each scrape once, complete: as many readings of ours as of theirs.
+  // Each scrape is complete and stored once: as many readings under our names as under the exporter's.
   const count = (name: string) => valuesByUuid(hub, `sum by (uuid) (count_over_time(${name}[1m]))`);
   const theirs = async () => Number(Object.values(await count("DCGM_FI_DEV_GPU_UTIL"))[0]);
   await expect.poll(theirs, { timeout: 60_000 }).toBeGreaterThan(40);
@@ -153,13 +153,13 @@ test("GPUs of a real VictoriaMetrics are shown with history", async (context) =>
       timeout: 60_000,
     })
     .toMatch(/^[3-6]\d$/);
-  // History is read at steps of a minute: the sample of half an hour ago, or the one before.
+  // History is read in steps of a minute: the sample of half an hour ago, or the previous one.
   const before = await valuesByUuid(hub, "gpu_power_watts offset 30m");
   expect(["111", "112"]).toContain(before["GPU-v"]);
   expect(await fleetUuids(hub)).toEqual(["GPU-v"]);
 });
 
-/** Power that rises by a watt a minute to 142 W now. */
+/** Power increases by one watt per minute, to 142 W now. */
 async function importHistory(url: string): Promise<void> {
   const nowMs = Math.floor(Date.now() / 1_000) * 1_000;
   const labels =

@@ -1,4 +1,5 @@
-// A real Prometheus scrapes every example page: it takes and refuses the same ones as we do, and keeps the same series.
+// A real Prometheus scrapes every example page: it accepts and rejects the same pages as our parser, and stores the same
+// series.
 
 import http from "node:http";
 import type { AddressInfo } from "node:net";
@@ -37,7 +38,7 @@ async function servePages(): Promise<{ readonly address: string; close(): void }
   return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }
 
-/** Each series with its value as text, in order; undefined where the page is refused. */
+/** Each series with its value as text, sorted; undefined if the page is rejected. */
 function ours({ page, format }: PageExample): string[] | undefined {
   const seen: string[] = [];
   try {
@@ -70,7 +71,7 @@ test("a real Prometheus reads every page as we do", { timeout: 120_000 }, async 
           job_name: "pages",
           scrape_interval: "2s",
           scrape_timeout: "2s",
-          // Times of the past would be refused by its store, not by its parser.
+          // Prometheus's store, not its parser, would reject old timestamps.
           honor_timestamps: false,
           static_configs: pages.map((_, index) => ({
             targets: [server.address],

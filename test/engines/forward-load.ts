@@ -1,5 +1,5 @@
-// A sender that writes to a hub without pause and repeats each write until it is acknowledged, as Prometheus does; and what
-// receivers hold in the end, to be compared with what was acknowledged.
+// A sender that writes to a hub without pause and repeats each write until it is acknowledged, like Prometheus; and the
+// samples that receivers have in the end, for comparison with the acknowledged ones.
 
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -8,11 +8,11 @@ import { BatchBuilder } from "../../src/formats/samples/builder.ts";
 import { compressSnappy } from "../../src/formats/snappy/compress.ts";
 import { labelSet } from "../../src/model/labels.ts";
 
-/** `series time value`, one for every sample. */
+/** `series time value`, one per sample. */
 export type Samples = string[];
 
 export interface ForwardLoad {
-  /** Everything that was acknowledged, in order. */
+  /** All acknowledged samples, in order. */
   readonly acknowledged: Samples;
   stop(): Promise<void>;
 }
@@ -66,7 +66,7 @@ async function write(hubUrl: string, body: Buffer): Promise<void> {
   }
 }
 
-/** Through the query API of Prometheus, which never shows a sample twice. */
+/** Reads the samples through Prometheus's query API, which never returns a sample twice. */
 export async function heldByApi(url: string): Promise<Samples> {
   const query = new URLSearchParams({ query: `${metric}[1h]`, time: `${Date.now() / 1_000}` });
   const answer = await fetch(`${url}/api/v1/query?${query.toString()}`);
@@ -78,7 +78,7 @@ export async function heldByApi(url: string): Promise<Samples> {
   );
 }
 
-/** Through VictoriaMetrics's export, which shows every sample it holds, also twice; a new one only after a while. */
+/** Reads the samples through VictoriaMetrics's export, which includes duplicates; new samples appear with a delay. */
 export async function heldByExport(url: string, atLeast: number): Promise<Samples> {
   for (let attempt = 0; ; attempt++) {
     const held = await exported(url);

@@ -1,5 +1,5 @@
-// An agent sends to a hub by remote-write and by OTLP, and a hub with a prometheus.yml by its remote_write: whatever the way,
-// the hub at its end has the same series under the same labels as a scrape of the agent gives.
+// An agent sends to a hub by remote-write and by OTLP, and a hub with a prometheus.yml forwards by remote_write: in each
+// case the receiving hub has the same series with the same labels as a scrape of the agent.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -47,7 +47,7 @@ async function agentTo(url: string, name: string): Promise<RunningAgent> {
   return agent;
 }
 
-/** What the agent's page says of its GPUs, as a scrape would keep it. */
+/** The agent's page about its GPUs, with the labels that a scrape would store. */
 async function scraped(agent: RunningAgent, metric: string): Promise<Record<string, string>[]> {
   const page = await (await fetch(`${agent.url}/metrics`)).text();
   return page

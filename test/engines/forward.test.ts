@@ -1,5 +1,5 @@
-// A hub under load hands everything on to a real Prometheus, a real VictoriaMetrics and a hub above it. Each of them, and the
-// hub itself, goes away and comes back; in the end all hold what was acknowledged, sample by sample.
+// A hub under load forwards all data to a real Prometheus, a real VictoriaMetrics and a hub above it. Each of them, and
+// the hub itself, goes down and returns; in the end all have every acknowledged sample.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const sorted = (samples: readonly string[]): string[] => [...samples].sort();
 
-/** The hub's own word that nothing waits any more. */
+/** Waits until the hub's metrics report an empty spool. */
 async function handedOn(hub: RunningHub): Promise<void> {
   await waitUntil({ what: "the spool to be empty", timeoutMs: 60_000 }, async () => {
     const page = await (await fetch(`${hub.url}/metrics`)).text();
@@ -59,7 +59,7 @@ async function hubTo(name: string, url: string): Promise<{ hub: RunningHub; kept
   return { hub: await startHub(kept), kept };
 }
 
-/** Ends the load and waits until everything is where it should be. */
+/** Ends the load and waits until all samples have arrived. */
 async function settle(load: ForwardLoad, hub: RunningHub): Promise<void> {
   await sleep(1_000);
   await load.stop();
@@ -116,7 +116,7 @@ test(
     const once = await heldByExport(victoria.url, load.acknowledged.length);
     expect(sorted(once)).toEqual(sorted(load.acknowledged));
 
-    // It keeps what is sent twice as two: what was under way when a hub is killed, and nothing but that, may be.
+    // VictoriaMetrics stores resent samples twice: only those in flight when the hub was killed may be duplicated.
     const more = startForwardLoad(hub.url, 20);
     await sleep(1_000);
     hub = await restart(hub, made.kept, "kill");

@@ -1,5 +1,5 @@
-// A package made from a git address, as `npm pack git+https://…` and `npx --package=git+https://…` do: npm clones, installs and
-// runs `prepare`, which has to build.
+// A package from a git address, as in `npm pack git+https://…` and `npx --package=git+https://…`: npm clones, installs
+// and runs `prepare`, which has to build.
 
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

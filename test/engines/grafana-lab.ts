@@ -1,6 +1,6 @@
-// What the dashboards of GPUs, machines, alerts and services ask for, from real programs on loopback: simulated GPUs that meet
-// every fault, a machine with containers as a folder, pages as vLLM's and cAdvisor's, exporters, Alertmanager, and a
-// Prometheus and a hub that scrape it all.
+// Real programs on loopback with the data that the dashboards of GPUs, machines, alerts and services query: simulated
+// GPUs with every fault, a machine with containers as a folder, pages like vLLM's and cAdvisor's, exporters,
+// Alertmanager, and a Prometheus and a hub that scrape all of them.
 
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
@@ -30,7 +30,7 @@ export interface GrafanaLab {
   stop(): Promise<void>;
 }
 
-/** Always firing, since what else fires depends on the moment. */
+/** Always firing, because other alerts depend on the moment. */
 const firing = {
   groups: [
     {
@@ -46,7 +46,7 @@ const firing = {
   ],
 };
 
-/** What cAdvisor reports on a Docker container, by its names and labels; without a container engine it knows no filesystems. */
+/** A page like cAdvisor's for a Docker container; without a container engine cAdvisor reports no filesystems. */
 async function startContainerPage(): Promise<{ address: string; stop(): Promise<void> }> {
   const container = 'id="/docker/5f0c",image="nginx:1.27",name="web"';
   const startMs = Date.now();
@@ -77,7 +77,7 @@ async function startContainerPage(): Promise<{ address: string; stop(): Promise<
   };
 }
 
-/** The rules as they ship, with those of LLM servers, but evaluated every two seconds. */
+/** The shipped rules, including those of LLM servers, but evaluated every two seconds. */
 function writeRules(folder: string): string {
   const rules = path.join(folder, "rules");
   mkdirSync(rules);
@@ -125,7 +125,7 @@ export async function startGrafanaLab(): Promise<GrafanaLab> {
           folders,
         ),
       ),
-      // Counts its work, for performance per watt. The comparison begins with the first host by name.
+      // Has a work counter, for performance per watt. The comparison begins with the first host by name.
       startAgent(["--source", "sim:?scenario=stress&speed=64", "--host-name", "bench"]),
     ]);
     agents.forEach(keep);
@@ -144,7 +144,7 @@ export async function startGrafanaLab(): Promise<GrafanaLab> {
       job_name: name,
       static_configs: [{ targets }],
     });
-    // A Prometheus knows its own address only once it runs.
+    // Prometheus's own address is only known once it runs.
     const itself = path.join(folder, "prometheus.json");
     writeFileSync(itself, "[]");
     const config = {

@@ -1,5 +1,5 @@
-// Every query of every dashboard, as Grafana would ask it, of a real Prometheus, of the hub and of InfluxDB. What only the
-// demonstration application reports is asked here without an answer; the stack's own test has that.
+// Every query of every dashboard, in Grafana's form, on a real Prometheus, on the hub and on InfluxDB. Metrics that only
+// the demo application reports may be empty here; the stack's own test covers them.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const absentHere = /demonstration application/;
 
-/** The comparison picks two GPUs by their order, and those may count no work and never throttle: its panels are asked for every GPU. */
+/** The comparison picks two GPUs by their order, which may have no work counter and never throttle, so its panels query every GPU. */
 const ofEveryGpu = (answer: PanelAnswer): string | undefined =>
   answer.dashboard === "gpulse-compare"
     ? answer.expr.replaceAll(/uuid=~"[^"]*"/g, 'uuid=~".+"')
@@ -64,7 +64,7 @@ test("every panel whose metrics are here has data, from Prometheus and from the 
     }
     return left.map(named);
   };
-  // Series come one after the other: an XID error after ten simulated minutes, rates after two scrapes.
+  // Series appear gradually: an XID error after ten simulated minutes, rates after two scrapes.
   await expect.poll(empty, { timeout: 100_000, interval: 2_000 }).toEqual([]);
 });
 

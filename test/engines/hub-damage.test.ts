@@ -1,4 +1,4 @@
-// A hub whose files were harmed starts, says what is lost, and serves the rest.
+// A hub with damaged files starts, reports what is lost, and serves the rest.
 
 import {
   mkdtempSync,
@@ -55,7 +55,7 @@ async function writePart(hub: RunningHub, part: number): Promise<void> {
   client.close();
 }
 
-/** Three parts, one after the other, each in a log segment of its own or in a block of its own. */
+/** Writes three parts, each to its own log segment or its own block. */
 async function fill(where: "wal" | "blocks"): Promise<string> {
   const dataDir = mkdtempSync(path.join(tmpdir(), "gpulse-hub-damage-"));
   cleanUp.push(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -73,7 +73,7 @@ async function fill(where: "wal" | "blocks"): Promise<string> {
   return dataDir;
 }
 
-/** How many samples each part still has; every one that is there must be right. */
+/** The number of remaining samples per part; every remaining one must be correct. */
 async function countParts(hub: RunningHub): Promise<number[]> {
   const counts = Array.from({ length: PARTS }, () => 0);
   for (const { metric, values = [], histograms = [] } of await select(hub.url, "kept[100y]")) {

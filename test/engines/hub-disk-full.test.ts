@@ -1,5 +1,5 @@
-// A disk that runs full: the hub refuses writes so that they come again, answers queries all the while, and goes on by
-// itself when there is room. The disk is a small tmpfs, so this needs root on Linux.
+// A full disk: the hub rejects writes with a retry status, keeps answering queries, and recovers by itself when there is
+// space. The disk is a small tmpfs, so this needs root on Linux.
 
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -26,7 +26,7 @@ afterAll(async () => {
   for (const undo of cleanUp.reverse()) await undo();
 });
 
-/** Values that cannot be packed, so that the disk fills quickly. */
+/** Incompressible values, so that the disk fills quickly. */
 const valueOf = (batch: number, series: number): number => Math.sin(batch * SERIES + series + 1);
 
 const requests = new WriteRequests(
@@ -65,7 +65,7 @@ test("a full disk refuses writes, serves reads, and goes on when there is room",
     }
     throw new Error("the disk never ran full");
   };
-  // The first refusal makes the hub give up the room it had set aside: what is full then is really full.
+  // After the first rejection the hub releases its reserved space; only then is the disk really full.
   let refusal = await fillUp();
   for (let refused = 0; refused < 5; refused++) {
     await sleep(100);
@@ -97,7 +97,7 @@ test("a full disk refuses writes, serves reads, and goes on when there is room",
   expect(await verifyBatches(hub.url, batch)).toBe(batch * SERIES);
 });
 
-/** Counts what is there; what was refused may not be, and everything has its exact value. */
+/** Counts the stored batches; rejected ones may be missing, and every value must be exact. */
 async function verifyBatches(url: string, batches: number): Promise<number> {
   let [count, wrong] = [0, 0];
   for (const { metric, values = [] } of await select(url, "kept[100y]")) {

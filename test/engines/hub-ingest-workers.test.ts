@@ -1,5 +1,5 @@
-// The hub under concurrent requests large enough for the ingest workers, killed again and again: every acknowledged sample
-// is stored once, with the workers and without.
+// Concurrent requests to a hub, large enough for the ingest workers, with repeated kills: every acknowledged sample is
+// stored once, with the workers and without.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, request } from "node:http";
@@ -15,7 +15,7 @@ import { freePort } from "../../engines/ports.ts";
 import { labelSet } from "../../src/model/labels.ts";
 
 const senders = 4;
-/** About 60 kB decompressed: the hub's thread decodes bodies up to 32 KiB. */
+/** About 60 kB decompressed: the hub's main thread decodes bodies up to 32 KiB. */
 const seriesEach = 500;
 const stepMs = 1_000;
 const kills = 3;
@@ -23,7 +23,7 @@ const kills = 3;
 const valueOf = (sender: number, batch: number, one: number): number =>
   sender * 1e7 + batch * 1e4 + one;
 
-/** Sends batch after batch, each until it is acknowledged, and returns how many were. */
+/** Sends batches, each until it is acknowledged, and returns the number of acknowledged ones. */
 async function sendUntil(
   url: string,
   sender: number,
@@ -121,7 +121,7 @@ test.each([0, 2])(
               valueOf(sender, batch, Number(metric["one"])),
             ]),
           );
-          // At most the batch whose acknowledgement was lost.
+          // At most one more: a batch whose acknowledgement was lost.
           expect(values.length).toBeLessThanOrEqual(batches + 1);
         }
       }

@@ -1,5 +1,5 @@
-// A real Prometheus scrapes the agent and passes everything on to the hub, which goes away once and loses its target in
-// the end. promtool must then be told the same by both.
+// A real Prometheus scrapes the agent and forwards everything to the hub, which goes down once; the target goes down at
+// the end. promtool must then get the same results from both.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -27,7 +27,7 @@ const found = findTool("prometheus");
 const stops: (() => Promise<void>)[] = [];
 let prometheus: RunningPrometheus;
 let hub: RunningHub;
-/** An instant between two scrapes with data before it, and one after the target had gone. */
+/** A time between two scrapes with data before it, and one after the target had gone down. */
 let betweenS = 0;
 let afterS = 0;
 
@@ -77,7 +77,7 @@ afterAll(async () => {
   for (const stop of stops) await stop();
 });
 
-/** Waits for so many and gives their instants. */
+/** Waits for this many scrapes and returns their timestamps. */
 async function scrapes(count: number): Promise<readonly number[]> {
   return waitUntil({ what: `${count} scrapes`, timeoutMs: 60_000 }, async () => {
     const [up] = await samples(prometheus.url, "up[10m]", Date.now() / 1000);
@@ -94,13 +94,13 @@ async function samples(url: string, query: string, timeS: number): Promise<reado
 
 const keyOf = (metric: Metric): string => JSON.stringify(labelSet(metric));
 
-/** Series in a fixed order: PromQL promises none. */
+/** Sorts the series, because PromQL guarantees no order. */
 const inOrder = (all: readonly { readonly metric: Metric }[]): unknown[] =>
   all
     .map(({ metric, ...rest }) => ({ metric: keyOf(metric), ...rest }))
     .sort((a, b) => (a.metric < b.metric ? -1 : 1));
 
-/** Ten digits of every value: since 2.53 Prometheus sums with compensation, the one here may be older. */
+/** Rounds every value to ten digits: Prometheus uses compensated summation since 2.53, and the one here may be older. */
 const rounded = (said: unknown): unknown =>
   JSON.parse(JSON.stringify(said), (_key, value: unknown) =>
     typeof value === "string" && value !== "" && Number.isFinite(Number(value))
@@ -116,7 +116,7 @@ async function promtool(program: string, args: readonly string[]): Promise<strin
 
 test("every sample Prometheus scraped is in the hub once, with its value and its instant", async (context) => {
   toolOrSkip(context, "prometheus");
-  // Where a sample went stale the mark is in both, and no range shows it.
+  // Both have the staleness markers, and no range includes them.
   const theirs = await samples(prometheus.url, '{job="gpulse"}[10m]', afterS);
   const ours = await samples(hub.url, '{job="gpulse"}[10m]', afterS);
   expect(theirs.length).toBeGreaterThan(300);
@@ -185,7 +185,7 @@ const RANGE = [
 
 test.for(RANGE)("promtool query range is told the same: %s", async (query, context) => {
   const program = toolOrSkip(context, "promtool");
-  // From where on every window is full: what a rate adds before a series' first sample is newer than the Prometheus here.
+  // From here on every window is full: newer versions extrapolate differently before a series' first sample.
   const bounds = [`--start=${betweenS - 9}`, `--end=${afterS}`, "--step=1s"];
   const ask = async (url: string): Promise<unknown> => {
     const said: unknown = JSON.parse(

@@ -1,4 +1,4 @@
-// Counts the rows of an Iceberg table as its readers do, by its metadata alone: DuckDB's extension, PyIceberg and Spark.
+// Counts the rows of an Iceberg table with its readers, from the metadata only: DuckDB's extension, PyIceberg and Spark.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { readdirSync } from "node:fs";
@@ -10,10 +10,10 @@ import { pythonPackages } from "../../engines/python.ts";
 import { findSpark, icebergJar } from "../../engines/spark.ts";
 import type { CountedRows } from "./lake-once-lab.ts";
 
-/** Extensions for the DuckDB of package.json, from PyPI: its own server cannot be reached everywhere. */
+/** Extensions for the DuckDB version in package.json, from PyPI, because DuckDB's own server is not reachable everywhere. */
 const DUCKDB = "1.5.5";
 
-/** @param snapshot the current one where absent */
+/** @param snapshot by default the current one */
 export async function countIcebergByDuckDb(lake: string, snapshot?: number): Promise<CountedRows> {
   const { folder } = await pythonPackages("duckdb-iceberg", [
     `duckdb-extension-avro==${DUCKDB}`,
@@ -51,7 +51,7 @@ rows = table.scan(selected_fields=("uuid", "time")).to_arrow()
 print(rows.num_rows, rows.group_by(["uuid", "time"]).aggregate([]).num_rows)
 `;
 
-/** @param properties of the bucket that the lake is in, as PyIceberg names them */
+/** @param properties of the lake's bucket, with PyIceberg's names */
 export async function countByPyIceberg(
   lake: string,
   properties: Readonly<Record<string, string>> = {},
@@ -78,7 +78,7 @@ rows = rows.select("uuid", "time")
 print(rows.count(), rows.distinct().count())
 `;
 
-/** A lake of either format: plain Parquet is read by its folder, as people do. */
+/** Reads a lake of either format; plain Parquet is read by its folder. */
 export async function countBySpark(
   lake: string,
   format: "parquet" | "iceberg",

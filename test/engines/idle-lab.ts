@@ -1,4 +1,5 @@
-// A built gpulse with one simulated GPU that is idle for a while and one that works, and the idle rule with a short time.
+// A built gpulse with one simulated GPU that is idle for a while and one that is busy, and the idle rule with a short
+// duration.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +23,7 @@ export interface IdleLab {
   close(): Promise<void>;
 }
 
-/** GPU 0 has nothing to do until a training takes it; GPU 1 trains from the start. */
+/** GPU 0 is idle until a training job takes it; GPU 1 trains from the start. */
 const scenario = (takenAfter: string): string => `
 ambient: 25
 fleet: [{ model: H200, count: 2 }]
@@ -79,7 +80,7 @@ export async function openIdleLab(takenAfter: string): Promise<IdleLab> {
   };
 }
 
-/** The shipped rule as a user would copy it, with seconds in the place of minutes. */
+/** The shipped rule, with seconds instead of minutes. */
 function shortIdleRule(): string {
   const shipped = readFileSync(path.join(repository, "deploy/prometheus/rules/use.yml"), "utf8");
   const [, rule] = /^( +- alert: GpuIdle\n(?: {8}.*\n)+)/m.exec(shipped) ?? [];
@@ -99,7 +100,7 @@ export const idleAlerts = async (lab: IdleLab): Promise<readonly ListedAlert[]> 
   return data.alerts.filter(({ labels }) => labels["alertname"] === "GpuIdle");
 };
 
-/** The first time it is seen, in whatever state. */
+/** Returns the alert when it first appears, in any state. */
 export const firstIdle = (lab: IdleLab): Promise<ListedAlert> =>
   waitUntil({ what: "the idle GPU to be seen", timeoutMs: 20_000 }, async () => {
     const [alert] = await idleAlerts(lab);

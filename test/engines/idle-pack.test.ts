@@ -1,4 +1,4 @@
-// The default rules on the real programs: promtool takes them and their tests, Alertmanager their routing, and a real
+// The default rules on the real programs: promtool accepts them and their tests, Alertmanager their routing, and a real
 // Prometheus that scrapes an agent evaluates every one of them.
 
 import { readdirSync } from "node:fs";

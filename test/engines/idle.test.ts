@@ -1,4 +1,5 @@
-// The idle GPU asks for work, end to end on the built program: the alert, the webhook, the mail, the queue of shell jobs.
+// The idle GPU requests work, end to end with the built program: the alert, the webhook, the mail, the queue of shell
+// jobs.
 
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -99,7 +100,7 @@ receivers:
     await waitUntil({ what: "the job to start", timeoutMs: 30_000 }, async () =>
       existsSync(path.join(lab.dir, "ran")) ? true : undefined,
     );
-    // The GPU is taken half a minute after the start, and says so.
+    // The GPU becomes busy half a minute after the start, which resolves the alert.
     await waitUntil({ what: "the alert to resolve", timeoutMs: 60_000 }, async () =>
       payloads().length > 1 && mail.mails.length > 1 ? true : undefined,
     );
@@ -132,7 +133,7 @@ receivers:
     expect(readFileSync(path.join(lab.dir, "ran"), "utf8")).toBe(
       `${uuid} ${alert?.annotations["memory_free_bytes"]}\n`,
     );
-    // The GPU asks for nothing any more, so the second job waits on.
+    // The GPU no longer requests work, so the second job stays in the queue.
     expect(readdirSync(path.join(queue, "waiting"))).toEqual(["2-second.sh"]);
 
     const { data } = await waitUntil({ what: "the timeline", timeoutMs: 10_000 }, async () => {
@@ -188,7 +189,7 @@ receivers:
     await waitUntil({ what: "the alert to resolve", timeoutMs: 60_000 }, async () =>
       (await idleAlerts(lab)).length === 0 ? true : undefined,
     );
-    // It was repeated every two seconds meanwhile.
+    // The notification was repeated every two seconds.
     expect(readFileSync(ran, "utf8").trim().split("\n")).toEqual([
       expect.stringMatching(new RegExp(`^${labels["uuid"]} \\d{12}$`)),
     ]);

@@ -1,4 +1,4 @@
-// `gpulse import` as a user runs it: into a running hub, killed half way, and out of a real Prometheus.
+// `gpulse import` as a user runs it: into a running hub, killed half way, and from a real Prometheus.
 
 import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -163,7 +163,7 @@ test("everything a real Prometheus has comes over: every series, every sample, e
   }
 });
 
-/** Bit for bit: a NaN's payload too, save where the series ended. */
+/** Bit for bit including NaN payloads, except for staleness markers. */
 function plain(series: readonly SelectedSeries[]): unknown {
   return Object.fromEntries(
     series.map(({ labels, column: { times, values, stale } }) => {

@@ -1,4 +1,4 @@
-// A GPU-Z log of made-up readings, and a run of it into InfluxDB as a pipe does it, for tests that ask InfluxDB afterwards.
+// A generated GPU-Z log, and its transfer to InfluxDB by a pipe, for tests that query InfluxDB.
 
 import { writeFile } from "node:fs/promises";
 import * as v from "valibot";
@@ -11,7 +11,7 @@ import { openSources } from "../../src/sources/open.ts";
 
 export const logStartMs = Date.UTC(2026, 0, 15, 12);
 
-/** A row a second; readings that distinguish rows, some hot. */
+/** One row per second; the readings identify the row, and some are hot. */
 export async function writeLog(file: string, rows: number): Promise<void> {
   const [temperature, power] = ["GPU Temperature [\u00b0C]", "Board Power Draw [W]"];
   let text = headerLine(geforceColumns);
@@ -27,13 +27,13 @@ export async function writeLog(file: string, rows: number): Promise<void> {
   await writeFile(file, text, "latin1");
 }
 
-/** Runs every row of the log through a pipe that tags anomalies. */
+/** Transfers every row of the log through a pipe that tags anomalies. */
 export async function pipeLog(file: string, to: string): Promise<void> {
   const name = encodeURIComponent(file);
   await pipeAll(`gpuz:${name}?gpu-name=GeForce RTX 4090&timezone=UTC`, to);
 }
 
-/** Runs everything a source has through such a pipe. */
+/** Transfers all data of a source through such a pipe. */
 export async function pipeAll(from: string, to: string): Promise<void> {
   const { log } = lines();
   const sources = await openSources([from], {

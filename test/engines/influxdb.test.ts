@@ -1,4 +1,5 @@
-// The InfluxDB sink against a real InfluxDB 1, with the real rows of a GPU-Z log, and its second API against VictoriaMetrics.
+// The InfluxDB sink against a real InfluxDB 1, with the real rows of a GPU-Z log, and its v2 API against
+// VictoriaMetrics.
 
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -41,7 +42,7 @@ const needsServer = (context: { skip(note: string): never }): void => {
   if (missing !== undefined) context.skip(missing);
 };
 
-/** The only row of an answer, by column. */
+/** The only row of a result, by column. */
 async function ask(influxQl: string, database: string): Promise<Record<string, unknown>> {
   const [series] = await influx.query(influxQl, database);
   return Object.fromEntries(
@@ -73,7 +74,7 @@ test("every row of a GPU-Z log is there once, under the GPU-Z names, however oft
 test("every query of the InfluxQL dashboard gives data of a replayed log", async (context) => {
   needsServer(context);
   interface Dashboard {
-    /** A row has no targets. */
+    /** Undefined for a row panel. */
     readonly panels: readonly { readonly targets?: readonly { readonly query: string }[] }[];
     readonly templating: { readonly list: readonly { readonly query: string }[] };
   }
@@ -85,7 +86,7 @@ test("every query of the InfluxQL dashboard gives data of a replayed log", async
   ];
   const empty: string[] = [];
   for (const query of queries) {
-    // As Grafana fills them in.
+    // With Grafana's variables replaced.
     const asked = query
       .replace("$timeFilter", `time >= ${logStartMs}ms and time <= ${logStartMs + rows * 1_000}ms`)
       .replace("$__interval", "1m")
@@ -156,7 +157,7 @@ test("points of which a field has another type are counted, the others are store
   const sink = await sinkTo(url("conflict"), reported);
   const make = frames(gpus(2));
   const aWeekOn = 14 * 86_400;
-  // A field's type holds within a shard of a week: the second is in another.
+  // A field's type is fixed within a shard of one week: the second point is in another shard.
   await sink.write(make(1));
   await sink.write(make(aWeekOn));
   await sink.flush?.(forever);

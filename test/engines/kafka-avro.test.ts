@@ -1,4 +1,5 @@
-// Messages in Avro through a real Kafka and a real schema registry: written by us and read by Confluent's own client, and the other way.
+// Avro messages through a real Kafka and a real schema registry: written by gpulse and read by Confluent's own client,
+// and the reverse.
 
 import { readFile } from "node:fs/promises";
 import http from "node:http";
@@ -163,7 +164,7 @@ test("what Confluent's client wrote is read by its schema, and what is no Avro i
   const { log, said } = lines();
   const url = `kafka://${kafka.bootstrap}/${topic}?group=ours&registry=${registry.url}`;
   const read = await readAll(url, log);
-  // JSON and Avro may stand in one topic.
+  // JSON and Avro messages may be mixed in one topic.
   expect(read.map(({ host, value }) => [host, value])).toEqual([
     ["lab", 0],
     ["python", 1.5],
@@ -206,7 +207,8 @@ test("a wrong login, an unknown or incompatible schema and a silent registry eac
   const folder = kafka.dataDir;
   writeCertificate(folder, "registry-ca", { cert: authority.cert, key: "" });
   const certificate = authority.issue({ commonName: "registry", names: ["127.0.0.1"] });
-  // The registry's own logins need a Keycloak: a gateway in front of it asks for them, as many have one.
+  // The registry's own authentication needs a Keycloak, so a gateway in front of it checks the credentials, as in many
+  // deployments.
   const login = `Basic ${Buffer.from("gpulse:pass word").toString("base64")}`;
   const gateway = https.createServer(certificate, (request, response) => {
     if (![login, "Bearer t0ken"].includes(request.headers.authorization ?? ""))
@@ -279,7 +281,7 @@ test("a wrong login, an unknown or incompatible schema and a silent registry eac
     expect(failure, more).toMatch(says);
     expect(failure).not.toContain("hunter2");
   }
-  // An administrator's registration is found.
+  // A schema registered by an administrator is used.
   await close(`${plain}&subject=logins-value&register=false`);
 
   const source = `kafka://${kafka.bootstrap}/logins?group=g&until=end&registry=${secure}&${ca}&registry_token=wrong`;

@@ -1,4 +1,4 @@
-// Opens Kafka sources and sinks as the commands do, and keeps what they read, for the tests with a real broker.
+// Opens Kafka sources and sinks like the commands and records what they read, for tests with a real broker.
 
 import { createLog, type Log } from "../../src/base/log.ts";
 import { gpu } from "../../src/model/catalogue/index.ts";
@@ -24,7 +24,7 @@ export function gpus(count: number): Device[] {
   }));
 }
 
-/** One frame of every GPU a second; the power distinguishes frames. */
+/** One frame per second with every GPU; the power value identifies the frame. */
 export function frames(devices: readonly Device[]): (at: number) => Delivery {
   const builder = new LayoutBuilder();
   for (const device of devices) builder.add(gpu.power, deviceLabels(device, "lab"));
@@ -104,7 +104,7 @@ export interface ConsumedFrame {
   readonly tags: readonly string[];
 }
 
-/** A reader that keeps what it is given and commits after every so many, as a pipe does. */
+/** A reader that records its frames and commits after a fixed number, like a pipe. */
 export class ConsumerSession {
   readonly seen: ConsumedFrame[] = [];
   readonly source: StreamingSource;
@@ -133,7 +133,7 @@ export class ConsumerSession {
     this.#done = source.run(emit, this.#stop.signal);
   }
 
-  /** Waits for its own end, commits and closes. */
+  /** Waits for the end of the source, commits and closes. */
   async end(): Promise<ConsumedFrame[]> {
     await this.#done;
     await this.source.commit?.();
@@ -141,7 +141,7 @@ export class ConsumerSession {
     return this.seen;
   }
 
-  /** Commits what was handed on, unless it is to look like a crash, and closes. */
+  /** Commits the delivered frames, unless it simulates a crash, and closes. */
   async stop(commit = true): Promise<ConsumedFrame[]> {
     this.#stop.abort();
     await this.#done;
@@ -162,7 +162,7 @@ export async function readAll(url: string, log?: Log): Promise<ConsumedFrame[]> 
 
 export const keyOf = ({ uuid, timeMs }: ConsumedFrame): string => `${uuid} ${timeMs}`;
 
-/** Whether each GPU's frames came in the order of time. */
+/** True if each GPU's frames are in time order. */
 export function inOrder(read: readonly ConsumedFrame[]): boolean {
   const last = new Map<string, number>();
   return read.every(({ uuid, timeMs }) => {

@@ -57,7 +57,7 @@ const needed = (context: { skip(note: string): never }): void => {
   if (missing !== undefined) context.skip(missing);
 };
 
-/** What Kafka's own consumer reads: headers, key and value of each message. */
+/** The output of Kafka's own consumer: headers, key and value of each message. */
 async function consoleRead(topic: string, count: number): Promise<string[]> {
   const { stdout, stderr } = await kafka.tool(consoleConsumer, [
     "--bootstrap-server",
@@ -143,7 +143,7 @@ test("every compression of Kafka's own producer is read", async (context) => {
   );
 });
 
-/** A JSON Web Token without a signature, as Kafka's unsecured validator takes it. */
+/** An unsigned JSON Web Token, as accepted by Kafka's unsecured validator. */
 function unsignedToken(lastsSeconds: number): string {
   const encoded = (part: unknown): string =>
     Buffer.from(JSON.stringify(part)).toString("base64url");
@@ -313,7 +313,7 @@ test("what is no message goes to the dead letters with why, and nothing else is 
   expect(letters[0]).toMatch(/source-topic:poison,source-partition:0,source-offset:10/);
   expect(letters[0]).toMatch(/not a message$/);
   expect(letters[1]).toMatch(/version 7.*update/);
-  // Read and committed: nobody gets them again.
+  // Read and committed, so they are not delivered again.
   expect(await readAll(url("poison"))).toEqual([]);
 });
 
@@ -338,7 +338,7 @@ test("a second reader takes over a share, and all of it when the first is gone w
     async () => second.seen.length > 500 || undefined,
   );
   const half = await first.stop(false);
-  // Only a reader of every partition gets all of these.
+  // Only a reader of every partition receives all of these.
   const afterwards = 20;
   const later = await sinkTo(url("shared"));
   for (let at = 2 * count; at < 2 * count + afterwards; at++) await later.write(make(at));
@@ -377,7 +377,7 @@ test("a broker killed in the middle loses nothing, and the writer and the reader
     async () => new Set(reading.seen.map(keyOf)).size === count * devices.length || undefined,
   );
   await reading.stop();
-  // Sent once more after the kill, and taken once.
+  // Resent after the kill, and stored once.
   const written = await readAll(url(topic, "?group=again"));
   expect(written).toHaveLength(count * devices.length);
   expect(inOrder(written)).toBe(true);

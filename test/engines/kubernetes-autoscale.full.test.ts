@@ -1,5 +1,5 @@
-// The autoscaling examples in a real control plane: KEDA or prometheus-adapter asks the hub, a HorizontalPodAutoscaler asks
-// external.metrics.k8s.io, and the Deployment follows the queue as far as there are GPUs.
+// The autoscaling examples in a real control plane: KEDA or prometheus-adapter queries the hub, a
+// HorizontalPodAutoscaler uses external.metrics.k8s.io, and the Deployment follows the queue up to the number of GPUs.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,13 +26,13 @@ const DEPLOYMENTS = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments`;
 const AUTOSCALERS = `/apis/autoscaling/v2/namespaces/${NAMESPACE}/horizontalpodautoscalers`;
 const SCALED_OBJECTS = `/apis/keda.sh/v1alpha1/namespaces/${NAMESPACE}/scaledobjects`;
 
-/** An example in the laboratory's namespace. */
+/** An example in the lab's namespace. */
 const example = (name: string): string =>
   readFileSync(new URL(name, examples), "utf8")
     .replaceAll("namespace: batch", `namespace: ${NAMESPACE}`)
     .replaceAll('namespace="batch"', `namespace="${NAMESPACE}"`);
 
-/** A token of the hub's account with the cluster roles that the chart gives it for pod info. */
+/** A token of the hub's service account with the cluster roles that the chart grants it for pod info. */
 async function hubToken(kubernetes: RunningKubernetes): Promise<string> {
   const namespace = "gpulse";
   const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
@@ -62,11 +62,11 @@ interface AutoscaleLab {
   /** Creates the object; fails on a warning of the API server. */
   strict(at: string, object: unknown): Promise<void>;
   setQueue(waiting: number): Promise<void>;
-  /** The Deployment's replicas, the owned GPUs, and those whose pod the hub describes come to the number. */
+  /** Waits until the Deployment's replicas, the owned GPUs, and the GPUs with a known pod in the hub equal the number. */
   settle(expected: number, server: { output(): string }): Promise<void>;
 }
 
-/** Eight idle GPUs on a node, a hub that stores who holds them, and the Deployment that is to be scaled. */
+/** Eight idle GPUs on a node, a hub that stores their owners, and the Deployment to scale. */
 async function openAutoscaleLab(
   kubernetes: RunningKubernetes,
   rules: readonly string[] = [],
@@ -87,7 +87,7 @@ async function openAutoscaleLab(
   });
   onTestFinished(() => hub.stop());
 
-  // A node with eight idle GPUs, whose agent knows from the kubelet which pod holds which.
+  // A node with eight idle GPUs, whose agent reads the pod of each from the kubelet.
   const stub = await buildStub();
   onTestFinished(() => stub.remove());
   stub.script(`gpus ${GPUS}\n*.utilization 0`);
@@ -157,7 +157,8 @@ async function openAutoscaleLab(
 
 const STEPS = [
   [30, 3],
-  // Fifty workers are wanted, and there are eight GPUs: those that the workers hold count as theirs.
+  // Fifty workers are requested, and there are eight GPUs: those that the workers already own count as available to
+  // them.
   [500, GPUS],
   [50, 5],
 ] as const;
@@ -173,7 +174,7 @@ test(
     const keda = await orSkip(context, startKeda(kubernetes));
     onTestFinished(() => keda.stop());
     const lab = await openAutoscaleLab(kubernetes);
-    // The example's own object, with the hub's address and without its pauses.
+    // The example's own object, with the hub's address and without its delays.
     const scaled = example("keda-batch-worker.yaml")
       .replaceAll("http://prometheus-operated.monitoring.svc:9090", lab.hub.url)
       .replaceAll(/(pollingInterval|cooldownPeriod): \d+/g, "$1: 1")
@@ -200,7 +201,7 @@ test(
     await ensureBuild();
     const kubernetes = await orSkip(context, startKubernetes());
     onTestFinished(() => kubernetes.stop());
-    // Its own objects, without their pauses.
+    // The example's own objects, without their delays.
     const [autoscaler, rule, adapterValues] = parseAllDocuments(
       example("hpa-queue-and-idle.yaml")
         .replaceAll(/stabilizationWindowSeconds: \d+/g, "stabilizationWindowSeconds: 0")
@@ -230,7 +231,7 @@ test(
       rule,
     );
     await lab.strict(AUTOSCALERS, autoscaler);
-    // Its smallest number is 1: zero needs a feature gate, or KEDA.
+    // Its minimum is 1: zero requires a feature gate, or KEDA.
     for (const [waiting, expected] of [...STEPS, [0, 1]] as const) {
       await lab.setQueue(waiting);
       await lab.settle(expected, adapter);

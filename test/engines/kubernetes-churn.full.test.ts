@@ -1,5 +1,5 @@
-// 5,000 allocations with churn: pods come and go on four nodes of 64 GPUs each, and every owner that an agent shows is held
-// against the lists of the kubelet's device side: it must have been listed, and not have ended more than ten seconds ago.
+// 5,000 allocations with churn: pods come and go on four nodes with 64 GPUs each, and every owner on an agent's page is
+// compared with the kubelet's lists: it must have been listed, and must not have ended more than ten seconds ago.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,7 +36,7 @@ const uuidOf = (index: number): string =>
 interface ChurnNode {
   readonly kubelet: NodeKubelet;
   readonly agent: RunningAgent;
-  /** When a page first had the owner, by GPU and pod. */
+  /** When a page first showed the owner, by GPU and pod. */
   readonly shownMs: Map<string, number>;
 }
 
@@ -48,7 +48,7 @@ interface Comparison {
   longestStaleMs: number;
 }
 
-/** Holds the owners of the agent's page against the kubelet's lists. As for Prometheus, the time of a page is that of its request. */
+/** Compares the owners on the agent's page with the kubelet's lists. The time of a page is that of its request, as in Prometheus. */
 async function compare({ kubelet, agent, shownMs }: ChurnNode, into: Comparison): Promise<void> {
   const askedMs = performance.now();
   const page = await (await fetch(`${agent.url}/metrics`)).text();
@@ -96,7 +96,7 @@ test(
       nodes.push({ kubelet, agent, shownMs: new Map() });
     }
 
-    // Each page on a schedule of its own: a slow API server delays no comparison.
+    // Each page has its own schedule, so a slow API server delays no comparison.
     const comparison: Comparison = { wrong: [], longestStaleMs: 0 };
     const stopped = new AbortController();
     const comparisons = Promise.all(
@@ -110,7 +110,7 @@ test(
 
     let created = 0;
     const ends = new Map<string, number>();
-    /** Ends the pods whose time is up and starts others in their place; false when all of them have ended. */
+    /** Deletes the pods whose time is up and creates replacements; returns false once all of them have ended. */
     const churn = async (): Promise<boolean> => {
       const nowMs = performance.now();
       const due = [...ends].filter(([, endMs]) => endMs <= nowMs).map(([name]) => name);

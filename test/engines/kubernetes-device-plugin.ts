@@ -1,4 +1,4 @@
-// The kubelet's side of the device plugin API (pkg deviceplugin/v1beta1), for a real plugin:
+// The kubelet's side of the device plugin API (pkg deviceplugin/v1beta1), to run a real plugin:
 //   RegisterRequest      { string version = 1; string endpoint = 2; string resource_name = 3; }
 //   ListAndWatchResponse { repeated Device devices = 1 { string ID = 1; string health = 2; } }
 //   AllocateRequest      { repeated ContainerAllocateRequest container_requests = 1 { repeated string devices_ids = 1; } }
@@ -28,14 +28,14 @@ export interface PluginOptions {
 
 export interface RegisteredPlugin {
   readonly resource: string;
-  /** The healthy devices of its first list. */
+  /** The healthy devices in its first list. */
   readonly devices: readonly string[];
-  /** What the container of a pod that is given the device sees: the plugin's NVIDIA_VISIBLE_DEVICES. */
+  /** The plugin's NVIDIA_VISIBLE_DEVICES for the container of a pod that is allocated the device. */
   allocate(device: string): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Starts the plugin and a kubelet that takes its registration and its list. */
+/** Starts the plugin and a kubelet that accepts its registration and its list. */
 export async function startRegisteredPlugin(options: PluginOptions): Promise<RegisteredPlugin> {
   const { folder, ...node } = options;
   const kubelet = path.join(folder, "device-plugins");
@@ -88,7 +88,7 @@ export async function startRegisteredPlugin(options: PluginOptions): Promise<Reg
   }
 }
 
-/** The first message of the answer; a stream that goes on, as the plugin's list does, stays open. */
+/** The first message of the response; a stream that continues, like the plugin's list, stays open. */
 async function firstMessage(
   session: ClientHttp2Session,
   method: string,

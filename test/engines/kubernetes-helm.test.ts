@@ -1,5 +1,5 @@
-// The chart in a real API server: every example without a warning, the order of install, upgrade, rollback and uninstall,
-// the restricted security level, and a hub that shows the GPUs of every node, from `helm install` on.
+// The chart in a real API server: every example without a warning, the order of install, upgrade, rollback and
+// uninstall, the restricted security level, and a hub that shows the GPUs of every node after `helm install`.
 
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
@@ -48,7 +48,7 @@ function cluster(): RunningKubernetes {
   return kubernetes;
 }
 
-/** Helm against the cluster; what it prints is in the error where it fails. */
+/** Runs Helm against the cluster; an error contains its output. */
 async function helm(...args: readonly string[]): Promise<FinishedProcess> {
   const { helm: command } = await kubeTools();
   const env = { KUBECONFIG: cluster().kubeconfig, HELM_NO_PLUGINS: "1", HOME: folder };
@@ -69,7 +69,7 @@ async function list<T>(at: string): Promise<readonly T[]> {
   return (await cluster().api<Items<T>>("GET", at)).body.items;
 }
 
-/** Where the API server keeps the kinds that the chart makes. */
+/** The API resources of the kinds in the chart. */
 const RESOURCES: Readonly<Record<string, string>> = {
   DaemonSet: "daemonsets",
   StatefulSet: "statefulsets",
@@ -87,7 +87,7 @@ const RESOURCES: Readonly<Record<string, string>> = {
   ServiceMonitor: "servicemonitors",
   PrometheusRule: "prometheusrules",
 };
-/** Puts a service account where a pod finds it, seen by this one process alone. */
+/** Mounts a service account at a pod's path, visible only to this process. */
 const AS_POD = `set -eu
 mount -t tmpfs tmpfs /run
 mkdir -p /run/secrets/kubernetes.io/serviceaccount
@@ -162,7 +162,7 @@ test("install, upgrade, rollback with and without the hub, and uninstall with th
   await waitUntil({ what: "the hub's volume claim", timeoutMs: 60_000 }, async () =>
     (await claims()).length === 1 ? true : undefined,
   );
-  // Drops the hub and every value; then each of the four kinds of step back.
+  // Removes the hub and all values; then tests each of the four kinds of rollback.
   await helm("upgrade", ...release, "--reset-values");
   expect(await secrets()).toEqual([]);
   await helm("rollback", "gpulse", "2", "-n", name);
@@ -245,7 +245,7 @@ test("a node with GPUs of two vendors gets one agent, and an agent per vendor on
       .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
       .map(({ metadata }) => /-(nvidia|amd|intel)-/.exec(metadata.name)?.[1] ?? metadata.name)
       .sort();
-  /** Resolves when the controller has acted on all DaemonSets. */
+  /** Resolves when the controller has processed all DaemonSets. */
   const settled = async (): Promise<void> => {
     const all = `/apis/apps/v1/namespaces/${name}/daemonsets`;
     await waitUntil({ what: "the DaemonSets' pods", timeoutMs: 60_000 }, async () => {
@@ -274,7 +274,7 @@ test("a node with GPUs of two vendors gets one agent, and an agent per vendor on
   await helm("uninstall", "gpulse", "-n", name);
 }, 300_000);
 
-/** A token of the account, as its pod would have it. */
+/** A token of the service account, as in its pod. */
 async function tokenOf(name: string, account: string): Promise<string> {
   const { body } = await cluster().api<{ status: { token: string } }>(
     "POST",
@@ -284,7 +284,7 @@ async function tokenOf(name: string, account: string): Promise<string> {
   return body.status.token;
 }
 
-/** What Prometheus's documentation has for pods with annotations. */
+/** The example for pods with annotations in Prometheus's documentation. */
 const ANNOTATED_JOB = {
   job_name: "annotated",
   relabel_configs: [
@@ -309,7 +309,7 @@ const ANNOTATED_JOB = {
   ],
 };
 
-/** deploy/prometheus/kubernetes.yml in a scraper with an account that may read the pods of the agents' namespace. */
+/** Runs deploy/prometheus/kubernetes.yml in a scraper with an account that may read the pods of the agents' namespace. */
 async function expectStandaloneScrape(
   name: string,
   nodes: readonly string[],
@@ -378,7 +378,7 @@ test("from helm install to a hub that shows the GPUs of every node", async () =>
   const annotated = path.join(chart, "examples", "prometheus.yaml");
   await helm("install", "gpulse", chart, "-n", name, "-f", values, "-f", annotated, "--set", only);
 
-  // A real agent at each pod's address, with the arguments that the chart gives it.
+  // Runs a real agent at each pod's address, with the chart's arguments.
   const pods = await waitUntil({ what: "an agent on each node", timeoutMs: 90_000 }, async () => {
     const found = await list<Pod>(
       `/api/v1/namespaces/${name}/pods?labelSelector=app.kubernetes.io%2Fcomponent%3Dagent`,
@@ -403,7 +403,7 @@ test("from helm install to a hub that shows the GPUs of every node", async () =>
     await agent.waitForUrl(`http://${status.podIP}:9400/readyz`, 60_000);
   }
 
-  // The hub with the chart's own scrape configuration and its account's token, as its pod would have it.
+  // Runs the hub with the chart's own scrape configuration and its service account's token, as in its pod.
   const { body: config } = await cluster().api<{ data: Record<string, string> }>(
     "GET",
     `/api/v1/namespaces/${name}/configmaps/gpulse-hub`,
@@ -440,11 +440,11 @@ test("from helm install to a hub that shows the GPUs of every node", async () =>
     .toEqual(nodes.map((node) => `${node} 4`));
   expect(await query('up{job="gpulse"}')).toEqual(nodes.map((node) => `${node}:9400 1`));
 
-  // A standalone scraper, with the job that the guide names and with the one that reads annotations.
+  // Runs a standalone scraper, with the job from the guide and with the one that uses annotations.
   const victoriaMetrics = findTool("victoria-metrics");
   if ("path" in victoriaMetrics) await expectStandaloneScrape(name, nodes, victoriaMetrics.path);
 
-  // The agents' account has no rights at all.
+  // The agents' service account has no permissions at all.
   const token = await tokenOf(name, "gpulse-agent");
   const denied = await cluster().api("GET", `/api/v1/namespaces/${name}/pods`, undefined, token);
   expect(denied.status).toBe(403);

@@ -1,5 +1,5 @@
-// Nodes with GPUs in a real control plane, and a kubelet's device side for each: the scheduler places pods and allocates
-// claims, this hands out the devices of plugins, as the kubelet does, and serves the PodResources API from it.
+// Nodes with GPUs in a real control plane, with a simulated kubelet for each: the scheduler places pods and allocates
+// claims; this code assigns the devices of plugins, like the kubelet, and serves them through the PodResources API.
 
 import type { RunningKubernetes } from "../../engines/kubernetes.ts";
 import { waitUntil } from "../../engines/wait.ts";
@@ -10,7 +10,7 @@ import {
   startKubelet,
 } from "../fixtures/machine/owners-kubelet.ts";
 
-/** Changes that come together make one list. */
+/** Changes within this time are combined into one list. */
 const GATHER_MS = 50;
 export const NAMESPACE = "lab";
 
@@ -49,11 +49,11 @@ interface Claim {
 export interface GpuNode {
   readonly name: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Ids of a device plugin, by resource. */
+  /** Device plugin ids, by resource. */
   readonly plugin?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Adds the node and waits until the scheduler may use it. */
+/** Adds the node and waits until the scheduler can use it. */
 export async function addNode(kubernetes: RunningKubernetes, node: GpuNode): Promise<void> {
   const extended = Object.fromEntries(
     Object.entries(node.plugin ?? {}).map(([resource, ids]) => [resource, String(ids.length)]),
@@ -80,7 +80,7 @@ export async function addNode(kubernetes: RunningKubernetes, node: GpuNode): Pro
   });
 }
 
-/** What a container holds: a plugin's device, or one of a claim. */
+/** A device that a container holds: a plugin's, or one of a claim. */
 export interface Holding {
   readonly pod: string;
   readonly resource: string;
@@ -95,9 +95,9 @@ export interface Allocation extends Holding {
 }
 
 export interface NodeKubelet {
-  /** Who holds what now, by the scheduler and the kubelet's own choice of devices. */
+  /** The current holdings, from the scheduler and the kubelet's own choice of devices. */
   holdings(): readonly Holding[];
-  /** Everything that was listed since the start. */
+  /** Everything listed since the start. */
   allocations(): readonly Allocation[];
   close(): Promise<void>;
 }
@@ -105,7 +105,7 @@ export interface NodeKubelet {
 export interface KubeletOptions {
   readonly socket: string;
   readonly node: GpuNode;
-  /** Lists claims by their CDI names alone, as kubelets before 1.32 do. */
+  /** True to list claims only by their CDI names, like kubelets before 1.32. */
   readonly cdiOnly?: boolean;
 }
 
@@ -213,7 +213,7 @@ function podsOf(held: readonly Holding[]): readonly FakePod[] {
   return [...pods].map(([pod, main]) => ({ pod, namespace: NAMESPACE, containers: { main } }));
 }
 
-/** A pod with one container that asks for what `resources` says. */
+/** A pod with one container that requests `resources`. */
 export function gpuPod(name: string, resources: unknown, spec: object = {}): unknown {
   return {
     apiVersion: "v1",
@@ -229,7 +229,7 @@ export function gpuPod(name: string, resources: unknown, spec: object = {}): unk
 
 export const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
 
-/** The class, the slice of the node's devices and the claim template of a DRA driver. */
+/** The device class, the node's resource slice and the claim template of a DRA driver. */
 export async function addClaimableDevices(
   kubernetes: RunningKubernetes,
   node: string,
@@ -264,7 +264,7 @@ export async function addClaimableDevices(
   });
 }
 
-/** The part of a pod that asks for a device of `addClaimableDevices`. */
+/** The part of a pod spec that requests a device of `addClaimableDevices`. */
 export const claimOf = (node: string): object => ({
   nodeSelector: { "kubernetes.io/hostname": node },
   resourceClaims: [{ name: "gpu", resourceClaimTemplateName: node }],

@@ -1,6 +1,6 @@
-// Who owns a GPU, in every way Kubernetes gives GPUs to pods: the real API server and scheduler place pods and allocate
-// claims, and a real agent reads the vendor's interface and the kubelet's list. The pods run nothing: what they hold and do
-// not use is what people look for.
+// GPU owners for every way in which Kubernetes assigns GPUs to pods: the real API server and scheduler place pods and
+// allocate claims, and a real agent reads the vendor's interface and the kubelet's list. The pods run nothing, which is
+// the case of held but unused GPUs.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -59,9 +59,9 @@ const busId = (index: number): string => `0000:${(0x20 + index).toString(16)}:00
 
 interface Mode {
   readonly name: string;
-  /** Ids under which the kubelet or the scheduler knows the GPUs, each with its `uuid` or `pci_bus_id`. */
+  /** The kubelet's or scheduler's ids of the GPUs, each with its `uuid` or `pci_bus_id`. */
   readonly devices: readonly (readonly [id: string, gpu: string])[];
-  /** Of a device plugin; a DRA driver where absent. */
+  /** The device plugin's resource; absent for a DRA driver. */
   readonly resource?: string;
   readonly cdiOnly?: boolean;
   readonly script?: readonly string[];
@@ -82,7 +82,7 @@ function cards(driver: string, ids: string, files: TreeFiles): TreeFiles {
 }
 
 const arc: TreeFiles = { vendor: "0x8086", device: "0xe20b", "power/runtime_status": "active" };
-// Minor numbers run against the order of the driver's list, as they do on some machines.
+// Minor numbers are in the reverse order of the driver's list, as on some machines.
 const minors = numbers.map((index) => `${index}.minor ${GPUS - 1 - index}`);
 const slices = numbers.flatMap((index) => [0, 1].map((slice) => [index, slice] as const));
 
@@ -141,7 +141,7 @@ const modes: readonly Mode[] = [
   },
 ];
 
-/** Pods by the GPU that `gpu_owner_info` gives them, the GPU by its uuid or address. */
+/** The pods of each GPU in `gpu_owner_info`, with the GPU's UUID or address as the key. */
 function ownersOn(page: string): Readonly<Record<string, readonly string[]>> {
   const label = (line: string, name: string): string =>
     new RegExp(`[{,]${name}="([^"]*)"`).exec(line)?.[1] ?? "";
@@ -166,7 +166,7 @@ function started(): { readonly cluster: RunningKubernetes; readonly nvml: Stub }
   return { cluster: kubernetes, nvml: stub };
 }
 
-/** Gives each device to a pod, then ends half of the pods: the agent's owners are the holders at both times. */
+/** Assigns each device to a pod, then deletes half of the pods: both times the agent's owners equal the holders. */
 async function expectOwners(mode: Mode, folder: string): Promise<void> {
   const { cluster, nvml } = started();
   const node = path.basename(folder).toLowerCase();
@@ -192,7 +192,7 @@ async function expectOwners(mode: Mode, folder: string): Promise<void> {
   nvml.logCalls();
   const agent = await startAgent(["--source", source, "--host-name", node, ...where]);
   onTestFinished(() => agent.stop());
-  // The agent's GPUs are those that NVML gives it, call by call.
+  // The agent reads these GPUs through NVML, as the recorded calls show.
   const calls = new Set(nvml.calls().map(({ key }) => key));
   const isRead = ["count", "handle", "uuid", "power"].every((key) => calls.has(key));
   expect(isRead, [...calls].join(" ")).toBe(mode.source === undefined);
@@ -231,7 +231,7 @@ async function expectOwners(mode: Mode, folder: string): Promise<void> {
   await settled(ids.length);
   expect(Object.values(expected()).flat().sort()).toEqual(names.toSorted());
 
-  // Half of them end: their GPUs have no owner any more, the others keep theirs.
+  // Half of the pods end: their GPUs have no owner any more, the others keep theirs.
   const ending = names.filter((_, index) => index % 2 === 0);
   for (const name of ending) await cluster.api("DELETE", `${PODS}/${name}`);
   await settled(ids.length - ending.length);
@@ -295,7 +295,7 @@ test.for(pluginModes)(
     );
     onTestFinished(() => plugin.close());
     expect([plugin.resource, plugin.devices.length]).toEqual([resource, count]);
-    // Which GPU a container of that device would see, in the plugin's own words.
+    // The GPU that a container with that device would see, from the plugin's response.
     const devices = await Promise.all(
       plugin.devices.map(async (id) => [id, await plugin.allocate(id)] as const),
     );

@@ -1,4 +1,4 @@
-// How long a fault takes to reach the scheduler: twenty lost GPUs, each until its node is tainted.
+// Measures how long a fault takes to reach the scheduler: twenty lost GPUs, each until its node is tainted.
 
 import { expect, onTestFinished, test } from "vitest";
 

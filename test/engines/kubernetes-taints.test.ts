@@ -1,4 +1,4 @@
-// A lost GPU takes its node out of service at a real API server, and its return brings the node back.
+// A lost GPU takes its node out of service in a real API server, and its return brings the node back.
 
 import { expect, onTestFinished, test } from "vitest";
 

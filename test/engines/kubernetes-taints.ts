@@ -1,4 +1,4 @@
-// A GPU that is lost, a hub that judges it, and a node of a real API server that is taken out of service for it.
+// A GPU that is lost, a hub that detects it, and a node of a real API server that is tainted because of it.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,9 +21,9 @@ const LOST = ["utilization", "power", "memory", "memory_v1", "temperature", "fie
 export interface TaintLab {
   readonly kubernetes: RunningKubernetes;
   readonly dataDir: string;
-  /** Loses a GPU and returns how long the node had no taint, in milliseconds. */
+  /** Makes a GPU fail and returns the time until the node was tainted, in milliseconds. */
   fault(): Promise<number>;
-  /** The GPU is back; resolves when the taint is gone. */
+  /** Restores the GPU; resolves when the taint is removed. */
   recover(): Promise<void>;
   condition(): Promise<string | undefined>;
   taints(): Promise<readonly string[]>;
@@ -37,11 +37,11 @@ interface NodeObject {
   readonly status: { readonly conditions: readonly { type: string; status: string }[] };
 }
 
-/** Agents push to the hub, or the hub scrapes them as often as examples/node-taints.yaml says. */
+/** Agents push to the hub, or the hub scrapes them at the interval in examples/node-taints.yaml. */
 export type Delivery = "push" | "scrape";
 const SCRAPE_INTERVAL = "2s";
 
-/** Four nodes, of which one has a real agent and NVML's stand-in; the hub taints one node at most. */
+/** Four nodes, one of them with a real agent and the NVML stub; the hub taints at most one node. */
 export async function openTaintLab(
   mode: "dry-run" | "on",
   delivery: Delivery = "push",

@@ -1,4 +1,5 @@
-// A lake that is an Iceberg table, written, killed, compacted and read again at an earlier snapshot, counted by readers that are not ours.
+// An Iceberg lake that is written, killed, compacted and read at an earlier snapshot, with rows counted by third-party
+// readers.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -24,7 +25,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 }, 120_000);
 
-/** The same log twice, and its copies compacted away: several commits and a merge. */
+/** Writes the same log twice and compacts the duplicates: several commits and a merge. */
 async function fillTwice(
   lake: string,
   to: string,
@@ -55,7 +56,7 @@ test("DuckDB and PyIceberg count every row once through a kill and a compaction,
   const killed = startGpulse(["pipe", "--from", from, "--to", `${to}&roll=100ms&rows=1000`]);
   await sleep(700);
   await killNow(killed);
-  // A log without offsets is read again from its start: compacting leaves one of each row.
+  // A log without offsets is read again from its start; compaction leaves one of each row.
   const again = await runGpulse(["pipe", "--from", from, "--to", `${to}&rows=1000`]);
   expect(again.code, again.stderr).toBe(0);
   const compacted = await runGpulse(["lake", "compact", lake, "--json"]);

@@ -1,5 +1,6 @@
-// Consumers of one group are killed, frozen past their session and joined by others, the broker and compactions are killed, while a lake is
-// written and merged: afterwards every message is in it once, counted by three readers that are not ours.
+// Consumers of one group are killed, frozen past their session and joined by others, and the broker and compactions are
+// killed, while a lake is written and merged: afterwards every message is in it once, counted by three third-party
+// readers.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -16,7 +17,7 @@ import { countByPyIceberg, countBySpark, countIcebergByDuckDb } from "./iceberg-
 import { countByDuckDb, countByPyarrow } from "./lake-once-lab.ts";
 import { killNow, offsetsOf, startGpulse } from "./stream-lab.ts";
 
-/** A long proof sets more, and may bound its time. */
+/** Environment variables for a longer run, optionally with a time limit. */
 const disturbances = Number(process.env["GPULSE_LAKE_KILLS"] ?? 40);
 const seconds = Number(process.env["GPULSE_LAKE_KILLS_SECONDS"] ?? Number.POSITIVE_INFINITY);
 const messagesOfLot = 2_400;
@@ -68,11 +69,11 @@ test.each(["parquet", "iceberg"] as const)(
       performance.now() > endMs
         ? 0
         : disturbances - Object.values(counts).reduce((sum, one) => sum + one);
-    // A pipe that is stopped while the broker is down rightly fails: neither happens during the other.
+    // A pipe that is stopped while the broker is down rightly fails, so the two never overlap.
     let stopOrBroker: Promise<unknown> = Promise.resolve();
     const oneAtATime = (action: () => Promise<unknown>): Promise<unknown> =>
       (stopOrBroker = stopOrBroker.then(action));
-    /** What happens to one of the pipes and beside it: three of them at a time, so that disturbances meet. */
+    /** The disturbances of one of the pipes; three run at a time, so that they overlap. */
     const disturb: Readonly<
       Record<Exclude<keyof typeof counts, "broker">, (pipe: RunningProcess) => Promise<unknown>>
     > = {
@@ -80,22 +81,22 @@ test.each(["parquet", "iceberg"] as const)(
       stopped: (pipe) =>
         oneAtATime(async () => {
           const { code } = await pipe.stop(60_000);
-          // Null: it was asked so early that it did not listen for signals yet, which is a kill.
+          // Null: the process did not handle signals yet, so the signal killed it.
           expect([0, null], pipe.output()).toContain(code);
         }),
-      // Its partitions go to others; when it wakes it does not know that yet, and holds rows of them.
+      // Its partitions are reassigned; when it resumes it still holds rows of them.
       frozen: async (pipe) => {
         process.kill(pipe.pid, "SIGSTOP");
         await sleep(2_500 + random() * 1_500);
         process.kill(pipe.pid, "SIGCONT");
       },
-      // A consumer that is given partitions, reads of them, and leaves without a commit.
+      // A consumer that joins, reads from its partitions, and leaves without a commit.
       visited: async () => {
         const visitor = new ConsumerSession(await sourceFrom(from));
         await sleep(200 + random() * 800);
         await visitor.stop(false);
       },
-      // Beside the pipes' own merges; killed somewhere between its start and its end.
+      // Concurrent with the pipes' own merges; killed somewhere between its start and its end.
       compact: async () => {
         const compact = startGpulse(["lake", "compact", lake]);
         await sleep(200 + random() * 1_500);
@@ -145,7 +146,7 @@ test.each(["parquet", "iceberg"] as const)(
       return ends.every((end, at) => end === committed[at]) ? true : undefined;
     });
     for (const pipe of pipes) expect((await pipe.stop(60_000)).code, pipe.output()).toBe(0);
-    // A merge may have been killed: the next start ends it.
+    // A merge may have been killed: the next start completes it.
     const last = startGpulse([
       "pipe",
       "--from",

@@ -1,4 +1,5 @@
-// Counts the rows of a lake as outsiders do, who know nothing of its notes: DuckDB and pyarrow over every Parquet file of a table.
+// Counts the rows of a lake with readers that ignore its metadata: DuckDB and pyarrow over every Parquet file of a
+// table.
 
 import { DuckDBInstance } from "@duckdb/node-api";
 import { runProcess } from "../../engines/process.ts";
@@ -6,7 +7,7 @@ import { pythonPackages } from "../../engines/python.ts";
 
 export interface CountedRows {
   readonly rows: number;
-  /** Different (uuid, time). */
+  /** Number of distinct (uuid, time) pairs. */
   readonly different: number;
 }
 
@@ -54,7 +55,7 @@ for name in glob.glob(sys.argv[1] + "/gpu/*/*.parquet"):
 print(len(found), all(found))
 `;
 
-/** Whether pyarrow trusts minimum and maximum of time, uuid and power in every file. */
+/** True if pyarrow finds valid minimum and maximum statistics of time, uuid and power in every file. */
 export async function hasBoundsForPyarrow(lake: string): Promise<boolean> {
   const { python } = await pythonPackages("pyarrow", ["pyarrow==21.0.0"]);
   const { code, stdout, stderr } = await runProcess(python, ["-c", boundsScript, lake], {

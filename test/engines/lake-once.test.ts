@@ -1,5 +1,5 @@
-// A lake out of a real Kafka holds every message once: whatever joins, leaves or is killed, aborted transactions and a topic that is
-// created again included. Counted by readers that are not ours.
+// A lake from a real Kafka has every message once, whatever joins, leaves or is killed, including aborted transactions
+// and a topic that is recreated. Counted by third-party readers.
 
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -109,7 +109,7 @@ test("scaled from 1 to 2 to 3 to 2 while catching up, consumers hand every messa
     const from = `kafka://${kafka.bootstrap}/${topic}?group=plain&session=4s&timeout=60s`;
     const copy = `kafka://${kafka.bootstrap}/${topic}-copy?create=true&partitions=1`;
     const sinks = ["--to", copy, "--to", `parquet:${lake}?merge=none`];
-    // Checkpoints far apart: only what a rebalance itself commits keeps messages from being read twice.
+    // Checkpoints are far apart: only the commit during a rebalance prevents messages from being read twice.
     const made = startGpulse(["pipe", "--checkpoint-frames", "8000", "--from", from, ...sinks]);
     cleanups.push(() => made.stop());
     running.push(made);
@@ -125,7 +125,7 @@ test("scaled from 1 to 2 to 3 to 2 while catching up, consumers hand every messa
   const first = start();
   await reach(0.02);
   const second = start();
-  // How far the first gets until the others have joined depends on the machine.
+  // How far the first gets before the others have joined depends on the machine.
   await waitUntil({ what: "the first to hand over a share", timeoutMs: 120_000 }, async () =>
     /gave up partitions .*committed=true/.test(first.output()) ? true : undefined,
   );

@@ -1,4 +1,5 @@
-// The lake on real servers: a bucket and HDFS keep files as a folder does, say what is wrong, and a lake written there reads back.
+// The lake on real servers: a bucket and HDFS store files like a folder, report errors, and a lake written there can be
+// read.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -124,7 +125,7 @@ function lakeOn(files: FileStore, more: { readonly mirror?: FileStore } = {}): L
     name: "h",
     version: "0.0.0-test",
     log,
-    // Both days are over: two small files are worth a merge.
+    // Both days are over, so even two small files are merged.
     nowMs: () => day + 2 * 86_400_000,
     random: Math.random,
     merge: "all",
@@ -159,7 +160,7 @@ test.for([
   "a lake on %s is written, resumed, merged and read back, each row once",
   async ([, open], context) => {
     const rows = Array.from({ length: 40 }, (__, at) => at);
-    // A process that ends without closing leaves its small files and an offset behind it.
+    // A process that exits without closing leaves its small files and an offset.
     await fill(lakeOn(await open(context)), 20);
     const second = lakeOn(await open(context));
     await fill(second, 40);

@@ -1,5 +1,5 @@
-// The built Lambda function with real events against a real S3-compatible server: Parquet and a summary out of an uploaded
-// GPU-Z log, once however often it is reported, and on into InfluxDB.
+// The built Lambda function with real events against a real S3-compatible server: creates Parquet and a summary from an
+// uploaded GPU-Z log, once however often the event is delivered, and forwards it to InfluxDB.
 
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -74,7 +74,7 @@ function be({ accessKeyId, secretAccessKey }: RunningS3["owner"]): void {
   process.env["AWS_SECRET_ACCESS_KEY"] = secretAccessKey;
 }
 
-/** Puts the object, and gives the event that S3 would send of it. */
+/** Uploads the object, and returns the event that S3 would send. */
 async function upload(body: Buffer, as = key): Promise<unknown> {
   const { ETag = "" } = await client.send(
     new PutObjectCommand({ Bucket: "uploads", Key: as, Body: body }),

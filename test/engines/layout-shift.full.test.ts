@@ -1,4 +1,7 @@
-/** Loading must not move what is already on screen: the sum of layout shifts of every page, as browsers measure it. */
+/**
+ * Loading must not move visible content: measures the cumulative layout shift of every page with the browser's own
+ * metric.
+ */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../engines/ports.ts";
@@ -10,7 +13,7 @@ import { type RunningUp, startUp } from "../web/up.ts";
 
 const chromium = findTool("chromium");
 const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
-/** Browsers call up to 0.1 good. */
+/** Browsers rate up to 0.1 as good. */
 const MOST = 0.05;
 
 const observe = `

@@ -1,5 +1,5 @@
-// The agents of 10,000 GPUs, 200 dashboards and 200 pages on one hub, and then all of them faster than it can go: nothing that
-// was read is lost, and when they are gone the hub is as it was. LOAD_SCALE=0.1 takes a tenth.
+// The agents of 10,000 GPUs, 200 dashboards and 200 pages on one hub, and then all of them faster than it can process:
+// no reading is lost, and afterwards the hub is as it was before. LOAD_SCALE=0.1 runs a tenth of the load.
 
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -25,7 +25,7 @@ const cleanups: (() => Promise<unknown>)[] = [];
 let folder: string;
 beforeAll(async () => {
   await ensureBuild();
-  // A machine's spool is on its own disk: a thousand spools on this one would try the disk.
+  // Normally each machine has its own disk; a thousand spools on this disk would measure the disk.
   const shared = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
   folder = await mkdtemp(path.join(shared, "gpulse-load-full-"));
   cleanups.push(() => rm(folder, { recursive: true, force: true }));

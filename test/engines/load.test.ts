@@ -1,5 +1,5 @@
-// A client that holds all the room for request bodies it can get while agents push: it is refused, the hub reports that, and
-// the agents notice nothing. Room is taken byte by byte, so that no speed decides what happens.
+// A client that occupies all the memory for request bodies it can get while agents push: it is rejected, the hub reports
+// that, and the agents are not affected. The client stops at exact byte counts, so the outcome does not depend on speed.
 
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -15,10 +15,10 @@ import { type RunningHub, startHub } from "../../engines/hub.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
 
-/** As src/hub/receive bounds it: bytes of all bodies together, and of one. */
+/** The limits in src/hub/receive: bytes of all bodies together, and of one. */
 const mostBytes = 256 * 2 ** 20;
 const bodyBytes = 16 * 2 ** 20;
-/** Left out of each body, so that the fleet's own requests find room while the hub is being filled. */
+/** Missing at the end of each body, so that the fleet's own requests fit while the hub is being filled. */
 const slackBytes = 8_192;
 const bodiesOfOne = mostBytes / 2 / bodyBytes;
 const hosts = 12;
@@ -37,11 +37,11 @@ afterAll(async () => {
 
 interface Sending {
   readonly socket: Socket;
-  /** What the hub has answered so far. */
+  /** The hub's response so far. */
   readonly answer: () => string;
 }
 
-/** A request of which so many bytes of the body come, and the rest never. */
+/** Starts a request and sends this many bytes of its body, but never the rest. */
 async function send(hub: RunningHub, from: string, token: string, bytes: number): Promise<Sending> {
   const { hostname, port } = new URL(hub.url);
   const socket = connect({ host: hostname, port: Number(port), localAddress: from });
@@ -64,7 +64,7 @@ const until = async (what: string, holds: () => boolean | Promise<boolean>): Pro
     (await holds()) ? true : undefined,
   ));
 
-/** What a request with a small body gets: the head of the answer. */
+/** The response head for a request with a small body. */
 async function asked(hub: RunningHub, from: string, token: string): Promise<string> {
   const { socket, answer } = await send(hub, from, token, 512 * 1_024);
   socket.write(Buffer.alloc(slackBytes));
@@ -77,7 +77,7 @@ test(
   "a client that takes all the room it can get is refused, and agents beside it lose nothing and wait for nothing",
   { timeout: 400_000, retry: 0 },
   async (context) => {
-    // Each address of 127.0.0.0/8 is a sender of its own there.
+    // On Linux each address of 127.0.0.0/8 is a separate client.
     if (process.platform !== "linux") context.skip("needs many loopback addresses");
     const dataDir = path.join(folder, "hub");
     const tokens = makeTokens(dataDir, hosts + 1);
@@ -98,7 +98,7 @@ test(
     await until("the fleet to be heard", () => fleet.now.sent > 10_000);
     expect(await shedOf(hub.url)).toMatchObject({ requests: 0 });
 
-    // Two addresses of one token take what they can get.
+    // Two addresses with one token occupy as much as they can get.
     const held: Sending[] = [];
     for (const from of ["127.0.0.2", "127.0.0.3"])
       for (let body = 0; body < bodiesOfOne; body++)
@@ -110,7 +110,8 @@ test(
     const greedy = await asked(hub, "127.0.0.2", token);
     expect(greedy).toMatch(/^http\/1.1 429 /);
     expect(greedy).toContain("\r\nretry-after: 5\r\n");
-    // A third address of the same token still has room: it is read, and is no write request.
+    // A third address with the same token still has room: its request is read, and rejected only as an invalid write
+    // request.
     expect(await asked(hub, "127.0.0.5", token)).toMatch(/^http\/1.1 400 /);
     expect((await shedOf(hub.url))["requests"]).toBeGreaterThan(0);
     const ready = await fetch(`${hub.url}/-/ready`);

@@ -1,4 +1,4 @@
-// MLPerf LoadGen under `gpulse run --result`: the work it counted, and energy of the window it measured.
+// MLPerf LoadGen under `gpulse run --result`: its work count, and the energy of its measurement window.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ const driver = fileURLToPath(new URL("loadgen.py", import.meta.url));
 beforeAll(ensureBuild, 300_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** By hand from the raw readings: each holds until the next, without the recorder's own code. */
+/** Computed from the raw readings without the recorder's own code: each reading holds until the next. */
 function joulesByHand(
   timeMs: Float64Array,
   watts: Float64Array,
@@ -71,7 +71,7 @@ for (const [scenario, unit] of [
       const amount = unit === "tokens" ? samples * 20 : samples;
       expect((run.work?.amount ?? 0) / amount).toBeCloseTo(1, 2);
       const [fromMs, toMs] = measuredSpan(run);
-      // The pauses before and after are of the command alone.
+      // The pauses before and after only belong to the command.
       expect(fromMs - run.startedMs).toBeGreaterThan(1_400);
       expect(run.endedMs - toMs).toBeGreaterThan(900);
       const [device] = run.devices;

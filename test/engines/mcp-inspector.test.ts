@@ -1,4 +1,4 @@
-// The MCP Inspector, as people use it to try a server, lists and calls every tool of a built hub.
+// The MCP Inspector lists and calls every tool of a built hub.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { inspector } from "../../engines/inspector.ts";

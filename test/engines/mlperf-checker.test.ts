@@ -1,4 +1,4 @@
-// MLCommons' own checker reads the system description that gpulse writes, once the submitter has filled in the rest.
+// MLCommons' own checker accepts the system description that gpulse writes, once the submitter has filled in the rest.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// The MQTT sink with a real broker: messages with receipts, what Home Assistant receives, and a broker that goes and comes.
+// The MQTT sink with a real broker: acknowledged messages, Home Assistant discovery, and a broker that restarts.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import net from "node:net";
@@ -43,7 +43,7 @@ async function startBroker(
   return broker;
 }
 
-/** Reads every message there is, by MQTT's own bytes: SUBSCRIBE to # with QoS 0, then PUBLISH packets. */
+/** Reads all messages with a minimal MQTT client: SUBSCRIBE to # with QoS 0, then PUBLISH packets. */
 async function subscribe(): Promise<Map<string, string[]>> {
   const seen = new Map<string, string[]>();
   const socket = net.connect({ host: "127.0.0.1", port });
@@ -132,7 +132,7 @@ test("a broker that is killed and comes back gets what it had no time for", asyn
   await flushed;
   const received = (topic: string): number => next.output().split(`'${topic}'`).length - 1;
   await expect.poll(() => received("lab/GPU-0/stream")).toBeGreaterThanOrEqual(29);
-  // It kept nothing over its end, so the sensors are announced again.
+  // The broker has no persistence, so the sensors are announced again.
   expect(received("homeassistant/sensor/gpulse_GPU-0/gpu_power_watts/config")).toBe(1);
   await sink.close();
 });

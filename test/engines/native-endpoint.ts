@@ -1,5 +1,6 @@
-// A target that serves the protobuf exposition with native histograms that change: growing, with negative buckets, reset half-way,
-// as gauges, as classic buckets, with exemplars. Its samples carry their time, so that all who scrape it store the same.
+// A target that serves the protobuf exposition with changing native histograms: growing, with negative buckets, reset
+// half-way, as gauges, as classic buckets, with exemplars. Its samples carry timestamps, so that all scrapers store the
+// same ones.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -25,7 +26,7 @@ export interface NativeEndpoint {
   stop(): Promise<void>;
 }
 
-/** The page changes every `everyMs`; each scraper must come at least as often. */
+/** The page changes every `everyMs`; each scraper must scrape at least as often. */
 export async function startNativeEndpoint(
   everyMs: number,
   resetAfter: number,
@@ -126,7 +127,7 @@ function made(schema: number, positive: Buckets, rest: Partial<Histogram> = {}):
 const steady = (times: number, schema: number, offset: number): Histogram =>
   made(schema, buckets(offset, [3 * times, 7 * times, 0, 2 * times, times]), { zeroCount: times });
 
-/** New buckets as it goes, at both ends. */
+/** Adds new buckets over time, at both ends. */
 const drifting = (state: number): Histogram =>
   made(4, {
     indexes: Int32Array.from({ length: state + 2 }, (_, at) => at * 3 - state),

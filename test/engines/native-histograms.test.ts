@@ -1,5 +1,5 @@
-// A real Prometheus scrapes native histograms, remote-writes them to the hub and scrapes them back from its /federate; the
-// hub scrapes the same endpoint itself. Both must answer queries of histograms the same.
+// A real Prometheus scrapes native histograms, remote-writes them to the hub and scrapes them back from its /federate;
+// the hub scrapes the same endpoint itself. Both must return the same results for histogram queries.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import http from "node:http";
@@ -152,8 +152,8 @@ test("the hub and Prometheus ask for protobuf first", (context) => {
   for (const line of accepted) expect(line).toMatch(/: application\/vnd\.google\.protobuf;/);
 });
 
-// Prometheus 3 interpolates within a bucket of a native histogram on a logarithmic scale, 2.42 on a linear one: quantiles are
-// compared where they are bounds.
+// Within a bucket of a native histogram, Prometheus 3 interpolates on a logarithmic scale and 2.42 on a linear one, so
+// only quantiles at bucket bounds are compared.
 test.for([
   'histogram_count(app_latency_seconds{job="app"})',
   'histogram_sum(app_latency_seconds{job="app"})',
@@ -168,7 +168,7 @@ test.for([
   'app_requests_total{job="app"}',
 ])("%s is the same from both", async (query, context) => {
   toolOrSkip(context, "prometheus");
-  // All of it has arrived by then.
+  // All samples have arrived by then.
   const timeS = Math.floor(Date.now() / 1_000) - 4;
   const theirs = await answers(prometheus.url, query, timeS);
   expect(theirs).toHaveLength(1);

@@ -1,4 +1,4 @@
-// A real Prometheus and the built hub scrape one target with native histograms; then both are asked the same.
+// A real Prometheus and the built hub scrape one target with native histograms; then both run the same queries.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -51,11 +51,11 @@ export interface NativeScrapeOptions {
   /** The Prometheus to compare with. */
   readonly program: string;
   readonly args?: readonly string[];
-  /** Keys of a scrape job that only it, or a newer one, knows. */
+  /** Keys of a scrape job that only this Prometheus or a newer one supports. */
   readonly job?: Readonly<Record<string, unknown>>;
   /** How long both scrape. */
   readonly forMs: number;
-  /** How often the target changes; it is scraped twice as often and a little more. */
+  /** How often the target changes; it is scraped slightly more than twice as often. */
   readonly everyMs: number;
   readonly queries: readonly string[];
 }
@@ -64,7 +64,7 @@ export interface NativeScrapeOutcome {
   readonly asked: number;
   readonly answered: number;
   readonly different: readonly string[];
-  /** What each has of the exemplars. */
+  /** The exemplars of each. */
   readonly exemplars: readonly [theirs: unknown, ours: unknown];
 }
 
@@ -107,7 +107,7 @@ export async function compareNativeScrapes(
   }
 }
 
-/** Asks for what both had time to scrape: not the first and the last states. */
+/** Compares the states that both had time to scrape: not the first and the last ones. */
 async function compare(
   theirUrl: string,
   ourUrl: string,

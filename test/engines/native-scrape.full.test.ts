@@ -1,4 +1,4 @@
-// Ten minutes of scraping: a real Prometheus 3, and Debian's 2.42 where it means the same, beside the hub.
+// Ten minutes of scraping: a real Prometheus 3, and Debian's 2.42 for queries with the same semantics, beside the hub.
 
 import { expect, test } from "vitest";
 
@@ -24,7 +24,10 @@ test("Prometheus 3 and the hub answer the same after ten minutes of native histo
   expect(outcome.exemplars[1]).toEqual(outcome.exemplars[0]);
 }, 900_000);
 
-/** Its quantiles are linear within a bucket, its ranges closed on the left, its resets others: what depends on none of these. */
+/**
+ * In 2.42 quantiles are linear within a bucket, ranges are left-closed, and resets differ: queries that depend on none
+ * of these.
+ */
 const same = [
   "request_latency_seconds",
   "margin_celsius",

@@ -1,4 +1,4 @@
-// A real Prometheus 3 and the hub scrape the same native histograms for a minute, and answer the same.
+// A real Prometheus 3 and the hub scrape the same native histograms for a minute, and return the same results.
 
 import { expect, test } from "vitest";
 

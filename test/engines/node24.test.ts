@@ -1,4 +1,4 @@
-// The built program on Node 24, the version we recommend to run on.
+// The built program on Node 24, the recommended version.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 

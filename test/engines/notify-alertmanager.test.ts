@@ -1,5 +1,5 @@
 // The same alerts through a real Alertmanager and through our own router and channels, to the same webhook and the same
-// mail server: what arrives must say the same.
+// mail server: the notifications must be the same.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -64,7 +64,7 @@ receivers:
   - { name: none, webhook_configs: [{ url: '${url}' }], email_configs: [{ to: y@example.com }] }
 `;
 
-/** Begun a minute ago: past every group's wait, so that all of a group goes out at once. */
+/** Began a minute ago: past every group_wait, so that a whole group is sent at once. */
 const begun = (secondsAgo: number): string => new Date(baseMs - secondsAgo * 1_000).toISOString();
 const baseMs = Math.floor(Date.now() / 1_000) * 1_000;
 
@@ -114,7 +114,7 @@ const ended = firing
   .filter(({ labels }) => ["GpuHot", "Single", "Ungrouped"].includes(labels["alertname"] ?? ""))
   .map((reported) => ({ ...reported, endsAt: begun(-1) }));
 
-/** What is not ours to make equal: where it came from, and fractions of times. */
+/** Removes what may differ: the origin, and fractions of seconds. */
 function comparable(requests: FakeService["requests"]): unknown[] {
   return requests
     .map(({ text, headers }) => {
@@ -143,7 +143,7 @@ interface Round {
   readonly subjects: readonly string[];
 }
 
-/** Reports the alerts, and waits until nothing more comes. */
+/** Sends the alerts, and waits until no more notifications arrive. */
 async function round(tell: () => Promise<void>, expected: number): Promise<Round> {
   service.requests.length = 0;
   mail.mails.length = 0;
@@ -155,7 +155,7 @@ async function round(tell: () => Promise<void>, expected: number): Promise<Round
   return { payloads: comparable(service.requests), subjects: subjects().map(decoded) };
 }
 
-/** Both write a subject beyond ASCII as encoded words, each in its own way. */
+/** Both encode a non-ASCII subject as encoded words, in different ways. */
 const decoded = (subject: string): string =>
   subject
     .replace(/\?=\s+=\?/g, "?==?")
@@ -217,7 +217,7 @@ async function throughUs(expected: readonly number[]): Promise<Round[]> {
   });
   const tell = (alerts: readonly ReceivedNotification[]) => async () => {
     const reported = alerts.map(({ labels, annotations, startsAt, endsAt, generatorURL }) => ({
-      // Alertmanager forgets labels without a value as they come in, and so does our API.
+      // Alertmanager drops labels with an empty value on receipt, and so does our API.
       labels: new Map(Object.entries(labels).filter(([, value]) => value !== "")),
       annotations,
       startsAtMs: Date.parse(startsAt),
@@ -238,7 +238,7 @@ async function throughUs(expected: readonly number[]): Promise<Round[]> {
 
 test("webhooks and subjects are those of a real Alertmanager, firing and resolved", async (context) => {
   const program = toolOrSkip(context, "alertmanager");
-  // Firing: GpuHot, the quoted one, two groups of team b, two single ones, the ungrouped. Then the ends of three of them.
+  // Firing: GpuHot, the quoted one, two groups of team b, two single ones, the ungrouped. Then three of them resolve.
   const expected = [7, 2];
   const theirs = await throughAlertmanager(program, expected);
   const ours = await throughUs(expected);

@@ -1,4 +1,4 @@
-// Notifications to a real MQTT broker: over TLS, with user names and passwords, as its own log reports it.
+// Notifications to a real MQTT broker: over TLS, with user names and passwords, verified in the broker's own log.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,7 +25,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Returns the port; what it receives is in its log. */
+/** Returns the port; the broker's log contains the messages it receives. */
 async function startBroker(program: string, secure: boolean): Promise<number> {
   const port = await freePort();
   const { cert, key } = writeCertificate(

@@ -1,4 +1,5 @@
-// A mail server that is away for a while: the webhook does not wait for it, and each group's mail arrives once when it is back.
+// A mail server that is down for a while: the webhook does not wait for it, and each group's mail arrives once after it
+// is back.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -66,7 +67,7 @@ receivers:
       found() >= count ? true : undefined,
     );
   await arrived(2, () => service.requests.length);
-  // It ends while the mails are still pending, and begins again.
+  // The process restarts while the mails are still pending.
   await before.close();
   const after = open();
   expect(after.router.put(alerts)).toBe(0);

@@ -1,4 +1,4 @@
-// OTLP with delta temporality, sent to the built hub and to a real Prometheus 3 that makes totals of it as well.
+// OTLP with delta temporality, sent to the built hub and to a real Prometheus 3, which also converts it to cumulative.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ import { askOf, differenceOf } from "./prometheus3-compare.ts";
 const exports = 14;
 const everyMs = 5_000;
 
-/** Export `at` of all kinds; the sixth is sent twice, the tenth is older than the ninth. */
+/** Export number `at` with all kinds; the sixth is sent twice, the tenth is older than the ninth. */
 function requestAt(at: number, firstMs: number): object {
   const timeMs = firstMs + (at === 9 ? at - 2.5 : at) * everyMs;
   const point = {

@@ -20,7 +20,7 @@ afterAll(async () => {
 const rows = 5_000;
 const broken = "2024-01-14 99:99:99 , this row is broken ,\r\n";
 
-/** Every frame of a lake: its time, and its GPU's tags. */
+/** The time and the GPU's tags of every frame in a lake. */
 async function readLake(folder: string): Promise<Map<number, readonly string[]>> {
   const context = { host: "h", log: silentLog, nowMs: () => 0, sysfs: "/sys", procfs: "/proc" };
   const [opened] = await openSources([`parquet:${folder}?series=false`], context);
@@ -95,7 +95,7 @@ stages:
     expect(lake.size).toBe(rows - 1);
     const startMs = Date.UTC(2024, 0, 14, 18);
     const overload = [...lake].filter(([, tags]) => tags.includes("overload"));
-    // 60 °C and 250 W in the first row, one more of each a second; over 150 °C a sensor is broken.
+    // 60 °C and 250 W in the first row, each increasing by one per second; values over 150 °C mean a broken sensor.
     expect(overload.map(([timeMs]) => (timeMs - startMs) / 1_000)).toEqual(
       Array.from({ length: 50 }, (_, at) => at + 41),
     );

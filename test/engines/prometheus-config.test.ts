@@ -1,5 +1,6 @@
-// Real promtool and `gpulse config check` on the same small files: what Prometheus loads loads here, what it refuses in a part
-// that gpulse supports is refused here with its line. Differences are in the tables below, each with its reason.
+// Real promtool and `gpulse config check` on the same small files: gpulse loads every file that Prometheus loads, and
+// rejects invalid ones in supported sections with the same line. The tables below list the differences, each with its
+// reason.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -91,7 +92,7 @@ const loads: readonly string[] = [
   manager("authorization: { credentials_file: nope }, static_configs: [{ targets: [a:1] }]"),
 ];
 
-/** What is wrong, at which line; 0 where the error is in another file. */
+/** The error and its line; 0 if the error is in another file. */
 const refused: readonly (readonly [text: string, line: number])[] = [
   ["global: {}\nglobal: {}\n", 2],
   ["global:\n\tscrape_interval: 1s\n", 2],

@@ -1,4 +1,4 @@
-// A real Prometheus scrapes the agent in both formats and must take every sample without a complaint.
+// A real Prometheus scrapes the agent in both formats and must accept every sample without a warning.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 

@@ -1,4 +1,4 @@
-// Asks two servers of Prometheus's API the same and says where their answers differ.
+// Sends the same request to two servers with Prometheus's API and describes where the responses differ.
 
 export interface ApiAnswer {
   readonly status: string;
@@ -10,7 +10,7 @@ export interface ApiAnswer {
 
 export interface AskedQuery {
   readonly query: string;
-  /** Seconds. An instant query where `step` is absent, at `end`. */
+  /** In seconds. Without `step` an instant query at `end`. */
   readonly start: number;
   readonly end: number;
   readonly step?: number;
@@ -32,7 +32,7 @@ export function askOf(url: string): Ask {
   };
 }
 
-/** What differs, in words; undefined where nothing does. */
+/** Describes the difference; undefined if there is none. */
 export function differenceOf(ours: ApiAnswer, theirs: ApiAnswer): string | undefined {
   const [error, wantedError] = [sentenceOf(ours.error), sentenceOf(theirs.error)];
   if (ours.status !== theirs.status || error !== wantedError)
@@ -53,8 +53,8 @@ export function differenceOf(ours: ApiAnswer, theirs: ApiAnswer): string | undef
 const sentenceOf = (error = ""): string => error.replace(/^invalid parameter "query": /, "");
 
 /**
- * Prometheus lists them in any order; of more than ten it lists any ten. Over a range it counts the samples whose buckets
- * were fixed again at every step, so that the number doubles with each.
+ * Prometheus lists annotations in any order, and of more than ten any ten. For a range it counts the samples with
+ * corrected buckets again at every step, so that the number doubles with each.
  */
 function annotationsOf(listed: readonly string[] = []): string {
   const omitted = listed.filter((text) => text.endsWith("annotations omitted"));
@@ -62,7 +62,8 @@ function annotationsOf(listed: readonly string[] = []): string {
   const comparable = texts.map((text) =>
     text
       .replace(/over \d+ samples/, "over n samples")
-      // Which series of a group has the other kind depends on their order, which filled operators of Prometheus choose differently each time.
+      // Which series of a group is named depends on the order, which Prometheus chooses at random for operators with
+      // fill.
       .replace(
         /(a mix of histograms with exponential and custom .* for metric name) "[^"]*"/,
         "$1",
@@ -75,7 +76,7 @@ interface ApiSeries {
   readonly metric?: Readonly<Record<string, string>>;
 }
 
-/** Series by their labels: without a sort function their order means nothing. */
+/** Sorts series by labels: without a sort function their order is undefined. */
 function inOrder(data: unknown): unknown {
   const { result } = (data ?? {}) as { readonly result?: readonly ApiSeries[] };
   if (!Array.isArray(result) || typeof result[0] !== "object") return data;
@@ -90,7 +91,7 @@ const keyOf = ({ metric = {} }: ApiSeries): string =>
 
 type Difference = readonly [path: string, ours: unknown, theirs: unknown];
 
-/** Numbers to the eleventh digit: logarithms and powers of Go and JavaScript differ in the last. */
+/** Compares numbers to the eleventh digit: logarithms and powers of Go and JavaScript differ in the last. */
 function firstDifference(a: unknown, b: unknown, path = ""): Difference | undefined {
   if (a === b || (typeof a === "string" && typeof b === "string" && isClose(a, b)))
     return undefined;

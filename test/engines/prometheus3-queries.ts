@@ -1,6 +1,6 @@
-// Queries over every function, operator and aggregation, asked of every kind of series.
+// Queries with every function, operator and aggregation, over every kind of series.
 
-/** A load of series of every kind, 15 s between samples, 40 of them. */
+/** Series of every kind, 40 samples each, 15 s apart. */
 export const samples = `
   step_seconds{job="train",gpu="0"} {{schema:0 count:4 sum:9 z_bucket:1 z_bucket_w:0.001 offset:0 buckets:[1 0 2]}}+{{schema:0 count:6 sum:13 z_bucket:1 z_bucket_w:0.001 offset:0 buckets:[2 1 2]}}x40
   step_seconds{job="train",gpu="1"} {{schema:2 count:10 sum:30 offset:3 buckets:[2 3 5]}}+{{schema:2 count:10 sum:31 offset:3 buckets:[2 3 5]}}x25 {{schema:2 count:3 sum:9 offset:4 buckets:[1 2]}}+{{schema:2 count:5 sum:14 offset:4 buckets:[2 3]}}x14
@@ -130,7 +130,7 @@ const aggregations = [
   (of: string) => `quantile(2, ${of})`,
   (of: string) => `topk(2, ${of})`,
   (of: string) => `bottomk(1, ${of})`,
-  // Which series it takes depends on the order in which a store finds them.
+  // The selected series depend on the order in the store.
   (of: string) => `count(limitk(1, ${of}))`,
   (of: string) => `count(limitk(2, ${of}))`,
   (of: string) => `limit_ratio(0.5, ${of})`,
@@ -245,7 +245,7 @@ const places = [
   "step_seconds - on (job, gpu) fill_right(1) float_total",
 ];
 
-/** All of them; asked at one instant and over a range. */
+/** All queries; run at one timestamp and over a range. */
 export const queries: readonly string[] = [
   ...everything,
   ...across(everything, ofVectors),

@@ -1,4 +1,4 @@
-// Random loads of floats and native histograms, and random queries over them, the same for the same seed.
+// Random floats and native histograms, and random queries over them; the same for the same seed.
 
 import type { StartTimes } from "./prometheus3-samples.ts";
 
@@ -34,7 +34,7 @@ const names = [
   "wait_seconds_bucket",
 ];
 
-/** Lines of series, 15 s between samples. */
+/** Series in script notation, 15 s between samples. */
 export function randomSamples(seed: number): string {
   const random = randomOf(seed);
   const lines: string[] = [];
@@ -72,7 +72,7 @@ function sequence(random: Random, name: string): string {
   return parts.join(" ");
 }
 
-/** A histogram that grows, or one that stays. */
+/** A histogram that grows, or one that stays constant. */
 function histograms(random: Random, isGauge: boolean, length: number): string {
   const hint = isGauge && random() < 0.9 ? " counter_reset_hint:gauge" : "";
   const isGrowing = random() < 0.8;
@@ -81,7 +81,7 @@ function histograms(random: Random, isGauge: boolean, length: number): string {
   return isGrowing ? `${first}+{{${layout(1)}${hint}}}x${length}` : `${first}x${length}`;
 }
 
-/** Well-formed ones have no bucket within the zero bucket; only they can grow. */
+/** Well-formed histograms have no bucket within the zero bucket; only they can grow. */
 function randomLayout(random: Random, isWellFormed: boolean): (times: number) => string {
   const counts = (most: number): number[] =>
     Array.from({ length: 1 + below(random, most) }, () => below(random, 6));
@@ -113,8 +113,8 @@ function randomLayout(random: Random, isWellFormed: boolean): (times: number) =>
 }
 
 /**
- * Start times as senders give them, and as they should not: none, one for all samples, a restart now and then, that of a
- * delta, one that overlaps the sample before, one that is not before its own sample.
+ * Valid and invalid start times: none, one for all samples, an occasional restart, delta style, one that overlaps the
+ * previous sample, one that is not before its own sample.
  */
 export function randomStarts(seed: number, startMs: number, gapMs: number): StartTimes {
   const random = randomOf(seed ^ 0x57a7);
@@ -156,7 +156,7 @@ function selector(random: Random): string {
   return `{__name__=~"${name}|${pick(random, names)}"}`;
 }
 
-/** Everything that start times can change, and neighbours that they must not. */
+/** Functions that start times can affect, and similar ones that they must not. */
 export const startTimeQueries: readonly string[] = [
   ...names,
   ...names.map((name) => `${name}_total`),

@@ -1,4 +1,4 @@
-// Samples in the notation of Prometheus's unit tests, as one remote-write request for each engine.
+// Converts samples in the notation of Prometheus's unit tests to the same remote-write requests for both engines.
 
 import type { InputPoint } from "../../src/alerting/unit-tests/points.ts";
 import { ProtoWriter } from "../../src/formats/protobuf/writer.ts";
@@ -35,11 +35,11 @@ const hints: Readonly<Record<ResetHint, number>> = {
   "no-reset": 2,
   gauge: 3,
 };
-/** The NaN that ends a series. */
+/** The staleness marker. */
 const staleWords = [2, 0x7ff00000] as const;
 const valueTag = (1 << 3) | 1;
 
-/** Compressed requests of remote-write 1.0, one for each point in time as a scraper sends them, the first at `startMs`. */
+/** Compressed remote-write 1.0 requests, one per timestamp like from a scraper, the first at `startMs`. */
 export function* writeRequests(
   series: readonly SeriesLine[],
   startMs: number,
@@ -85,11 +85,11 @@ function putPoint(
   });
 }
 
-/** Start times: `startMs(series, index)` is that of a sample, 0 for unknown. */
+/** Returns the start time of a sample, 0 for unknown. */
 export type StartTimes = (series: number, index: number) => number;
 
 /**
- * The same in OTLP, by which Prometheus stores the start time of each sample: floats as sums, exponential histograms. Those
+ * The same samples in OTLP, for which Prometheus stores start times: floats as sums, exponential histograms. Histograms
  * with custom buckets, and gaps, are left out.
  */
 export function* otlpRequests(
@@ -141,7 +141,7 @@ function exponential({ schema, positive, negative, ...rest }: Histogram): object
     const [first = 1, last = 0] = [indexes.at(0), indexes.at(-1)];
     const bucketCounts = Array.from({ length: last - first + 1 }, () => "0");
     indexes.forEach((at, place) => (bucketCounts[at - first] = String(counts[place])));
-    // OTLP counts buckets by their lower bound.
+    // OTLP numbers buckets by their lower bound.
     return { offset: first - 1, bucketCounts };
   };
   return {
@@ -149,7 +149,7 @@ function exponential({ schema, positive, negative, ...rest }: Histogram): object
     count: String(rest.count),
     sum: rest.sum,
     zeroCount: String(rest.zeroCount),
-    // What Prometheus assumes for all of them.
+    // The value that Prometheus assumes for all of them.
     zeroThreshold: 1e-128,
     positive: side(positive),
     negative: side(negative),
@@ -163,7 +163,7 @@ export async function sendOtlp(url: string, body: string): Promise<void> {
   if (!response.ok) throw new Error(`${url} refused: ${response.status} ${answer}`);
 }
 
-/** Sends it as an agent would. */
+/** Sends a request like an agent. */
 export async function sendRequest(url: string, body: Buffer): Promise<void> {
   const response = await fetch(`${url}/api/v1/write`, {
     method: "POST",

@@ -1,5 +1,6 @@
-// Every function, operator and aggregation on native histograms, histograms with custom buckets, classic ones, floats and mixes of
-// them: the hub answers as a real Prometheus 3 that got the same requests, with the same warnings and infos at the same positions.
+// Every function, operator and aggregation on native histograms, histograms with custom buckets, classic ones, floats
+// and mixes of them: the hub returns the same results as a real Prometheus 3 with the same data, with the same
+// annotations at the same positions.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -39,7 +40,7 @@ test("every function and operator answers as Prometheus 3, annotations included"
   expect(annotated).toBeGreaterThan(1_000);
 }, 600_000);
 
-/** Further seeds and more queries: `GPULSE_RANDOM_SEEDS=11,12 GPULSE_RANDOM_QUERIES=5000`. */
+/** For other seeds and more queries: `GPULSE_RANDOM_SEEDS=11,12 GPULSE_RANDOM_QUERIES=5000`. */
 const seeds = (process.env["GPULSE_RANDOM_SEEDS"] ?? "1,2").split(",").map(Number);
 const perSeed = Number(process.env["GPULSE_RANDOM_QUERIES"] ?? 1_000);
 
@@ -64,13 +65,13 @@ for (const seed of seeds)
 
 interface Load {
   readonly lines: string;
-  /** Samples carry random start times of this seed, which both store and use. */
+  /** Seed for random start times of the samples, which both store and use. */
   readonly startsSeed?: number;
 }
 
 interface Comparison {
   readonly different: readonly string[];
-  /** Answers with warnings or infos. */
+  /** Number of results with warnings or infos. */
   readonly annotated: number;
 }
 
@@ -137,7 +138,7 @@ async function compare(
 
 const blockMs = 2 * 3_600_000;
 
-/** About an hour ago. Prometheus begins new chunks at even hours and forgets there what it knows of counter resets. */
+/** About an hour ago. Prometheus begins new chunks at even hours and loses its counter reset information there. */
 function startOfLoad(nowMs: number): number {
   const startMs = Math.floor(nowMs / 60_000) * 60_000 - 3_600_000;
   const crosses = Math.floor(startMs / blockMs) !== Math.floor((startMs + 600_000) / blockMs);
@@ -145,10 +146,10 @@ function startOfLoad(nowMs: number): number {
 }
 
 /**
- * What we do otherwise on purpose. Series that lose their names may become one: Prometheus then holds a float and a histogram
- * at the same instant, shows both of a range and the histogram of an instant; we refuse. Under `histogram_count`, `_sum` and
- * `_avg` it does not decode buckets and therefore sees other counter resets and no bounds; our warnings are those of the
- * samples themselves.
+ * Intended differences. Series may become equal when they lose their names: Prometheus then has a float and a histogram
+ * with the same timestamp, and returns both for a range and the histogram for an instant; gpulse returns an error. Under
+ * `histogram_count`, `_sum` and `_avg` Prometheus does not decode buckets and therefore sees other counter resets and no
+ * bounds; gpulse's warnings are those of the samples themselves.
  */
 function isIntended({ query }: AskedQuery, ours: ApiAnswer, theirs: ApiAnswer): boolean {
   if (ours.error?.includes("same labelset") === true && theirs.error === undefined)

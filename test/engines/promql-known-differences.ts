@@ -1,10 +1,10 @@
-// Where engines elsewhere mean something else than Prometheus 3: docs/reference/store-elsewhere.md says each of these
-// sentences, and each is borne out by at least one case of our scripts.
+// Known differences between remote engines and Prometheus 3. Each sentence is also in docs/reference/store-elsewhere.md,
+// and at least one case of our scripts confirms it.
 
 import type { Difference } from "./promql-remote.ts";
 
 export interface KnownDifference {
-  /** As the page says it. */
+  /** The sentence on that page. */
   readonly sentence: string;
   readonly fits: (difference: Difference) => boolean;
 }
@@ -122,5 +122,5 @@ export const victoriaMetrics179: readonly KnownDifference[] = [
   },
 ];
 
-/** Asked of VictoriaMetrics 1.79 these end the whole process. */
+/** These queries crash VictoriaMetrics 1.79. */
 export const deadly = /\[0x/;

@@ -1,4 +1,4 @@
-// Every PromQL case of ours is answered by an engine elsewhere as by Prometheus 3, or the difference is on the page.
+// A remote engine returns the same result as Prometheus 3 for every PromQL case, or the difference is documented.
 
 import { readFileSync } from "node:fs";
 
@@ -20,7 +20,7 @@ const page = readFileSync(
   "utf8",
 ).replaceAll(/\s+/g, " ");
 
-/** What nothing on the list explains, and what on the list explains nothing. */
+/** Differences without a known explanation, and known differences that explain none. */
 function unexplained(
   different: readonly Difference[],
   known: readonly KnownDifference[],
@@ -42,7 +42,7 @@ test("Prometheus answers as listed", async (context) => {
   const { asked, different } = await differences(async () => {
     const server = await startPrometheus({
       path,
-      // Scripts load series after series.
+      // Scripts load series one after the other.
       config: { storage: { tsdb: { out_of_order_time_window: "1d" } } },
       logLevel: "warn",
     });

@@ -1,4 +1,5 @@
-// Our PromQL scripts asked of a real engine elsewhere through the remote history: which cases it answers otherwise.
+// Runs our PromQL scripts on a real remote engine through the remote history, and returns the cases with different
+// results.
 
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -10,9 +11,12 @@ import type { QueryResult } from "../../src/query/result.ts";
 import type { Queryable } from "../../src/model/select.ts";
 import { type CaseResult, runScript, type ScriptEngine } from "../promql/run.ts";
 
-/** Scripts begin at the epoch, where not every engine keeps anything: they are asked here, and reported as if it were there. */
+/**
+ * Scripts begin at the epoch, where some engines store nothing: their times are shifted to here, and shifted back in
+ * results.
+ */
 const beginMs = Date.UTC(2026, 0, 1, 12);
-/** What such a query says depends on when it is asked; it is left out. */
+/** Queries whose result depends on the absolute time are left out. */
 const tiedToItsTime =
   /@|\btime\(|\btimestamp\(|\bts_of_|\b(start|end)\(|\b(minute|hour|month|year|day_of_\w+|days_in_month)\(\)/;
 
@@ -20,7 +24,7 @@ const scripts = new URL("../promql/scripts/", import.meta.url);
 
 export interface ScratchEngine {
   readonly url: string;
-  /** What was written can be read. */
+  /** Waits until written samples can be read. */
   settle(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -29,7 +33,7 @@ export interface Difference extends CaseResult {
   readonly script: string;
 }
 
-/** Every float case of every script, on an engine of its own for each script. The engines here have no native histograms. */
+/** Runs every float case of every script, each script on a fresh engine. The engines here have no native histograms. */
 export async function differences(
   start: () => Promise<ScratchEngine>,
   except = /(?!)/,
@@ -61,7 +65,7 @@ export async function differences(
   return { asked, different };
 }
 
-/** Puts what a script has loaded into the engine before each question, each sample once. */
+/** Writes a script's samples to the engine before each query, each sample once. */
 function engineOver(history: RemoteHistory, server: ScratchEngine, except: RegExp): ScriptEngine {
   const sent = new Set<string>();
   const bring = async (from: Queryable): Promise<void> => {

@@ -1,4 +1,4 @@
-// A real Prometheus 3 that asks for native histograms scrapes agent and hub in protobuf, beside their text pages.
+// A real Prometheus 3 with native histograms enabled scrapes agent and hub in protobuf, in addition to their text pages.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -59,7 +59,7 @@ test("Prometheus 3 scrapes the pages of agent and hub in protobuf, with native h
         );
         return native;
       });
-      // Both forms come from one page: their counts agree.
+      // Both forms come from one page, so their counts are equal.
       const different = await prometheus.query(
         `histogram_count(nodejs_gc_duration_seconds{job="${job}"}) != ignoring (le) nodejs_gc_duration_seconds_bucket{job="${job}",le="+Inf"}`,
       );

@@ -13,7 +13,7 @@ test(
     process.stdout.write(`${JSON.stringify(report)}\n`);
     expect(differences).toEqual([]);
     expect(lost).toBe(0);
-    // Half a second each, over more than two minutes; the second agent was away for two seconds of them.
+    // A frame every half second over more than two minutes; the second agent was down for two seconds of them.
     expect(frames["first"]?.length).toBeGreaterThan(230);
     expect(frames["second"]?.length).toBeGreaterThan(220);
   },

@@ -1,5 +1,6 @@
-// Two agents push to two hubs each: one that stays, and one behind TLS and tokens that is killed under load and comes back on
-// the same data. One agent is killed in the outage. What the hub that stayed knows is the truth for the other.
+// Two agents push to two hubs each: one that stays up, and one behind TLS and tokens that is killed under load and
+// restarted with the same data. One agent is killed during the outage. The hub that stayed up is the reference for the
+// other.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -26,11 +27,11 @@ export interface OutageReport {
   readonly outageSeconds: number;
   readonly series: number;
   readonly samples: number;
-  /** By instance: instants of its fast frames on the hub that went away. */
+  /** By instance: timestamps of its fast frames on the restarted hub. */
   readonly frames: Readonly<Record<string, readonly number[]>>;
-  /** Series whose samples are not the same on both, each as a sentence. */
+  /** Differing series between the two hubs, one sentence each. */
   readonly differences: readonly string[];
-  /** Values of `up` the hub that went away has after it came back, by instance. */
+  /** Values of `up` on the restarted hub, by instance. */
   readonly up: Readonly<Record<string, string>>;
   readonly lost: number;
 }
@@ -117,7 +118,7 @@ export async function runOutage(outageSeconds: number): Promise<OutageReport> {
 
 type Samples = ReadonlyMap<string, readonly (readonly [number, string])[]>;
 
-/** Everything of a hub but `up` and the agents' own numbers, which each hub or each push has its own of. */
+/** All series of a hub except `up` and the agents' self-metrics, which differ per hub or per push. */
 async function everything(place: HubLocation, atMs: number): Promise<Samples> {
   const found = await queryHub(place, '{__name__=~"(gpu|host|ml)_.*",job="gpulse"}[1h]', atMs);
   return new Map(

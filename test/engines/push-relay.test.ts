@@ -1,5 +1,5 @@
-// A hub per site and one above: what an agent pushes to its site's hub is at the one above under the agent's own name, live and
-// in the history, through a time in which the one above is away; and it ends there when the agent ends.
+// A hub per site and one above: data that an agent pushes to its site's hub is in the upper hub under the agent's own
+// name, live and as history, including an outage of the upper hub; its series end there when the agent stops.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// Agents that push to a hub, seen from outside: by a real Prometheus that scrapes only the hub, beside one that scrapes the
-// agent as well, and by a client that repeats a request or has no right to send one.
+// Agents that push to a hub, observed from outside: by a real Prometheus that scrapes only the hub, by one that scrapes
+// the agent as well, and by a client that repeats a request or has no permission to send one.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -123,7 +123,7 @@ test("a Prometheus that scrapes only the hub sees every GPU of both agents, unde
   expect(seen).toEqual({ [`localhost:${first.port}`]: "4", [`other:${second.port}`]: "4" });
   const [target] = await prometheus.targets();
   expect(target).toMatchObject({ health: "up", lastError: "" });
-  // The hub's answer to the same question, in PromQL of its own.
+  // The hub's result for the same query, with its own PromQL engine.
   expect(await byInstance((query) => queryHub(hub, query))).toEqual(seen);
 });
 
@@ -155,7 +155,7 @@ test("an agent that is both pushed and scraped is there once: no sum is doubled"
     expect(await one(`count(up${instance})`)).toBe(1);
     const pushedTwice = await one(`sum(gpu_power_watts${instance})`);
     const scraped = (await scraper.query("sum(gpu_power_watts)"))[0]?.value[1];
-    // The same four GPUs a second apart, not eight.
+    // The same four GPUs with one sample per second, not eight GPUs.
     expect(pushedTwice / Number(scraped)).toBeGreaterThan(0.6);
     expect(pushedTwice / Number(scraped)).toBeLessThan(1.6);
   } finally {
@@ -242,7 +242,7 @@ test("without a token, with a wrong or revoked one, or by a wrong CA nothing com
   expect(await agentsOf(guarded)).toEqual([]);
   expect(await queryHub(guarded, '{__name__=~".+"}')).toEqual([]);
   for (const { process } of [none, wrong, stranger]) expect(process.output()).not.toContain(token);
-  // The file is read again with the next attempt, and nothing that waited is lost.
+  // The next attempt reads the file again, and no pending frame is lost.
   await writeFile(file("token"), token);
   await waitUntil({ what: "what waited to arrive", timeoutMs: 90_000 }, async () => {
     const [agent] = await agentsOf(guarded);

@@ -1,5 +1,5 @@
-// The clients people have, as they are, against the built hub: OpenTelemetry's SDK, Influx's own library, and lines that a
-// real VictoriaMetrics is given too.
+// Unmodified client libraries against the built hub: OpenTelemetry's SDK, Influx's own library, and lines that a real
+// VictoriaMetrics receives too.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -59,7 +59,7 @@ async function query(
     .sort((a, b) => (JSON.stringify(a.metric) < JSON.stringify(b.metric) ? -1 : 1));
 }
 
-/** The hub's own count, as its page reports it. */
+/** The hub's own count on its metrics page. */
 async function counted(way: string, outcome: string): Promise<number> {
   const page = await (await fetch(`${hub.url}/metrics`)).text();
   const name = "gpulse_received_samples_total";
@@ -212,7 +212,7 @@ test("the same lines are the same series as in VictoriaMetrics", async (context)
     const found = await ask(peer.url);
     return found.length === 10 ? found : undefined;
   });
-  // A text is 0 there, and nothing here.
+  // A string field is 0 in VictoriaMetrics, and skipped in gpulse.
   const numbers = (all: Awaited<ReturnType<typeof ask>>): unknown[] =>
     all
       .filter(({ metric }) => !metric["__name__"]?.endsWith("_note"))

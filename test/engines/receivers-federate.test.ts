@@ -1,4 +1,5 @@
-// /federate of the hub beside that of a real Prometheus with the same samples, and a real Prometheus that scrapes it.
+// /federate of the hub compared with that of a real Prometheus with the same samples, and a real Prometheus that scrapes
+// it.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -69,7 +70,7 @@ async function write(
   if (status >= 300) throw new Error(`${url} answered ${status}: ${text}`);
 }
 
-/** Its samples; labels in order, since neither promises one. Types are reported here where they are known. */
+/** The page's samples, with sorted labels because neither guarantees an order. Types are checked separately. */
 async function federated(url: string, match: string): Promise<string[]> {
   const answer = await fetch(`${url}/federate?match[]=${encodeURIComponent(match)}`);
   const text = await answer.text();
@@ -107,7 +108,7 @@ test("both give the same samples, names in order, and neither what is older than
 
 test("a real Prometheus that scrapes it has every series with its labels, values and times", async (context) => {
   toolOrSkip(context, "prometheus");
-  // Samples that it was not sent: all it knows of them it has from the scrape.
+  // Samples that were not sent to Prometheus: it can only have them from the scrape.
   const nowMs = Date.now();
   await write(hub.url, [nowMs], (index) => (values[index] ?? 0) * 2);
   const scraped = await waitUntil({ what: "the scraped samples", timeoutMs: 30_000 }, async () => {

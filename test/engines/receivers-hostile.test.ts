@@ -1,5 +1,5 @@
-// One sender hammers the built hub with everything that costs, another goes on sending as always: it is served every time,
-// nothing of it is lost, and the hub stays within its memory.
+// One client floods the built hub with everything that is expensive, while another sends as usual: the latter is always
+// served, loses nothing, and the hub stays within its memory limit.
 
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -18,7 +18,7 @@ import { labelSet } from "../../src/model/labels.ts";
 const WRITES = 60;
 const SERIES = 50;
 const HAMMERS = 12;
-/** A hub at rest takes about 130 MiB; what may be under way at once is 256 MiB, and a request's columns come on top. */
+/** An idle hub takes about 130 MiB; up to 256 MiB of requests may be in flight, plus the columns of a request. */
 const MOST_BYTES = 1_500 * 2 ** 20;
 
 let hub: RunningHub;
@@ -106,7 +106,7 @@ const attacks: readonly Attack[] = [
   },
 ];
 
-/** From another address than the good sender's: what one may have under way is counted by address. */
+/** From another address than the regular client, because in-flight bytes are limited per address. */
 function strike(agent: Agent, { path: route, headers, body }: Attack): Promise<number> {
   return new Promise((resolve) => {
     const sending = request(
@@ -123,7 +123,7 @@ function strike(agent: Agent, { path: route, headers, body }: Attack): Promise<n
         response.on("close", () => resolve(response.statusCode ?? 0));
       },
     );
-    // A hub that has heard enough hangs up.
+    // The hub closes the connection of a request that exceeds its limits.
     sending.on("error", () => resolve(0));
     sending.end(body);
   });
@@ -155,7 +155,7 @@ test("a good sender is served while another hammers, and the hub stays within bo
   agent.destroy();
   client.close();
   expect(answers).toEqual(Array.from({ length: WRITES }, () => 204));
-  // All of them are refusals, whatever they cost; a hang-up counts as one.
+  // All of them are rejected, whatever their cost; a closed connection counts as a rejection.
   expect([...statuses.keys()].filter((status) => ![0, 400, 413, 429].includes(status))).toEqual([]);
   expect(statuses.get(400)).toBeGreaterThan(0);
   expect(statuses.get(413)).toBeGreaterThan(0);

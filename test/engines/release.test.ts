@@ -1,5 +1,5 @@
-// `npm run release -- --dry-run` as a maintainer runs it, and what it made as users get it: checksums, the package installed and
-// started, the chart read by Helm. Single-file programs have a test of their own.
+// `npm run release -- --dry-run` as a maintainer runs it, and its artifacts as users get them: checksums, the package
+// installed and started, the chart read by Helm. Single-file programs have a test of their own.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";

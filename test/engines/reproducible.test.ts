@@ -1,4 +1,5 @@
-// The same sources give the same bytes, wherever they are built; and no serious vulnerability is known, where advisories can be asked.
+// The same sources produce the same bytes, wherever they are built; and no serious vulnerability is known, if advisories
+// are available.
 
 import { createHash } from "node:crypto";
 import {
@@ -22,7 +23,7 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A checkout of its own, with the packages linked file by file. */
+/** A separate checkout, with the packages hard-linked file by file. */
 async function checkout(name: string): Promise<string> {
   const parent = mkdtempSync(path.join(tmpdir(), "gpulse-build-"));
   folders.push(parent);
@@ -39,7 +40,7 @@ async function checkout(name: string): Promise<string> {
     cpSync(path.join(repository, file), path.join(folder, file));
   }
   const modules = path.join(repository, "node_modules");
-  // Copied where hard links cannot be made, as between two file systems.
+  // Copied if hard links are not possible, as between two file systems.
   const linked = await runProcess("cp", ["-al", modules, path.join(folder, "node_modules")]);
   if (linked.code !== 0) {
     rmSync(path.join(folder, "node_modules"), { recursive: true, force: true });

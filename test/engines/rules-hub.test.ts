@@ -1,5 +1,5 @@
-// A hub evaluates a rule file as a real Prometheus does that is given the same samples, reports on it in the same shape, and
-// goes on where it was after it was killed or told to read its files again.
+// A hub evaluates a rule file like a real Prometheus with the same samples, reports it in the same format, and continues
+// its state after it was killed or has reloaded its files.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -68,7 +68,7 @@ class Feed {
       [Date.now()],
       (index) => values[index] ?? 0,
     );
-    // Anyone who is away misses one.
+    // A server that is down misses one sample.
     await Promise.all(this.#clients.map((client) => client.send(body).catch(() => undefined)));
   }
 }
@@ -76,7 +76,7 @@ class Feed {
 const get = async (url: string, route: string): Promise<unknown> =>
   ((await (await fetch(`${url}${route}`)).json()) as { data: unknown }).data;
 
-/** Without what differs from run to run, and in an order of its own where Prometheus has none. */
+/** Removes what differs from run to run, and sorts lists for which Prometheus guarantees no order. */
 function settled(data: unknown): unknown {
   if (Array.isArray(data))
     return data
@@ -90,9 +90,9 @@ function settled(data: unknown): unknown {
         return [];
       }
       if (key === "evaluationTime") return [];
-      // Both name the problem and the labels; the words around are each one's own.
+      // Both errors contain the problem and the labels; the wording differs.
       if (key === "lastError") return [[key, String(value).includes("many-to-many")]];
-      // Prometheus 2.42 leaves empty labels of a recording rule out, 3 does not.
+      // Prometheus 2.42 omits empty labels of a recording rule, 3 does not.
       if (key === "labels" && Object.keys(value as object).length === 0) return [];
       return [[key, settled(value)]];
     }),
@@ -180,7 +180,7 @@ test("a hub that is told to read its rules again, and one that was killed, go on
     await hub.ready(60_000);
     await sleep(5_000);
     const after = await alertsOf(hub);
-    // Only the time it was away is added to when it began.
+    // Only the downtime is added to the start of the alert.
     for (const [at, { activeAt }] of after.entries()) {
       const shiftMs = Date.parse(activeAt) - Date.parse(before[at]?.activeAt ?? "");
       expect(shiftMs).toBeGreaterThanOrEqual(-1_000);

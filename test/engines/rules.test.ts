@@ -1,4 +1,4 @@
-// Rule files and their tests have the same outcome here as with a real promtool: ours, and those written to break it.
+// Rule files and their tests have the same result in gpulse as in a real promtool: ours, and adversarial ones.
 
 import { execFile } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -34,7 +34,7 @@ function run(program: string, args: readonly string[]): Promise<Ended> {
   });
 }
 
-/** In this process: a hundred starts of ours would be most of the test. */
+/** Runs in this process, because a hundred process starts would take most of the test's time. */
 async function gpulse(kind: "check" | "test", file: string): Promise<Ended> {
   let output = "";
   const stream = new Writable({
@@ -56,7 +56,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 
-/** Both programs on one file; what they say is shown where they differ. */
+/** Runs both programs on one file; their output is shown if they differ. */
 async function outcomes(
   promtool: string,
   kind: "check" | "test",

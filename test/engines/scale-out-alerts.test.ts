@@ -1,5 +1,5 @@
-// Two hubs over one VictoriaMetrics evaluate the same rules into one real Alertmanager: those notified of hears of each group
-// once, also while one of the two is killed and comes back in the middle of a `for`.
+// Two hubs over one VictoriaMetrics evaluate the same rules and send to one real Alertmanager: the receiver is notified
+// of each group once, even while one of the two is killed and restarted in the middle of a `for`.
 
 import { createServer } from "node:http";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -34,7 +34,10 @@ afterAll(async () => {
 const intervalMs = 1_000;
 const busyMachineMs = 120_000;
 const gpus = ["0", "1", "2"];
-/** By the last value of a minute: VictoriaMetrics looks back for twice a series' own interval, which a busy machine may miss. */
+/**
+ * The last value of a minute, because VictoriaMetrics's look-back is twice the series' own interval, which a busy
+ * machine may miss.
+ */
 const rules = `
 groups:
   - name: replicas
@@ -48,7 +51,7 @@ route: { receiver: web, group_by: [alertname], group_wait: 3s, group_interval: 3
 receivers: [{ name: web, webhook_configs: [{ url: '${url}', send_resolved: true }] }]
 `;
 
-/** What is true now, written every half second; only what it was told to change changes. */
+/** The current values, written every half second. */
 class Feed {
   readonly values = { temp: 50, drained: 0 };
   readonly #client: WriteClient;
@@ -82,7 +85,7 @@ interface SentAlert {
   readonly startsAt: string;
 }
 
-/** Between one replica and the Alertmanager: keeps what the replica says, and hands it on. */
+/** A relay between one replica and the Alertmanager that records the replica's alerts and forwards them. */
 async function startRelay(target: string): Promise<{ url: string; sent: SentAlert[] }> {
   const sent: SentAlert[] = [];
   const server = createServer((request, response) => {
@@ -180,7 +183,7 @@ test(
     );
     await until("the notification", () => reported("Hot", "firing").length > 0);
 
-    // In the middle of a `for` one replica is killed; it comes back before the time is over, and goes on counting.
+    // In the middle of a `for` one replica is killed; it is restarted before the time is over, and continues counting.
     feed.values.drained = 1;
     await until("both replicas to wait with the second alert", async () =>
       (await Promise.all([first, second].map((hub) => alertsOf(hub, "Drained")))).every(
@@ -188,7 +191,7 @@ test(
       ),
     );
     const since = await alertsOf(second, "Drained");
-    // What was not yet to be seen in the engine when it is restored counts as time away: seconds, of these ten.
+    // Samples that are not visible in the engine yet at the restore count as downtime: seconds of these ten.
     await until("it to have waited for a while", () =>
       since.every(({ activeAt }) => Date.now() - Date.parse(activeAt) > 10_000),
     );
@@ -210,7 +213,7 @@ test(
     );
     await until("its notification", () => reported("Drained", "firing").length > 0);
 
-    // Both say the same of every alert, at instants of one and the same grid.
+    // Both report the same for every alert, with timestamps on the same grid.
     for (const name of ["Hot", "Drained"]) {
       const saying = [0, 1].map((at) => new Map(sentBy(at, name).map((one) => [keyOf(one), one])));
       expect([...(saying[0]?.keys() ?? [])].sort()).toEqual([...(saying[1]?.keys() ?? [])].sort());
@@ -224,7 +227,7 @@ test(
     feed.values.drained = 0;
     for (const name of ["Hot", "Drained"])
       await until(`the end of ${name}`, () => reported(name, "resolved").length > 0);
-    // Long enough for any notification of these groups that is still on its way.
+    // Long enough for any notification of these groups that is still pending.
     await sleep(8_000);
     const counts = Object.fromEntries(
       ["Hot", "Drained"].flatMap((name) =>

@@ -1,5 +1,5 @@
-// A fleet whose frames go through a cluster of Kafka brokers and several pipes into one VictoriaMetrics, with a hub that keeps
-// nothing on top; and what was acknowledged to the fleet, to be compared with what a reader finds.
+// A fleet whose frames go through a cluster of Kafka brokers and several pipes into one VictoriaMetrics, with a
+// stateless hub on top; and the fleet's acknowledged samples, for comparison with a reader's results.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -25,7 +25,7 @@ import { offsetsOf } from "./stream-lab.ts";
 
 export const topic = "gpu-metrics";
 export const group = "store";
-/** What the fleet reports on each GPU; whole numbers, which every engine keeps to the last digit. */
+/** The fleet's metrics per GPU; integers, which every engine stores exactly. */
 export const metrics = [gpu.power, gpu.memoryUsed, gpu.memoryTotal] as const;
 const gpusPerHost = 8;
 const partitions = 6;
@@ -36,19 +36,19 @@ export interface ScaleOutLab {
   readonly kafka: RunningKafkaCluster;
   readonly victoria: RunningVictoriaMetrics;
   readonly hub: RunningHub;
-  /** As a source or a sink names it. */
+  /** The topic's URL as a source or a sink. */
   readonly topicUrl: string;
   readonly pipes: RunningPipe[];
   startPipe(): Promise<RunningPipe>;
   startAgent(name: string): Promise<RunningProcess>;
-  /** Everything in the topic is committed by the pipes that are left. */
+  /** Resolves when the remaining pipes have committed everything in the topic. */
   settled(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface RunningPipe {
   readonly process: RunningProcess;
-  /** By its own word. */
+  /** Number of frames from the pipe's own metrics. */
   frames(): Promise<number>;
   kill(): Promise<void>;
 }
@@ -63,7 +63,7 @@ export async function startScaleOutLab(victoriaProgram: string): Promise<ScaleOu
   try {
     const kafka = await startKafkaCluster({ brokers: 3 });
     stops.push(() => kafka.stop());
-    // What a pipe sends again after another was lost is kept twice and answered once with this.
+    // Samples that a pipe resends after another was lost are stored twice, and returned once with this setting.
     const victoria = await startVictoriaMetrics(victoriaProgram, ["-dedup.minScrapeInterval=1ms"]);
     stops.push(() => victoria.stop());
     const hub = await startHub({
@@ -104,7 +104,7 @@ export async function startScaleOutLab(victoriaProgram: string): Promise<ScaleOu
             return Number(/^gpulse_pipe_frames_total\{source="kafka"\} (\S+)$/m.exec(page)?.[1]);
           },
           kill: async () => {
-            // Nothing but a kill of ours may end it.
+            // Only a kill by the test may end the process.
             if (running.exited() !== undefined) throw new Error(running.output().slice(-3_000));
             process.kill(running.pid, "SIGKILL");
             await running.waitForExit();
@@ -145,9 +145,9 @@ async function settled({ brokers }: RunningKafkaCluster): Promise<void> {
   });
 }
 
-/** One host of the fleet: sends frame after frame, each acknowledged by the cluster before the next is made. */
+/** One host of the fleet: sends frame after frame, each acknowledged by the cluster before the next. */
 export class FleetHost {
-  /** `metric uuid time value`, one for every sample whose frame was acknowledged. */
+  /** `metric uuid time value`, one for each sample of an acknowledged frame. */
   readonly acknowledged: string[] = [];
   readonly #devices: readonly Device[];
   readonly #stop = new AbortController();
@@ -208,11 +208,11 @@ async function acknowledge(
 
 export interface StoredResult {
   readonly samples: string[];
-  /** As a counting query says, which would count a sample twice that is answered twice. */
+  /** The result of a counting query, which would include duplicates. */
   readonly counted: number;
 }
 
-/** Through the hub that keeps nothing: what anybody who asks it sees of the hosts whose names match. */
+/** Reads the samples of matching hosts through the stateless hub. */
 export async function readThroughHub(hubUrl: string, hosts: string): Promise<StoredResult> {
   const samples: string[] = [];
   let counted = 0;

@@ -1,5 +1,5 @@
-// The proof itself, short or long: a fleet sends without pause, consumers and brokers are killed in the middle, and what a
-// reader finds in the end is compared with what was acknowledged, sample by sample.
+// The proof itself, short or long: a fleet sends without pause while consumers and brokers are killed, and a reader's
+// results are compared with the acknowledged samples, one by one.
 
 import { waitUntil } from "../../engines/wait.ts";
 import { readAll } from "./kafka-lab.ts";
@@ -15,22 +15,22 @@ import {
 
 export interface ProofOptions {
   readonly hosts: number;
-  /** Real agents beside the fleet, as witnesses. */
+  /** Number of real agents in addition to the fleet. */
   readonly agents: number;
-  /** Each kills a consumer and a broker; every broker but the last one's comes back before the next. */
+  /** Each round kills a consumer and a broker; every broker but the last returns before the next kill. */
   readonly rounds: number;
 }
 
 export interface ProofCounts {
   readonly acknowledged: number;
   readonly lost: number;
-  /** Seen more than once by a reader. */
+  /** Samples that a reader gets more than once. */
   readonly duplicated: number;
-  /** Seen by a reader though nobody sent it. */
+  /** Samples that a reader gets although they were never sent. */
   readonly strange: number;
-  /** Kept more than once by the engine, which a reader does not see. */
+  /** Samples that the engine stores more than once but returns once. */
   readonly keptAgain: number;
-  /** Of real agents: samples in the topic, and those of them that a reader does not find. */
+  /** For real agents: samples in the topic, and those of them that a reader does not get. */
   readonly agents: number;
   readonly agentsLost: number;
   readonly killed: readonly string[];
@@ -51,7 +51,7 @@ export async function proveNothingLost(
     (_, at) => new FleetHost(`fleet-${at}`, lab.topicUrl, everyMs),
   );
   const acknowledged = (): number => fleet.reduce((sum, host) => sum + host.acknowledged.length, 0);
-  /** So much more, so that whatever is killed next is killed in the middle of something. */
+  /** Waits for this many more samples, so that the next kill interrupts work in progress. */
   const more = async (samples: number): Promise<void> => {
     const before = acknowledged();
     await waitUntil(
@@ -87,7 +87,7 @@ export async function proveNothingLost(
       .map(({ uuid, timeMs, value }) => `gpu_power_watts ${uuid} ${timeMs} ${value}`),
   );
   const pending = fleet.flatMap((host) => host.acknowledged);
-  // A sample that was only just written is shown after a moment.
+  // A sample that was just written becomes visible after a moment.
   const found = await waitUntil(
     { what: "what was written last to be shown", timeoutMs: 60_000 },
     async () => {
@@ -121,7 +121,7 @@ async function working(pipe: RunningPipe): Promise<void> {
   );
 }
 
-/** The next broker may be lost only when every partition has all its copies again. */
+/** Waits until every partition has all its replicas in sync, before the next broker may be lost. */
 async function inStep({ kafka }: ScaleOutLab): Promise<void> {
   await waitUntil({ what: "all copies to be in step", timeoutMs: busyMachineMs }, async () => {
     const { stdout } = await kafka.tool("org.apache.kafka.tools.TopicCommand", [
@@ -134,7 +134,7 @@ async function inStep({ kafka }: ScaleOutLab): Promise<void> {
   });
 }
 
-/** What the engine holds of the fleet, duplicates among it: without its own way of answering them once. */
+/** The number of fleet samples in the engine including duplicates, bypassing its deduplication. */
 async function storedCount({ victoria }: ScaleOutLab): Promise<number> {
   const names = metrics.map(({ name }) => name).join("|");
   const match = encodeURIComponent(`{__name__=~"${names}",host=~"fleet-.*"}`);

@@ -1,4 +1,4 @@
-// The same proof for longer: consumers and brokers are killed again and again, and come back.
+// The same proof for longer: consumers and brokers are killed repeatedly, and restarted.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { orSkip } from "../../engines/cache.ts";

@@ -1,5 +1,5 @@
-// A fleet through three real Kafka brokers and three pipes into a real VictoriaMetrics; one pipe is killed and never comes
-// back, then one broker. Whatever was acknowledged is found once by a query of the hub on top, which keeps nothing.
+// A fleet through three real Kafka brokers and three pipes into a real VictoriaMetrics; one pipe is killed permanently,
+// then one broker. A query of the stateless hub on top returns every acknowledged sample once.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { orSkip } from "../../engines/cache.ts";

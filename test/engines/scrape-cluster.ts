@@ -1,4 +1,4 @@
-// A small cluster as its API server lists it: what the discovery of a real Prometheus and of the hub is compared on.
+// A small cluster as listed by its API server, for comparing the discovery of a real Prometheus and of the hub.
 
 const meta = (name: string, version: string, more = {}) => ({
   name,

@@ -1,5 +1,5 @@
-// Discovery and relabelling by the same prometheus.yml in a real Prometheus and in the built hub: the same active targets
-// with the same labels, the same dropped ones, and the same ends when a target is gone.
+// Discovery and relabeling with the same prometheus.yml in a real Prometheus and in the built hub: the same active
+// targets with the same labels, the same dropped ones, and the same ends when a target disappears.
 
 import { once } from "node:events";
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
@@ -20,7 +20,7 @@ let pair: ScrapePair;
 let folder: string;
 let page = "m 1\ngoes 1\n";
 
-/** The examples of Prometheus's documentation of relabelling, on targets that nobody has to answer for. */
+/** The relabeling examples of Prometheus's documentation, on targets that need not respond. */
 const relabelExamples: Readonly<Record<string, readonly object[]>> = {
   keep: [{ source_labels: ["team"], regex: "a|b", action: "keep" }],
   drop: [{ source_labels: ["__address__"], regex: "127.1.0.2.*", action: "drop" }],
@@ -126,7 +126,7 @@ afterAll(async () => {
 const inOrder = (labels: Readonly<Record<string, string>>): string =>
   JSON.stringify(Object.entries(labels).sort(([left], [right]) => (left < right ? -1 : 1)));
 
-/** Of these Prometheus 2.42 shows as discovered what the rules made of it. */
+/** For these Prometheus 2.42 shows the relabeled labels as the discovered ones. */
 const jobsShownRelabelled = [
   "replace-scheme",
   "metrics-path",
@@ -158,7 +158,7 @@ function summarizeTargets({ activeTargets, droppedTargets }: TargetLists, job: s
   };
 }
 
-/** Until both report the same of a job; what they report. */
+/** Waits until both report the same targets for a job, and returns them. */
 async function agreedTargets(job: string) {
   return waitUntil(
     { what: `both to agree on the targets of ${job}`, timeoutMs: 30_000 },

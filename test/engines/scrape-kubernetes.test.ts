@@ -1,4 +1,4 @@
-// One cluster, as its API server reports on it, discovered by the built hub and by a real VictoriaMetrics (the packaged
+// One cluster, served by a fake API server, discovered by the built hub and by a real VictoriaMetrics (the packaged
 // Prometheus is built without Kubernetes): the same targets with the same labels, also after the cluster has changed.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -83,12 +83,12 @@ afterAll(async () => {
   for (const stop of stops) await stop();
 });
 
-/** What VictoriaMetrics 1.79 leaves out of, or gives more than, Prometheus's documentation says. */
+/** Labels that VictoriaMetrics 1.79 omits or adds, compared with Prometheus's documentation. */
 const theirOwn: Readonly<Record<string, RegExp>> = {
   endpoints: /_service_(cluster_ip|type)$/,
   endpointslice: /_service_(cluster_ip|type)$/,
 };
-/** It gives the ports of a pod that are no endpoints without the name of their group. */
+/** For pod ports that are not endpoints, VictoriaMetrics omits the name of their group. */
 const groupNames = /_endpoints_name$|_endpointslice_(name|address_type)$/;
 const oursAlone =
   /_pod_container_(id|image|init)$|_service_(port_number|loadbalancer_ip)$|_endpointslice_endpoint_(zone|node_name|conditions_.*)$|_endpointslice_(label|labelpresent)_/;
@@ -150,6 +150,6 @@ test("a cluster that changes changes both", async (context) => {
   await waitUntil({ what: "both to have lost the old pod", timeoutMs: 60_000 }, async () =>
     (await agreed("pod")).length === before.length ? true : undefined,
   );
-  // What a service stands for stays its endpoints' to tell.
+  // The endpoints role also agrees after the pod changes, although no Endpoints object has changed.
   await agreed("endpoints");
 });

@@ -1,5 +1,5 @@
-// A thousand targets of a hundred series each: all are up, each at its own moment, and what a scraped sample costs the hub is
-// printed, since a machine that does other things at the same time would make a limit lie.
+// A thousand targets with a hundred series each: all are up, each at its own offset. The hub's cost per scraped sample
+// is printed instead of tested, because a limit would be unreliable on a busy machine.
 
 import { Worker } from "node:worker_threads";
 import { once } from "node:events";
@@ -21,7 +21,7 @@ const MEASURED_MS = 20_000;
 const stops: (() => Promise<void>)[] = [];
 let hub: RunningHub;
 
-/** Values change from page to page, as they do. */
+/** Values change with every page. */
 const exporter = `
   const { parentPort } = require("node:worker_threads");
   let n = 0;

@@ -1,5 +1,5 @@
-// Pages and scrape options that are easily got wrong, each a job, scraped by a real Prometheus and by the built hub with the
-// same prometheus.yml: every series of every job must be the same in both, reports and values included.
+// Pages and scrape options that are easy to get wrong, one job each, scraped by a real Prometheus and by the built hub
+// with the same prometheus.yml: every series of every job must be the same in both, including scrape metrics and values.
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -17,7 +17,7 @@ interface Row {
   readonly page: string | ((request: IncomingMessage, reply: ServerResponse) => void);
   readonly type?: string;
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Targets that the page stands for. */
+  /** Number of targets with this page. */
   readonly copies?: number;
   readonly up?: 0 | 1;
 }

@@ -1,4 +1,4 @@
-// Real Prometheus and the built hub, scraping the same targets by the same configuration file.
+// Real Prometheus and the built hub, scraping the same targets with the same configuration file.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -33,12 +33,12 @@ export interface TargetLists {
 export interface ScrapePair {
   readonly hub: RunningHub;
   readonly prometheus: RunningPrometheus;
-  /** The file both read; the hub may be told to read it again. */
+  /** The file both read; the hub can be made to reload it. */
   readonly configFile: string;
-  /** Prometheus's answer, then the hub's. */
+  /** Prometheus's response, then the hub's. */
   ask<Data>(route: string): Promise<readonly [Data, Data]>;
   query(expression: string): Promise<readonly [readonly string[], readonly string[]]>;
-  /** Until both answer the same, and what is expected of it; returns the hub's answer. */
+  /** Waits until both return the same, expected result; returns the hub's. */
   agree(
     expression: string,
     expected?: (lines: readonly string[]) => boolean,
@@ -101,7 +101,7 @@ export async function startScrapePair(
   };
 }
 
-/** Prometheus before 3 stores `le` and `quantile` as the page writes them, later ones and the hub in the form of OpenMetrics. */
+/** Prometheus before 3 stores `le` and `quantile` as on the page, later versions and the hub in OpenMetrics notation. */
 function withOpenMetricsBounds({ metric, value }: InstantVectorSample): InstantVectorSample {
   const bounds = ["le", "quantile"].flatMap((name) => {
     const text = metric[name];
@@ -111,7 +111,7 @@ function withOpenMetricsBounds({ metric, value }: InstantVectorSample): InstantV
   return { metric: { ...metric, ...Object.fromEntries(bounds) }, value };
 }
 
-/** Labels in order, and the value. */
+/** Sorted labels, and the value. */
 export function line({ metric, value }: InstantVectorSample): string {
   const labels = Object.entries(metric)
     .sort(([left], [right]) => (left < right ? -1 : 1))

@@ -1,5 +1,5 @@
-// The built hub reads its scrape configuration again: a good file is taken up at once, a bad one is refused with the reason
-// while the old goes on, and what did not change is not disturbed.
+// The built hub reloads its scrape configuration: a valid file applies at once, an invalid one is rejected with the
+// reason while the old one stays active, and unchanged targets are not disturbed.
 
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -1,5 +1,6 @@
-// The real exporters of node, Redis, PostgreSQL and nginx, and our agent, scraped in the same minutes by a real Prometheus
-// and by the built hub with the same prometheus.yml: the same targets, series and values, and the same ends of them.
+// The real exporters of node, Redis, PostgreSQL and nginx, and our agent, scraped in the same minutes by a real
+// Prometheus and by the built hub with the same prometheus.yml: the same targets, series and values, and the same
+// staleness.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -114,7 +115,7 @@ test.for(JOBS)(
   },
 );
 
-/** Every label of the job's series, so that a comparison by all of them leaves nothing out. */
+/** Every label name of the job's series, so that a comparison by all of them is complete. */
 async function labelNames(job: string): Promise<string> {
   const [theirs, ours] = await pair.ask<readonly string[]>(
     `/api/v1/labels?match[]=${encodeURIComponent(`{job="${job}"}`)}`,
@@ -122,7 +123,7 @@ async function labelNames(job: string): Promise<string> {
   return [...new Set([...theirs, ...ours])].filter((name) => name !== "__name__").join(", ");
 }
 
-/** What does not change while the tests run. */
+/** Metrics that do not change while the tests run. */
 const SLOW = [
   "node_boot_time_seconds",
   "node_memory_MemTotal_bytes",
@@ -173,7 +174,7 @@ test("a target that is killed is down in both, and its series end", async (conte
   needsAll(context);
   await nginx.process.stop();
   await pair.agree('up{job="nginx"}', ([line]) => line?.endsWith(" 0") === true);
-  // Series end with the failed scrape, not after the five minutes of a look-back.
+  // Series end with the failed scrape, not after the five-minute look-back.
   await waitUntil({ what: "nginx_up to end in both", timeoutMs: 15_000 }, async () => {
     const [theirs, ours] = await pair.query('{job="nginx",__name__!~"up|scrape_.*"}');
     return theirs.length === 0 && ours.length === 0 ? true : undefined;

@@ -1,4 +1,4 @@
-// Everything that a hub has of a selector, however old.
+// Reads all of a hub's data for a selector, of any age.
 
 import type { ShownHistogram } from "../crash/histogram.ts";
 import { batchMs } from "../store/batches.ts";

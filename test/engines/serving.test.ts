@@ -1,5 +1,6 @@
-// The real frontend of NVIDIA Dynamo with its mocker, which has vLLM's names, beside simulated GPUs: what the hub reports
-// of a known number of requests and tokens, in the API, the command and the page; and pages that are odd or broken.
+// The real frontend of NVIDIA Dynamo with its mocker, which uses vLLM's metric names, beside simulated GPUs: what the
+// hub reports for a known number of requests and tokens, in the API, the command and the page; also for unusual or
+// broken pages.
 
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -31,7 +32,7 @@ let dynamo: RunningDynamo;
 let odd: Server;
 let up: RunningUp;
 
-/** What a scrape may meet: values that cannot be, a cut-off line, text that is no metrics page. */
+/** Pages that a scrape may meet: impossible values, a cut-off line, text that is not a metrics page. */
 const oddPages: Readonly<Record<string, string>> = {
   "/impossible": `vllm:num_requests_running{model_name="odd"} 2
 vllm:num_requests_waiting{model_name="odd"} -4
@@ -117,7 +118,7 @@ const valueOf = (replica: Replica | undefined, name: keyof Replica["figures"]): 
 };
 
 test("Dynamo's frontend and its vLLM worker are recognised, and the tokens of known requests come out", async () => {
-  // The first request makes the series of the model; the hub has scraped them before the others start.
+  // The first request creates the model's series; the hub has scraped them before the other requests start.
   await complete();
   await waitUntil({ what: "frontend and worker to be listed", timeoutMs: WAIT_MS }, async () => {
     const found = await serving();
@@ -134,7 +135,7 @@ test("Dynamo's frontend and its vLLM worker are recognised, and the tokens of kn
     async () => {
       const now = await serving();
       const frontend = of(now, "frontend");
-      // The first request may have been scraped half done: up to one in twelve of either count is missing.
+      // The first request may have been scraped in progress: up to one in twelve of either count is missing.
       const isNear = (value: number, wanted: number): boolean =>
         Math.abs(value / wanted - 1) < 0.15;
       const [prompt, generated] = [
@@ -166,7 +167,7 @@ test("Dynamo's frontend and its vLLM worker are recognised, and the tokens of kn
     expect(valueOf(replica, "interTokenP50")).toBeGreaterThan(0);
     expect(valueOf(replica, "withinSlo")).toBeGreaterThan(0.9);
   }
-  // The mocker has vLLM's latencies and no token counters: nothing is made up for them.
+  // The mocker has vLLM's latencies but no token counters, which stay absent.
   expect(worker?.figures.generatedTokens).toEqual({
     absent: "This vLLM does not expose it.",
   });

@@ -1,4 +1,4 @@
-// The single-file executable where there is no Node and nothing else: a root folder with the C library and that one file.
+// The single-file executable without Node: in a root folder with only the C library and that file.
 
 import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -20,7 +20,7 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A root with what every Linux with glibc has, and no more. */
+/** A root folder with the files of every Linux with glibc, and no more. */
 function emptyRoot(program: string): string {
   const root = mkdtempSync(path.join(tmpdir(), "gpulse-single-"));
   folders.push(root);

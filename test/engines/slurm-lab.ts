@@ -1,4 +1,4 @@
-// A real Slurm with four nodes, an agent for each over the stand-in for NVML, and a hub that reads the controller.
+// A real Slurm with four nodes, an agent with the NVML stub for each, and a hub that reads the controller.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,21 +21,21 @@ export interface SlurmLab {
   readonly slurm: RunningSlurm;
   hub(): RunningHub;
   get<Body>(route: string): Promise<Body>;
-  /** Says which process uses which GPU of a node: `process GPU PID BYTES C`. */
+  /** Sets which process uses which GPU of a node: `process GPU PID BYTES C`. */
   script(node: string, ...lines: readonly string[]): void;
-  /** The process that a job wrote into its file. */
+  /** The process id that a job wrote to its file. */
   pidOf(job: string): Promise<number>;
-  /** What the epilog wrote about the job. */
+  /** The epilog's report about the job. */
   reportOf(job: string): Promise<string>;
   killHub(): Promise<void>;
   restartHub(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The stand-in's GPUs are at 0 unless a line says otherwise. */
+/** The stub's GPUs are at 0 unless a line changes that. */
 const idleScript = ["gpus 4", "*.utilization 0"];
 
-/** Opens one lab for the tests of a file; where it cannot be had, they are skipped with the reason. */
+/** Opens one lab for the tests of a file; if that is not possible, they are skipped with the reason. */
 export function useSlurmLab(): () => SlurmLab {
   let opened: SlurmLab | undefined;
   let missing: string | undefined;
@@ -77,7 +77,7 @@ async function openSlurmLab(): Promise<SlurmLab> {
     closers.push(() => slurm.stop());
     let hub = await launch(dir, slurm);
     closers.push(() => hub.stop());
-    // slurmctld gives an epilog nothing of its own environment.
+    // slurmctld does not pass its environment to an epilog.
     writeFileSync(epilog, epilogScript(dir, hub.url));
     const stub = await buildStub();
     closers.push(() => stub.remove());
@@ -145,7 +145,7 @@ export interface AccountedAttempt {
   readonly peakMemoryBytes: number | undefined;
 }
 
-/** What `sacct` prints for people, every attempt of every job that held GPUs and has ended. */
+/** `sacct`'s output for every attempt of every ended job with GPUs. */
 export async function accounted(slurm: RunningSlurm): Promise<readonly AccountedAttempt[]> {
   const columns = "JobIDRaw,JobName,State,ElapsedRaw,AllocTRES,TotalCPU,MaxRSS";
   const args = ["-D", "--parsable2", "--noheader", "--noconvert", `--format=${columns}`];
@@ -156,7 +156,7 @@ export async function accounted(slurm: RunningSlurm): Promise<readonly Accounted
       line.split("|");
     const last = attempts.at(-1);
     if (id.includes(".")) {
-      // A step of the job above it.
+      // A step of the previous job.
       const bytes = Number(/^(\d+)/.exec(rss)?.[1] ?? 0) * (rss.endsWith("K") ? 1_024 : 1);
       if (last !== undefined && bytes > 0)
         last.peakMemoryBytes = Math.max(last.peakMemoryBytes ?? 0, bytes);
@@ -204,7 +204,7 @@ export const untilRunning = (lab: SlurmLab, id: string): Promise<true> =>
     return state.trim() === "RUNNING" ? true : undefined;
   });
 
-/** The attempts of a job, once the ledger has closed so many. */
+/** The attempts of a job, once the ledger has closed this many. */
 export const untilEnded = (
   lab: SlurmLab,
   id: string,
@@ -241,7 +241,7 @@ export function testGpuSeconds(lab: () => SlurmLab, atLeast: number): void {
   }, 60_000);
 }
 
-/** GPU-seconds of each attempt, by job id, in ascending order: what sacct says and what the ledger says. */
+/** GPU-seconds of each attempt, by job id, in ascending order: `sacct`'s and the ledger's. */
 async function compareWithSacct(lab: SlurmLab): Promise<readonly ComparedJob[]> {
   const sacct = groupById(
     (await accounted(lab.slurm)).map(({ id, gpuSeconds }) => [id, gpuSeconds]),

@@ -1,4 +1,4 @@
-// Slurm's harder days: a controller that is down while the hub is killed, and an array of 100,000 tasks.
+// Harder cases for Slurm: a controller that is down while the hub is killed, and an array of 100,000 tasks.
 
 import { expect, test } from "vitest";
 
@@ -47,7 +47,7 @@ test(
   async () => {
     const { slurm } = lab();
     const options = ["-J", "sweep", "-w", "n1", "--gres=gpu:1", "--array=0-99999%2"];
-    // Shorter than the time between two listings, a task would have no GPU indexes (docs/guides/slurm.md).
+    // A task shorter than the time between two listings would have no GPU indexes (docs/guides/slurm.md).
     const array = await slurm.submit(hold(6), ...options);
     await waitUntil({ what: "three tasks to end", timeoutMs: 90_000 }, async () => {
       const jobs = (await endedJobs(lab())).filter(({ name }) => name === "sweep");

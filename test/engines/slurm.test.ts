@@ -1,5 +1,5 @@
-// Jobs of a real Slurm through agents and hub into the ledger: submit, requeue, cancel, a lost node. What the ledger says of
-// each is held against what sacct prints.
+// Jobs of a real Slurm through agents and hub into the ledger: submit, requeue, cancel, a lost node. The ledger's
+// entries are compared with sacct's output.
 
 import { expect, test } from "vitest";
 

@@ -1,4 +1,5 @@
-// The Spark job beside `gpulse pipe`, on one topic of a real Kafka: the same rows and tags, also when Spark was killed on its way.
+// The Spark job compared with `gpulse pipe`, on one topic of a real Kafka: the same rows and tags, also after Spark was
+// killed.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -23,12 +24,12 @@ import { listLake } from "../../src/lake/files.ts";
 
 const job = fileURLToPath(new URL("../../deploy/spark/gpu_stream.py", import.meta.url));
 const topic = "gpu-metrics";
-// Five minutes before midnight: the rows are of two days.
+// Five minutes before midnight, so that the rows span two days.
 const startMs = Date.UTC(2026, 0, 1, 23, 55);
 
 const timeoutMs = 240_000;
 
-/** Every threshold is passed by some, met exactly by others, and not reported by a third. */
+/** Every threshold is exceeded in some messages, met exactly in others, and its reading is missing in a third group. */
 function message(at: number): { readonly key: string; readonly value: string } {
   const index = at % 3;
   const uuid = `GPU-${index}`;
@@ -60,7 +61,7 @@ const unusable = [
   message(1).value.replace(`"gpu_power_watts":300`, `"gpu_power_watts":"much"`),
 ];
 
-/** A line a row, sorted; only what is there. */
+/** One line per row, sorted; only present values. */
 async function rowsOf(files: FileStore): Promise<string[]> {
   const lines: string[] = [];
   for (const file of await listLake(files, "gpu")) {
@@ -112,7 +113,7 @@ test(
             `--jars=${spark.kafkaJars.join(",")}`,
             "--conf=spark.ui.enabled=false",
             "--conf=spark.sql.shuffle.partitions=2",
-            // It lives for a minute: what Java would win by compiling more is never paid back.
+            // The job runs for a minute, too short for Java's optimising compiler to pay off.
             "--driver-java-options=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             job,
             `--brokers=${kafka.bootstrap}`,
@@ -129,7 +130,8 @@ test(
           timeoutMs,
           giveUp: () => (first.exited() === undefined ? undefined : first.output()),
         },
-        // A batch makes two files at most: with a third it is in the middle of another, which has to be done again.
+        // A batch makes at most two files: with a third one Spark is in the middle of the next batch, which has to be
+        // repeated.
         async () => ((await listLake(lake, "gpu")).length >= 3 ? true : undefined),
       );
       process.kill(first.pid, "SIGKILL");
@@ -156,7 +158,7 @@ test(
         const known = new Set(those);
         return these.filter((line) => !known.has(line)).slice(0, 3);
       };
-      // A few of what differs says more than thousands of lines.
+      // Shows a few differences instead of thousands of lines.
       const apart = { rows: piped.length, spark: others(kept, piped), pipe: others(piped, kept) };
       expect(apart).toEqual({ rows: 800, spark: [], pipe: [] });
       expect(kept.filter((line) => line.includes("critical_power")).length).toBeGreaterThan(0);
@@ -182,7 +184,7 @@ test(
       const both = await openFiles(own, process.env);
       for (const { path: name } of await listLake(lake, "gpu"))
         await both.write(name, await lake.read(name));
-      // In one lake, on a machine that is not in UTC, the rows of both are the same rows.
+      // In one lake, on a machine that is not in UTC, both have the same rows.
       expect(await rowsADay()).toEqual(alone);
     } finally {
       await Promise.all([kafka.stop(), hdfs.stop()]);

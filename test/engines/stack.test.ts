@@ -1,5 +1,5 @@
 // The native stack through its command line, started once for all checks: real programs, the shipped configuration, one
-// supervisor. Waiting times of rules are seconds here (--quick).
+// supervisor. The durations of rules are seconds here (--quick).
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
@@ -48,7 +48,7 @@ const dataDir = mkdtempSync(path.join(tmpdir(), "gpulse-stack-"));
 let program: RunningProcess | undefined;
 let state: StackState;
 
-/** Another command of the stack, against the one that runs. */
+/** Runs another command of the stack against the running one. */
 const stackCommand = (args: readonly string[]): Promise<FinishedProcess> =>
   runProcess(process.execPath, [...command, ...args, "--data", dataDir], { timeoutMs: 390_000 });
 const rowOf = async (name: string): Promise<Row | undefined> =>
@@ -209,7 +209,7 @@ test(
   },
 );
 
-/** Ended, and not yet reaped by its new parent. */
+/** True for a process that has ended but is not yet reaped by its new parent. */
 const isZombie = (pid: number): boolean => {
   try {
     return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));

@@ -1,4 +1,4 @@
-// The history in real engines elsewhere: the one suite through each, with the reasons where an engine cannot pass.
+// The history in real remote engines: the shared suite on each, with the reasons if an engine cannot pass.
 
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -152,7 +152,7 @@ type Vector = { readonly result: readonly { readonly value: readonly [number, st
 
 type Matrix = { readonly result: readonly { readonly values: readonly [number, string][] }[] };
 
-/** How many samples of a GPU's power the hub knows of. */
+/** The number of power samples per GPU in the hub. */
 async function countOf(url: string): Promise<number> {
   const { result } = (await data(
     url,

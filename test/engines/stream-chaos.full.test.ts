@@ -1,4 +1,5 @@
-// A GPU-Z log through Kafka into InfluxDB and a lake on HDFS while every process on the way is killed: no row may be lost.
+// A GPU-Z log through Kafka into InfluxDB and a lake on HDFS while every process on the way is killed: no row may be
+// lost.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -27,7 +28,7 @@ import {
   writeLog,
 } from "./stream-lab.ts";
 
-/** Of two partitions the keys take one each, so that both readers have work. */
+/** The keys map to different partitions, so that both readers have work. */
 const logs = [
   { uuid: "GPU-long", partition: 1, rows: 100_000, broken: [0, 50_000, 99_999] },
   { uuid: "GPU-short", partition: 0, rows: 40_000, broken: [20_000] },
@@ -36,7 +37,7 @@ const topic = "gpu-metrics";
 const poison = ["not a message", "[1, 2, 3]", '{"version":9,"time":"2026-01-01T00:00:00Z"}'];
 const latePoison = ['{"version":1}'];
 const busyMachineMs = 200_000;
-/** Messages that keep readers busy for a few kills. */
+/** Number of messages that keeps readers busy for a few kills. */
 const enoughWork = 20_000;
 
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -116,19 +117,19 @@ test(
     };
 
     const replays = logs.map((_, at) => replay(at));
-    // Readers want the topic to be there.
+    // Readers require that the topic exists.
     await waitUntil({ what: "the topic", timeoutMs: busyMachineMs }, offsets);
     const pipes = [await consume(0), await consume(1)];
     await poisonWith(poison);
 
     const random = seededRandom(8);
     let reported = "";
-    /** Nothing but a kill of ours may end a process. */
+    /** Returns the output of a process that ended without being killed by the test. */
     const fallen = (): string | undefined =>
       [...replays, ...pipes.map((pipe) => pipe.process)]
         .find((running) => (running.exited()?.code ?? 0) !== 0 || running.exited()?.signal)
         ?.output() ?? pipes.find((pipe) => pipe.process.exited() !== undefined)?.process.output();
-    /** A log that is through is replayed again while there is something left to kill: rows known by GPU and time do no harm. */
+    /** Replays a finished log again while kills remain: rows are identified by GPU and time, so repetitions do no harm. */
     const feed = async (needed?: number): Promise<void> => {
       const { ends, committed: done } = await offsets();
       const left = ends.reduce((sum, end, at) => sum + end - (done[at] ?? 0), 0);
@@ -136,7 +137,7 @@ test(
         if (running.exited()?.code === 0 && (at === needed || left < enoughWork))
           replays[at] = replay(at);
     };
-    /** A random while after `progress` has grown by a random amount: whatever is killed then is at work. */
+    /** Waits until `progress` has grown by a random amount and for a random time, so that a kill hits a busy process. */
     const atWork = async (
       what: string,
       progress: () => Promise<number>,
@@ -215,7 +216,7 @@ test(
       expect([...times.keys()].sort(), sink).toEqual(logs.map(({ uuid }) => uuid));
       for (const { uuid, rows } of logs) expect(times.get(uuid)?.size, sink).toBe(rows);
     }
-    // InfluxDB knows a point by its GPU and time by itself.
+    // InfluxDB itself identifies a point by its GPU and time.
     expect(arrived.influx.again).toBe(0);
     process.stderr.write(
       `killed ${reported}and ${arrived.lake.again} rows of the lake came again\n`,

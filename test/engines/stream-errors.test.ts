@@ -1,5 +1,5 @@
-// What goes wrong on a stream's way, on the built program: each problem says what to do, ends with an exit code that is not 0, and
-// the group of the topic has heard of nothing that is not stored.
+// Errors of stream pipelines, with the built program: each says what to do, ends with a non-zero exit code, and the
+// consumer group has no commits for data that is not stored.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ afterAll(async () => {
 }, 60_000);
 
 let started: Promise<RunningKafka> | undefined;
-/** A broker whose topic has the log's rows. */
+/** A broker whose topic contains the log's rows. */
 async function filled(context: TestContext): Promise<RunningKafka> {
   started ??= (async () => {
     const kafka = await startKafka();
@@ -61,7 +61,7 @@ async function filled(context: TestContext): Promise<RunningKafka> {
   return orSkip(context, started);
 }
 
-/** A new broker has no place for groups yet, for a moment. */
+/** A new broker has no group coordinator for a moment. */
 const offsets = async (kafka: RunningKafka, group: string): Promise<Offsets> =>
   waitUntil({ what: "the group", timeoutMs: 60_000 }, () =>
     offsetsOf(kafka.bootstrap, topic, group),

@@ -1,5 +1,5 @@
-// The pipelines that the guide shows and that are shipped, each by its one command on engines that have nothing yet: no topic, no
-// database, an empty bucket.
+// The pipelines in the guide and the shipped ones, each with its one command on empty engines: no topic, no database, an
+// empty bucket.
 
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// What tests of whole streams share: GPU-Z logs of any length, gpulse as a process that can be killed, how far a group has come,
-// and every row that a lake or an InfluxDB ends up with.
+// Shared helpers for tests of whole streams: GPU-Z logs of any length, gpulse as a process that can be killed, the
+// progress of a group, and all rows of a lake or an InfluxDB.
 
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
@@ -15,14 +15,14 @@ import { listLake } from "../../src/lake/files.ts";
 
 export const logStartMs = Date.UTC(2026, 0, 1);
 
-/** A row a second; board power and temperature distinguish rows. Never enough for a tag that another row has not. */
+/** One row per second; board power and temperature identify the row. Never high enough for a tag that other rows lack. */
 export const wattsAt = (timeMs: number): number => ((timeMs - logStartMs) / 1_000) % 293;
 export const celsiusAt = (timeMs: number): number => 30 + (((timeMs - logStartMs) / 1_000) % 53);
 
 export const brokenRow = (at: number): string =>
   `2026-13-77 99:99:99 , broken row ${at} ,`.padEnd(80);
 
-/** Broken rows stand before the rows whose numbers are given. */
+/** Broken rows are inserted before the rows with the given numbers. */
 export async function writeLog(
   file: string,
   rows: number,
@@ -57,7 +57,7 @@ export async function killNow(running: RunningProcess): Promise<void> {
   await running.waitForExit();
 }
 
-/** A pipe and how many frames it has carried, by its own word. */
+/** A pipe and its frame count, from its own metrics. */
 export interface WatchedPipe {
   readonly process: RunningProcess;
   frames(): Promise<number>;
@@ -78,11 +78,11 @@ export async function startPipe(args: readonly string[]): Promise<WatchedPipe> {
 export interface Offsets {
   /** By partition. */
   readonly ends: readonly number[];
-  /** What the group has committed; 0 where it has not. */
+  /** The group's committed offsets; 0 where it has none. */
   readonly committed: readonly number[];
 }
 
-/** Asks a broker that is there. */
+/** Reads the offsets from a running broker. */
 export async function offsetsOf(bootstrap: string, topic: string, group: string): Promise<Offsets> {
   const client = await loadClient();
   const consumer = new client.Consumer({
@@ -102,7 +102,7 @@ export async function offsetsOf(bootstrap: string, topic: string, group: string)
   }
 }
 
-/** Rows by GPU and time: how many came more than once, and how many are not what the log says. */
+/** Rows by GPU and time: the number of duplicates, and of rows that differ from the log. */
 export interface ArrivedRows {
   readonly times: ReadonlyMap<string, ReadonlySet<number>>;
   readonly again: number;
@@ -168,7 +168,7 @@ export interface DeadLetterMessage {
   readonly content: string;
 }
 
-/** Lines of Kafka's own consumer with `print.headers=true`. */
+/** Parses the output of Kafka's own consumer with `print.headers=true`. */
 export const lettersOf = (stdout: string): DeadLetterMessage[] =>
   stdout
     .split("\n")

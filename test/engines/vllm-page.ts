@@ -1,5 +1,5 @@
-// A page as vLLM's v1 engine serves it: its real names, types, labels and buckets, with counters that grow steadily
-// and histograms whose parts agree. No model runs behind it.
+// A page like that of vLLM's v1 engine: its real names, types, labels and buckets, with steadily growing counters and
+// consistent histograms. No model runs behind it.
 
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -54,7 +54,7 @@ export function vllmPage(state: Readonly<VllmState>, seconds: number): string {
     head(`${name}_total`, "counter");
     sample(`${name}_total`, { ...own, ...labels }, Math.floor(value));
   };
-  /** All observations alike. */
+  /** A histogram with equal observations. */
   const histogram = (
     name: string,
     bounds: readonly number[],
@@ -127,7 +127,7 @@ export async function serveVllmPage(): Promise<VllmServer> {
   };
   const startedMs = performance.now();
   const server = createServer((_, response) => {
-    // It has served for a while when one first looks.
+    // Pretends to have served for ten minutes at the first request.
     const page = vllmPage(state, 600 + (performance.now() - startedMs) / 1_000);
     response
       .writeHead(200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" })

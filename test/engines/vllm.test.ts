@@ -1,5 +1,5 @@
-// vLLM's real names beside simulated GPUs, scraped by real Prometheus and by the hub from one file: the rules of the stack
-// are filled, energy per token is what comes out by hand, and a full KV cache fires and clears.
+// vLLM's real metric names beside simulated GPUs, scraped by a real Prometheus and by the hub with one file: the rules
+// of the stack have data, energy per token equals a manual calculation, and a full KV cache fires and resolves.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ let vllm: VllmServer;
 let agent: RunningAgent;
 let pair: ScrapePair;
 
-/** The shipped rules; only how often they are looked at, how far back, and how long they wait is shorter. */
+/** The shipped rules with shorter intervals, ranges and `for` durations. */
 function quickRules(): string {
   const shipped = path.join(repository, "deploy/prometheus/rules/stack/vllm.yml");
   return readFileSync(shipped, "utf8")
@@ -96,7 +96,7 @@ test.for(engines)(
     if (missing !== undefined) return context.skip(missing);
     const ratio = "host:vllm_generation_tokens_per_joule:rate1m";
     const per = (tokens: number): number => tokens / vllm.state.generationTokensPerSecond;
-    // A rate over more than there is yet is too small; a loaded machine scrapes unevenly.
+    // A rate over a longer range than the data is too small; a busy machine scrapes unevenly.
     const { at, value, rate } = await waitUntil(
       { what: "the page's own rate", timeoutMs: WAIT_MS },
       async () => {
@@ -117,7 +117,7 @@ test.for(engines)(
       )
       .reduce((sum, mean) => sum + mean, 0);
     expect(value).toBeGreaterThan(0);
-    // A scrape under way when the rule was evaluated is seen by us and was not by the rule.
+    // A scrape in progress during the rule's evaluation is visible here but was not to the rule.
     expect(Math.abs(value / (rate / watts) - 1)).toBeLessThan(0.05);
     const cost = await ask(url(), "host:vllm_joules_per_generation_token:rate1m", at);
     expect(Number(cost[0]?.value?.[1]) * value).toBeCloseTo(1, 6);

@@ -1,4 +1,4 @@
-/** The page behind a real nginx, under a path of its own, as many people put it: everything works, and nothing leaves it. */
+/** The page behind a real nginx under a path prefix, a common setup: everything works, and no request leaves the prefix. */
 import { createHash } from "node:crypto";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -120,7 +120,7 @@ describe.skipIf(missing.length > 0)(
         document.body.append(script);`;
       expect(await refused(inline)).toBe("script-src-elem");
       expect(await page.evaluate<boolean>("window.ran === true")).toBe(false);
-      // The hub without the proxy is another origin: the page may not speak to it either.
+      // The hub without the proxy is another origin, to which the page may not connect either.
       expect(await refused(`fetch(${JSON.stringify(up.url)}).catch(() => undefined);`)).toBe(
         "connect-src",
       );
@@ -135,7 +135,7 @@ async function startProxy(program: string, port: number, hub: string): Promise<R
     .map((kind) => `${kind}_temp_path ${folder}/${kind};`)
     .join(" ");
   const file = path.join(folder, "nginx.conf");
-  // Plain proxying, nothing tuned for events: the hub's own headers keep nginx from holding them back.
+  // Plain proxying without tuning for event streams: the hub's own headers prevent nginx from buffering them.
   await writeFile(
     file,
     `daemon off; pid ${folder}/pid; error_log stderr; events {}

@@ -24,7 +24,7 @@ const recording = (times: readonly number[]): StreamingSource => ({
   close: () => {},
 });
 
-/** When each frame was given and which time it had. */
+/** When each frame was emitted, and its timestamp. */
 async function replay(
   times: readonly number[],
   options: Partial<PaceOptions>,
@@ -77,11 +77,11 @@ test("what is held up is caught up with: an error does not add up", async () => 
     if (given.length === 10) clock.stall(2_000);
     else clock.stall(30);
   }, new AbortController().signal);
-  // In small steps, so that what is due at once is given before time goes on.
+  // Small steps, so that every frame that is due is emitted before the clock advances.
   for (let step = 0; step < 2_000; step++) await clock.advance(10);
   await running;
   expect(given[9]).toBeLessThan(1_000);
-  // The pace begins when the first frame was taken, which took 30 ms.
+  // Pacing starts after the first frame, which took 30 ms to deliver.
   expect(given.at(-1)).toBe(9_930);
 });
 
@@ -164,6 +164,6 @@ test("on a real clock the whole takes as long as it should", async () => {
   });
   const began = performance.now();
   await source.run(async () => {}, new AbortController().signal);
-  // Never early: a busy machine may make it late, and that is no fault of the pace.
+  // Frames are never early. A busy machine may delay them, so there is no upper limit.
   expect(performance.now() - began).toBeGreaterThan(980);
 });

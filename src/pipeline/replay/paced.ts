@@ -1,6 +1,6 @@
 /**
- * A recorded source given again at the pace it was recorded at, faster, slower, or as fast as it is taken; once, or round and
- * round. Everything is due at a time reckoned from the start, so that an error never adds up.
+ * Replays a recorded source at its original pace, faster, slower, or as fast as its frames are accepted; once or in a
+ * loop. Every frame is due at a time relative to the start, so that errors do not add up.
  */
 import { pause } from "../../base/retry.ts";
 import type { Device } from "../../model/device.ts";
@@ -8,21 +8,21 @@ import type { Frame } from "../../model/frame.ts";
 import type { Emit, StreamFrameInfo, StreamingSource } from "../../sources/source.ts";
 import type { Clock } from "../../base/clock.ts";
 
-/** A moment of the recording: by its time, or by how long after its first frame. */
+/** A position in the recording: a timestamp, or an offset from the first frame. */
 export interface ReplayBound {
   readonly kind: "time" | "offset";
   readonly ms: number;
 }
 
 export interface PaceOptions {
-  /** Called once a round, counted from 0. */
+  /** Called once per round; rounds are counted from 0. */
   readonly open: (round: number) => Promise<StreamingSource>;
-  /** 2 is twice as fast; Infinity waits for nothing. */
+  /** 2 is twice as fast; Infinity never waits. */
   readonly speed: number;
   readonly loop: boolean;
-  /** Times become those at which frames are given; as they were recorded where false. */
+  /** True to replace each frame's timestamp with the time it is emitted; false to keep the recorded one. */
   readonly now: boolean;
-  /** From this on, and before that. */
+  /** `start` is inclusive, `end` is exclusive. */
   readonly start?: ReplayBound;
   readonly end?: ReplayBound;
   readonly clock: Clock;
@@ -32,11 +32,11 @@ export interface PaceState {
   round: number;
   frames: number;
   skipped: number;
-  /** How much recorded time has been given, all rounds together. */
+  /** Recorded time that has been emitted, over all rounds. */
   givenMs: number;
-  /** How much of it a round has, once one is over. */
+  /** Recorded time in one round, once a round is over. */
   roundMs?: number;
-  /** The newest frame's time as it was given. */
+  /** The newest frame's timestamp, as emitted. */
   timeMs?: number;
   behindMs: number;
 }
@@ -51,10 +51,10 @@ export class PacedSource implements StreamingSource {
   readonly #options: PaceOptions;
   readonly #gaps: number[] = [];
   #source: StreamingSource | undefined;
-  /** Of the recording. */
+  /** Timestamps in the recording. */
   #firstMs: number | undefined;
   #lastMs: number | undefined;
-  /** Of what is given: where it began, on each clock. */
+  /** Start of the replay, on each clock. */
   #began:
     | { readonly timeMs: number; readonly wallMs: number; readonly monotonicMs: number }
     | undefined;
@@ -80,7 +80,7 @@ export class PacedSource implements StreamingSource {
         await this.#source.close();
       }
       this.state.roundMs = this.state.givenMs - beganMs;
-      // A round that gave nothing would go round for ever without ever giving anything.
+      // Stops after a round that emitted nothing, which would otherwise loop forever.
       if (!this.#options.loop || this.state.frames === before) return;
     }
   }
@@ -111,12 +111,15 @@ export class PacedSource implements StreamingSource {
     const timeMs = this.#timeOf(recordedMs);
     this.state.timeMs = timeMs;
     await emit(timeMs === recordedMs ? frame : { ...frame, timeMs }, about);
-    // The first frame warms everything up, which may take longer than a gap is allowed to be wrong: the pace begins behind it.
+    // The first frame may be slow to deliver because it warms everything up, so pacing starts after it.
     if (this.state.frames === 0) this.#began = { ...this.#began, monotonicMs: clock.monotonicMs() };
     this.state.frames++;
   }
 
-  /** A clock that was set back, or a new round, goes on with the usual spacing: time given never goes back. */
+  /**
+   * After a backward clock step in the recording, or at a new round, advances by the usual spacing, so that emitted
+   * timestamps never go back.
+   */
   #advance(recordedMs: number): void {
     const lastMs = this.#lastMs;
     this.#lastMs = recordedMs;
@@ -149,7 +152,7 @@ export class PacedSource implements StreamingSource {
     for (;;) {
       const leftMs = dueMs - clock.monotonicMs();
       this.state.behindMs = Math.max(0, -leftMs);
-      // Half a millisecond is nearer to now than to the next turn of a timer.
+      // Half a millisecond is less than the next timer turn can resolve.
       if (leftMs < 0.5 || signal.aborted) return;
       await pause(Math.min(longestWaitMs, leftMs), signal, clock);
     }

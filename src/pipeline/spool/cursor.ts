@@ -1,8 +1,8 @@
 /**
- * How far a spool is acknowledged, in a file of its own that is written over in place, so that a full disk does not stop it.
- * Two slots are written in turn, so that one is always whole:
+ * Stores how far a spool is acknowledged. The file is overwritten in place, so that a full disk does not stop it, and
+ * its two slots are written alternately, so that one of them is always complete:
  *
- *   u32 magic "gCur", u32 CRC-32 of the rest, f64 writes so far, f64 position of the last acknowledged record, 36 bytes id
+ * u32 magic "gCur", u32 CRC-32 of the rest, f64 writes so far, f64 position of the last acknowledged record, 36 bytes id
  */
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import zlib from "node:zlib";
@@ -12,7 +12,7 @@ const magic = 0x72754367;
 const slotBytes = 64;
 
 export class SpoolCursor {
-  /** Of this spool: a folder that lost its cursor has another, and its positions mean something else. */
+  /** Identifies this spool. A folder that lost its cursor gets a new id, because its positions have a new meaning. */
   readonly id: string;
   position: number;
   #writes: number;
@@ -27,7 +27,7 @@ export class SpoolCursor {
     this.#writes = found?.writes ?? 0;
   }
 
-  /** Throws where the disk refuses it; acknowledged records may then be sent again after a restart. */
+  /** Throws if the disk write fails; acknowledged records may then be sent again after a restart. */
   save(): void {
     this.#fd ??= openForWriting(this.#file);
     const slot = Buffer.alloc(slotBytes);

@@ -1,7 +1,7 @@
-/** Records a spool dropped, by reason: always counted, logged once per outage. */
+/** Counts the records a spool dropped, by reason, and logs each reason once per outage. */
 import type { Log } from "../../base/log.ts";
 
-/** full: the bound in bytes. old: the bound in age. disk: the disk took no more. damaged: it could not be read back. */
+/** full: the size limit. old: the age limit. disk: a failed write. damaged: the record could not be read back. */
 export type DropReason = "full" | "old" | "disk" | "damaged";
 export type DropCounts = Readonly<Record<DropReason, { records: number; samples: number }>>;
 
@@ -39,7 +39,7 @@ export class Drops {
     });
   }
 
-  /** Records fit again; logged a while after the last drop, since at the bound the two alternate. */
+  /** Records fit again. Logged only a while after the last drop, because drops and writes alternate at the limit. */
   over(): void {
     if (this.#logged.size === 0 || this.#monotonicMs() - this.#lastMs < quietMs) return;
     this.#logged.clear();

@@ -1,4 +1,4 @@
-/** Opening a spool's folder: its lock, its cursor, and what still waits in its files. Damage is logged and never fatal. */
+/** Opens a spool's folder: its lock, its cursor, and the pending records in its files. Damage is logged and never fatal. */
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import path from "node:path";
@@ -20,20 +20,20 @@ import { Spool } from "./spool.ts";
 
 export interface SpoolOptions {
   readonly dir: string;
-  /** What it may take on the disk; beyond it the oldest goes. */
+  /** Disk space limit; beyond it the oldest records are dropped. */
   readonly maxBytes: number;
   readonly maxAgeMs: number;
   readonly clock: Clock;
   readonly log: Log;
-  /** In log lines; the folder's name where absent. */
+  /** Name in log lines; the folder's name by default. */
   readonly name?: string;
   readonly segmentBytes?: number;
   readonly newId?: () => string;
 }
 
 /**
- * Positions leap at every start: records that a power cut took after they were sent must not lend their positions to others.
- * Within this a gap between files is the number of lost records.
+ * Positions skip ahead by this much at every start, because a power cut may lose records that were already sent, and
+ * their positions must not be reused. A smaller gap between files is the number of lost records.
  */
 const restartLeap = 2 ** 20;
 

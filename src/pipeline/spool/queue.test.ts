@@ -41,7 +41,7 @@ const put = (...texts: string[]): void => {
 const textOf = (records: readonly SpoolRecord[]): string =>
   records.map(({ bytes }) => bytes.toString()).join("");
 
-/** Answers in turn; the last answer stands for all that follow. */
+/** Returns the results in turn, then keeps returning the last one. */
 function sender(answers: SendResult[], more: Partial<BatchSenderOptions<SpoolRecord>> = {}) {
   const tried: { text: string; atMs: number }[] = [];
   const made = new BatchSender({

@@ -1,10 +1,10 @@
-/** A spool as the queue of a BatchSender. */
+/** Adapts a spool to the queue interface of a BatchSender. */
 import { GpulseError } from "../../base/error.ts";
 import type { SendQueue } from "../../base/send/batch-sender.ts";
 import type { SpoolRecord } from "./segment.ts";
 import type { Spool } from "./spool.ts";
 
-/** @param batchBytes about how much one read returns. */
+/** @param batchBytes approximate size of one read */
 export const spoolQueue = (spool: Spool, batchBytes: number): SendQueue<SpoolRecord> => ({
   isPersistent: true,
   readable: (signal) => spool.readable(signal),
@@ -13,7 +13,7 @@ export const spoolQueue = (spool: Spool, batchBytes: number): SendQueue<SpoolRec
   oldestTimeMs: () => spool.stats().oldestTimeMs,
 });
 
-/** For a writer that waits: the spool can never store its frame. */
+/** The error for a writer that waits, if the spool can never store its frame. */
 export const createSpoolError = (sink: string, folder: string): GpulseError =>
   new GpulseError(
     "SINK_FAILED",

@@ -1,26 +1,26 @@
 /**
- * The files a spool's records stand in. `NNNNNNNNNNNNNNNN.spool` holds framed records (state/record.ts) and is named after the
- * position of its first; a record's frame sequence is the low 32 bits of its position. Payload:
+ * The files that hold a spool's records. `NNNNNNNNNNNNNNNN.spool` contains framed records (state/record.ts) and is named
+ * after the position of its first one. A record's frame sequence is the low 32 bits of its position. Payload:
  *
- *   f64 time of the append in ms by the spool's trusted clock, u32 samples, u32 zero, then the bytes that were given
+ * f64 time of the append in ms by the spool's trusted clock, u32 samples, u32 zero, then the record's bytes
  */
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
 import path from "node:path";
 import { frameBytes, framedBytes, scanFrames, sealFrame } from "../../base/state/record.ts";
 
 export interface SpoolRecord {
-  /** Counts up; never used twice in one folder. */
+  /** Increases with every record; never reused within one folder. */
   readonly position: number;
   readonly timeMs: number;
   readonly samples: number;
   readonly bytes: Buffer;
 }
 
-/** What of a segment still waits, and what it takes on the disk. */
+/** The pending part of a segment, and its size on disk. */
 export interface Segment {
   readonly first: number;
   diskBytes: number;
-  /** Everything before this offset is acknowledged. */
+  /** Every record before this offset is acknowledged. */
   readFrom: number;
   records: number;
   samples: number;
@@ -55,7 +55,7 @@ export const newSegment = (first: number): Segment => ({
 
 export const diskBytesOf = (bytes: number): number => framedBytes(headerBytes + bytes);
 
-/** Frames one record at the start of `into` and returns how long it is; `into` has `diskBytesOf` room. */
+/** Frames one record at the start of `into` and returns its length; `into` has room for `diskBytesOf` bytes. */
 export function encodeRecord(into: Buffer, record: SpoolRecord): number {
   into.writeDoubleLE(record.timeMs, frameBytes);
   into.writeUInt32LE(record.samples, frameBytes + 8);
@@ -80,17 +80,17 @@ export function removePending(segment: Segment, { samples, bytes }: SpoolRecord)
 
 export interface SegmentContents {
   readonly records: SpoolRecord[];
-  /** Where the good records ended. */
+  /** Offset after the last valid record. */
   readonly end: number;
   readonly sizeBytes: number;
   readonly damagedBytes: number;
-  /** Records after the acknowledged ones that are known to be missing before or between good ones. */
+  /** Number of records after the acknowledged ones that are known to be missing before or between valid ones. */
   readonly missing: number;
-  /** The position after the last good record; -1 where unknown. */
+  /** The position after the last valid record; -1 if unknown. */
   readonly next: number;
 }
 
-/** Every good record of a segment from this offset on. Throws where the file cannot be read at all. */
+/** Reads every valid record of a segment from this offset on. Throws if the file cannot be read at all. */
 export function readSegment(
   dir: string,
   first: number,
@@ -111,7 +111,7 @@ export function readSegment(
     const scan = scanFrames(bytes, ({ payload, sequence }) => {
       if (payload.length < headerBytes) return;
       const position = first + ((sequence - (first % 2 ** 32)) >>> 0);
-      // What was acknowledged is where it should be, harmed or not.
+      // Acknowledged records were delivered already, so damage to them does not count.
       if (next >= 0) missing += Math.max(0, position - Math.max(next, afterPosition + 1));
       next = position + 1;
       if (position <= afterPosition) return;

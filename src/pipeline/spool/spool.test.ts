@@ -37,7 +37,7 @@ const put = (spool: Spool, text: string, samples = 1): number | undefined =>
 const texts = (spool: Spool, maxBytes = 2 ** 20): string[] =>
   spool.read(maxBytes).map(({ bytes }) => bytes.toString());
 
-/** Everything in order, acknowledged as it is read. */
+/** Reads all records in order, acknowledging each batch. */
 function drain(spool: Spool, maxBytes = 200): string[] {
   const all: string[] = [];
   for (let records = spool.read(maxBytes); records.length > 0; records = spool.read(maxBytes)) {
@@ -90,7 +90,7 @@ test("an instance that is killed loses nothing: another resumes behind what was 
   for (const name of names(0, 40)) put(first, name);
   const head = first.read(100);
   first.acknowledge(head.at(-1)?.position ?? 0);
-  // Killed: neither closed nor unlocked, and the number of its process is another's by now.
+  // Simulates a kill: the spool is neither closed nor unlocked, and another process has its pid by now.
   rmSync(path.join(dir, "lock"));
   const second = open({ segmentBytes: 256 });
   expect(second.id).toBe(id);
@@ -235,7 +235,7 @@ test("a spool whose folder another process took over writes, reads and removes n
   for (const name of names(0, 3)) put(spool, name);
   const records = spool.read(2 ** 20);
   writeFileSync(path.join(dir, "lock"), "1 0 pid:[1] boot host 00ff heartbeat\n");
-  // The lock is looked at once a second.
+  // The spool checks its lock once a second.
   await sleep(1_100);
   const contents = (): string[][] =>
     readdirSync(dir)

@@ -1,6 +1,7 @@
 /**
- * A bounded queue of opaque records on disk, in order, for what must outlive an outage and a kill: what `append` has returned
- * a position for is in the kernel's hands, what is acknowledged does not come again. Beyond its bounds the oldest goes, counted.
+ * A bounded FIFO queue of opaque records on disk that survives outages and kills. Once `append` has returned a position,
+ * the record is in the kernel's page cache; an acknowledged record is never read again. Beyond the limits the oldest
+ * records are dropped and counted.
  */
 import {
   closeSync,
@@ -29,12 +30,12 @@ import {
 } from "./segment.ts";
 
 export interface SpoolStats {
-  /** Of what waits; the files may take more. */
+  /** Size of the pending records; the files may take more. */
   readonly bytes: number;
   readonly diskBytes: number;
   readonly records: number;
   readonly samples: number;
-  /** Absent while nothing waits. */
+  /** Absent if no record is pending. */
   readonly oldestTimeMs?: number;
   readonly dropped: DropCounts;
   readonly damagedBytes: number;
@@ -49,7 +50,7 @@ interface Window {
 }
 
 const syncAfterMs = 1_000;
-/** The trusted clock counts at most a minute between two observations. */
+/** The trusted clock advances at most a minute between two observations. */
 const observeEveryMs = 30_000;
 const takenOver =
   "the folder has been taken over by another process: stop one of the two, then restart this one";
@@ -61,7 +62,7 @@ export class Spool {
   readonly #segmentBytes: number;
   readonly #segments: Segment[];
   readonly #drops: Drops;
-  /** The age of a record is judged by it alone: a wall clock that is days ahead for a moment must not empty the spool. */
+  /** Decides the age of records: a wall clock that is days ahead for a moment must not empty the spool. */
   readonly #trustedClock: TrustedClock;
   readonly #waiting = new Set<() => void>();
   readonly #wantRoom: (() => void)[] = [];
@@ -96,17 +97,20 @@ export class Spool {
     this.#saveCursor();
   }
 
-  /** The same for as long as positions of this folder mean the same. */
+  /** Unchanged for as long as the positions of this folder keep their meaning. */
   get id(): string {
     return this.#opened.cursor.id;
   }
 
-  /** What the next record gets. */
+  /** Position of the next record. */
   get nextPosition(): number {
     return this.#nextPosition;
   }
 
-  /** Its position, or undefined where it was dropped, counted: larger than the bound, or the disk is full. */
+  /**
+   * Returns the record's position, or undefined if the record was dropped and counted: it exceeds the limit, or the disk
+   * is full.
+   */
   append(bytes: Uint8Array, samples: number): number | undefined {
     if (this.#closed) throw new Error("BUG: a closed spool is appended to");
     const record: SpoolRecord = {
@@ -130,7 +134,7 @@ export class Spool {
     return record.position;
   }
 
-  /** Resolves when a record of so many bytes pushes nothing out. Rejects where that will never be. */
+  /** Resolves when a record of this size fits without dropping another one. Rejects if it can never fit. */
   async room(bytes: number): Promise<void> {
     const length = diskBytesOf(bytes);
     while (!this.#closed && !this.#fits(length))
@@ -138,7 +142,7 @@ export class Spool {
     if (this.#closed) throw new Error("the spool is closed");
   }
 
-  /** What waits, from the oldest on, up to about so many bytes and at least one record. Nothing is removed. */
+  /** Returns the oldest pending records, about `maxBytes` of them and at least one. Nothing is removed. */
   read(maxBytes: number): readonly SpoolRecord[] {
     if (this.#isTakenOver) return [];
     this.#dropOld();
@@ -167,7 +171,7 @@ export class Spool {
     return [];
   }
 
-  /** Everything read up to this position is where it should be, and will not be read again, also not after a restart. */
+  /** Acknowledges all records up to this position; they are not read again, even after a restart. */
   acknowledge(position: number): void {
     if (this.#isTakenOver) return;
     const { cursor } = this.#opened;
@@ -185,7 +189,7 @@ export class Spool {
     for (const call of this.#wantRoom.splice(0)) call();
   }
 
-  /** Resolves when something waits, or the signal aborts. */
+  /** Resolves when a record is pending or the signal aborts. */
   async readable(signal: AbortSignal): Promise<void> {
     if (signal.aborted || this.#segments.some(({ records }) => records > 0)) return;
     await new Promise<void>((resolve) => {
@@ -239,7 +243,10 @@ export class Spool {
     this.#cancelObserve = this.#options.clock.after(observeEveryMs, () => this.#observe());
   }
 
-  /** What is written, removed or acknowledged from then on would be another process's. */
+  /**
+   * True if another process holds the folder's lock: from then on writes, removals and acknowledgements would change its
+   * data.
+   */
   get #isTakenOver(): boolean {
     return this.#opened.lock?.isHeld() === false;
   }
@@ -248,7 +255,7 @@ export class Spool {
     for (const call of this.#waiting) call();
   }
 
-  /** A file of which everything is sent may still take room; where nothing waits, nothing is lost by letting it go. */
+  /** A fully sent file may still use disk space. If no record is pending, dropping that file loses nothing. */
   #fits(length: number): boolean {
     return (
       this.#diskBytes() + length <= this.#options.maxBytes ||
@@ -265,7 +272,7 @@ export class Spool {
   #write(record: SpoolRecord, length: number): boolean {
     if (this.#buffer.length < length) this.#buffer = Buffer.alloc(length);
     const framed = this.#buffer.subarray(0, encodeRecord(this.#buffer, record));
-    // A large record leaves no large buffer behind.
+    // Releases the large buffer of a large record.
     if (length > 2 ** 20) this.#buffer = Buffer.alloc(16_384);
     for (let attempt = 0; ; attempt++) {
       try {
@@ -285,7 +292,7 @@ export class Spool {
         return true;
       } catch (thrown) {
         this.#undo();
-        // One file's worth of room for one record: the disk may be full of what is not ours.
+        // Frees one file for one record and no more, because other data may be what fills the disk.
         const mayDrop = fullCodes.has(systemCode(thrown) ?? "") && this.#segments.length > 1;
         if (attempt === 0 && mayDrop && this.#dropFirst("disk")) continue;
         this.#refuse("disk", record, formatError(thrown));
@@ -294,7 +301,7 @@ export class Spool {
     }
   }
 
-  /** The segment that is written to, with room for so many bytes. */
+  /** Returns the segment to write to, with room for `length` bytes. */
   #segmentFor(length: number, position: number): Segment {
     const active = this.#fd === undefined ? undefined : this.#segments.at(-1);
     if (active !== undefined && active.diskBytes + length <= this.#segmentBytes) return active;
@@ -306,7 +313,7 @@ export class Spool {
     return segment;
   }
 
-  /** Removes a partly written record; where that fails, the file is not written to again. */
+  /** Removes a partly written record; if that fails, seals the file. */
   #undo(): void {
     const active = this.#segments.at(-1);
     if (this.#fd === undefined || active === undefined) return;
@@ -360,7 +367,7 @@ export class Spool {
     if (this.#window?.segment === segment) this.#window = undefined;
     const file = segmentFile(this.#options.dir, segment.first);
     try {
-      // It may still be open, to be synced: its room is given back at once all the same.
+      // The file may still be open for its last sync; truncating it frees its space at once.
       if (existsSync(file)) truncateSync(file, 0);
       rmSync(file, { force: true });
     } catch (thrown) {
@@ -370,7 +377,7 @@ export class Spool {
     }
   }
 
-  /** The first segment's waiting records; segments that turn out to hold none are passed. */
+  /** Loads the first segment's pending records; skips segments that turn out to hold none. */
   #load(): Window | undefined {
     while (this.#window === undefined) {
       const segment = this.#segments[0];
@@ -408,7 +415,7 @@ export class Spool {
     }
   }
 
-  /** All of the window is acknowledged: on to what came after it. */
+  /** Moves on to the next records after the whole window is acknowledged. */
   #leave(window: Window): void {
     const { segment } = window;
     this.#window = undefined;

@@ -1,4 +1,4 @@
-/** Dead letters: passed to every sink that stores them, always counted, the first few logged. */
+/** Passes dead letters to every sink that stores them, counts all of them and logs the first few. */
 import type { Log } from "../../base/log.ts";
 import type { DeadLetter } from "../../model/origin.ts";
 import type { Sink } from "../sink.ts";
@@ -12,7 +12,7 @@ export interface LetterCounts {
 const maxLoggedLetters = 10;
 
 export class DeadLetters {
-  /** Called for each. */
+  /** Called for each dead letter. */
   onLetter: () => void = () => {};
   readonly #keepers: readonly Sink[];
   readonly #log: Log;
@@ -27,7 +27,7 @@ export class DeadLetters {
     return this.#counts;
   }
 
-  /** Resolves when every sink that stores dead letters has it. */
+  /** Resolves when every sink that stores dead letters has stored it. */
   readonly reject = async (letter: DeadLetter): Promise<void> => {
     await Promise.all(this.#keepers.map(async (sink) => sink.reject?.(letter)));
     const counts = this.#counts.get(letter.source) ?? { kept: 0, counted: 0 };

@@ -1,11 +1,11 @@
-/** Lets many writers through at once, or one that needs them all to be out: what it does then nobody else can cut across. */
+/** A lock with many shared holders (`pass`) or one exclusive holder (`alone`). */
 
 export class Gate {
   #inside = 0;
   #closed: Promise<void> | undefined;
   #whenEmpty: (() => void) | undefined;
 
-  /** Runs inside as soon as the gate is open. */
+  /** Runs `work` as soon as no exclusive holder is active. */
   async pass<Result>(work: () => Promise<Result>): Promise<Result> {
     while (this.#closed !== undefined) await this.#closed;
     this.#inside++;
@@ -17,7 +17,7 @@ export class Gate {
     }
   }
 
-  /** Holds newcomers back, waits for those inside, and runs alone. Never called from inside. */
+  /** Blocks new holders, waits for the active ones, and runs `work` exclusively. Calling it from inside would deadlock. */
   async alone(work: () => Promise<void>): Promise<void> {
     while (this.#closed !== undefined) await this.#closed;
     let open = (): void => {};

@@ -27,7 +27,7 @@ test("a sink that stalls for longer than the idle time does not end the pipe", a
   const sink: Sink = {
     ...inner,
     takesWhileFlushing: true,
-    // Its memory is full after the first lot, as a lake's is while HDFS does not answer.
+    // Simulates a lake sink whose memory is full because HDFS does not respond.
     write: async (delivery) => {
       if (delivery.origin?.offset === 15 && stalls-- > 0) await sleep(200);
       inner.held.push(delivery);

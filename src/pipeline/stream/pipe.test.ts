@@ -47,7 +47,7 @@ test("at every checkpoint the source hears of no more than every sink holds, and
   });
 });
 
-/** Keeps what it is given in a spool, from which `arrive` sends it. */
+/** A sink that spools its frames until `arrive` sends them. */
 function spooling(): Sink & { arrive: () => void; readonly waiting: () => number } {
   let waiting = 0;
   const dropped = { records: 0, samples: 0 };
@@ -266,7 +266,7 @@ test("killed anywhere and started again, every frame is in the sink, and only th
     const sink = buffering(kept);
     const killed: Sink = {
       ...sink,
-      // A kill: from here on nothing answers any more, and what was only in memory is gone.
+      // Simulates a kill: nothing resolves from here on, and data that was only in memory is lost.
       write: (delivery) => (++written > killAfter ? new Promise(() => {}) : sink.write(delivery)),
     };
     await pipeOf(source, [killed]).run(AbortSignal.timeout(15));

@@ -1,6 +1,6 @@
 /**
- * Any sources to any sinks, at least once. At each checkpoint frames wait until every sink has stored what it was given; only
- * then do the sources commit. A sink that can never store ends the pipe.
+ * Connects any sources to any sinks, at least once. At each checkpoint new frames wait until every sink has stored the
+ * earlier ones; only then do the sources commit. A sink that can never store its data ends the pipe.
  */
 import { GpulseError, formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
@@ -18,12 +18,12 @@ import { DeadLetters, type LetterCounts } from "./dead-letters.ts";
 import { Gate } from "./gate.ts";
 import { pollInto } from "./polled.ts";
 
-/** What makes further frames of those that pass, such as windows. */
+/** Produces additional frames from the ones that pass through, such as windows. */
 export interface Companion {
   take(delivery: Delivery): readonly Delivery[];
-  /** What is left at the end of the data. */
+  /** Returns the remaining frames at the end of the data. */
   end(): readonly Delivery[];
-  /** Frames that came too late for it. */
+  /** Number of frames that arrived too late to be used. */
   readonly late: number;
 }
 
@@ -37,20 +37,26 @@ export interface PipeOptions {
   readonly host: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** A checkpoint after so many frames, or after so much time or the longest roll interval of a sink. */
+  /**
+   * A checkpoint is due after this many frames, or after the longer of `checkpointMs` and the longest roll interval of a
+   * sink.
+   */
   readonly checkpointFrames: number;
   readonly checkpointMs: number;
-  /** Ends as if the data had, when nothing came for so long, nothing is being stored and no source has unread records. */
+  /**
+   * Ends as if the data had ended, once no frame arrived for this long, nothing is being stored and no source has unread
+   * records.
+   */
   readonly idleMs?: number;
-  /** How long the last checkpoint may take once it is asked to stop. */
+  /** Time limit of the last checkpoint after a stop. */
   readonly graceMs: number;
 }
 
-/** `stopped` may be without its last checkpoint: what came since the one before will be read again. */
+/** A `stopped` pipe may lack its last checkpoint; frames since the previous one are then read again. */
 export interface PipeEnd {
   readonly why: "ended" | "stopped";
   readonly checkpointed: boolean;
-  /** After an idle end: records that came since. Absent where no source counts them. */
+  /** After an idle end: the number of records that arrived since. Absent if no source counts them. */
   readonly unread?: number | undefined;
 }
 
@@ -71,13 +77,13 @@ export class Pipe {
   readonly checkpoints = { count: 0, lastMs: undefined as number | undefined, durationSeconds: 0 };
   readonly #options: PipeOptions;
   readonly #gate = new Gate();
-  /** Ends the sources. */
+  /** Stops the sources. */
   readonly #abort = new AbortController();
-  /** Ends the flushing of sinks. */
+  /** Aborts flushing sinks. */
   readonly #giveUp = new AbortController();
   #uncommitted = 0;
   #lastLag: ReturnType<Pipe["lag"]> | undefined;
-  /** Frames on their way into the sinks. */
+  /** Number of frames being written to the sinks. */
   #waiting = 0;
   #lettersCommitted = 0;
   #checkpointing: Promise<void> | undefined;
@@ -111,12 +117,12 @@ export class Pipe {
     return this.#uncommitted;
   }
 
-  /** What is still to be read and stored, of sources that know; after the end as it was then. */
+  /** Records that are not yet read and stored, for sources that report it; after the end, as of the end. */
   lag(): readonly (readonly [source: string, lag: SourceLag])[] {
     return this.#lastLag ?? this.#currentLag();
   }
 
-  /** Records that are there and not yet read; undefined where a source does not know, or none counts them. */
+  /** Number of available unread records; undefined if a source cannot tell, or if no source counts them. */
   unread(): number | undefined {
     let sum: number | undefined;
     for (const records of this.#unread()) {
@@ -138,7 +144,7 @@ export class Pipe {
     return total;
   }
 
-  /** By source: what sinks keep, what was only counted, and what sources have put aside by themselves. */
+  /** Per source: dead letters that sinks stored, that were only counted, and that the source itself stored. */
   letterCounts(): ReadonlyMap<string, Readonly<LetterCounts>> {
     const counts = new Map(this.letters.counts);
     for (const { name, source } of this.#options.sources) {
@@ -155,8 +161,8 @@ export class Pipe {
   }
 
   /**
-   * Runs until the data of every stream has ended, or `stop` aborts. Rejects where a sink can never keep something, with
-   * nothing of it committed, or with a stream's own error, once its earlier frames are stored. Closes everything.
+   * Runs until every stream's data has ended or `stop` aborts. Rejects if a sink can never store some of its data,
+   * without committing any of that, or with a stream's own error after its earlier frames are stored. Closes everything.
    */
   async run(stop: AbortSignal): Promise<PipeEnd> {
     const failed = new Promise<"failed">((resolve) => {
@@ -296,7 +302,7 @@ export class Pipe {
     throw failure;
   }
 
-  /** Dead letters alone are a reason too: they are stored and need not be read again. */
+  /** Dead letters alone also cause a checkpoint, so that they are stored and not read again. */
   #tick(): void {
     const { checkpointMs, sinks, sources } = this.#options;
     const isAwaited = sources.some(
@@ -311,7 +317,10 @@ export class Pipe {
     });
   }
 
-  /** One that is under way may have begun before what is to be stored now came. */
+  /**
+   * Waits for a running checkpoint and starts another, because the running one may have begun before the latest frames
+   * arrived.
+   */
   async #checkpointAfresh(): Promise<void> {
     await this.#checkpointing;
     if (this.#failure === undefined) await this.#checkpoint();
@@ -320,7 +329,7 @@ export class Pipe {
   #checkpoint(): Promise<void> {
     this.#checkpointing ??= this.#hold()
       .catch((thrown: unknown) => {
-        // It was given up, not refused.
+        // A checkpoint that was given up is not a failure of the sink.
         if (!this.#giveUp.signal.aborted) this.#fail(thrown);
       })
       .finally(() => (this.#checkpointing = undefined));
@@ -328,14 +337,15 @@ export class Pipe {
   }
 
   /**
-   * Frames wait until it is over; only until it has begun where every sink and every stream can tell what came before from
-   * what comes after. Encoding a lake's files then goes on beside reading: of Kafka to Parquet that was half the time.
+   * Holds frames back until the checkpoint is over. If every sink and every stream can separate earlier frames from
+   * later ones, holds them back only until it has begun: a lake's files are then encoded while reading continues, which
+   * was half the time of Kafka to Parquet.
    */
   async #hold(): Promise<void> {
     if (!this.#canGoOn()) return this.#gate.alone(() => this.#store());
     let stored: Promise<void> | undefined;
     await this.#gate.alone(async () => {
-      // A frame that has just passed is counted by its stream a moment later.
+      // A stream counts a frame only a moment after it has passed.
       await new Promise((resolve) => setImmediate(resolve));
       stored = this.#store();
       stored.catch(() => undefined);
@@ -371,7 +381,8 @@ export class Pipe {
         }
       }),
     );
-    // No other process of the group reads what was committed: it must not wait on the disk of a process that may have died.
+    // No other process of the group reads committed data, so it must not stay on the disk of a process that may have
+    // died.
     if (streams.some(({ sharesWork }) => sharesWork === true)) {
       await this.#drain(sinks, this.#giveUp.signal);
       if (this.#giveUp.signal.aborted) throw new Error("given up before everything was sent");
@@ -399,7 +410,7 @@ export class Pipe {
     let checkpointed = !isNeeded();
     if (this.#failure === undefined && !checkpointed) {
       const last = this.#checkpointAfresh();
-      // A sink that is away is waited for as long as it takes, unless a person wants an end.
+      // Waits for an unavailable sink without a time limit, unless the user stops the process.
       if (isWhole) await Promise.race([last, this.#stoppedFor(stop, graceMs)]);
       else await this.#within(last, graceMs);
       checkpointed = this.checkpoints.count > before && this.#uncommitted === 0;
@@ -409,7 +420,7 @@ export class Pipe {
     return { why: isWhole ? "ended" : "stopped", checkpointed };
   }
 
-  /** Waits until the spools are empty: nobody would send the rest after the exit. */
+  /** Waits until the spools are empty, because nothing would send the rest after the exit. */
   async #drain(sinks: readonly Sink[], stop: AbortSignal): Promise<void> {
     const waiting = (): number =>
       sinks.reduce((sum, sink) => sum + (sink.shipping?.().spool.records ?? 0), 0);
@@ -448,7 +459,7 @@ export class Pipe {
     return new Promise(() => {});
   }
 
-  /** A stalled sink and a source that lags also give no frames for a while. */
+  /** True while a sink stalls or a source lags, which also means that no frames arrive for a while. */
   #isBusy(): boolean {
     if (this.#waiting > 0 || this.#checkpointing !== undefined) return true;
     return this.#unread().some((records) => records !== 0);

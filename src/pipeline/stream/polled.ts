@@ -1,4 +1,7 @@
-/** A polled source in a pipe: hardware does not wait, so the oldest frames are dropped, and counted, when sinks are too slow. */
+/**
+ * Runs a polled source in a pipe. Hardware does not wait, so the oldest frames are dropped and counted if sinks are too
+ * slow.
+ */
 import type { Log } from "../../base/log.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
@@ -18,7 +21,7 @@ export interface PolledOptions {
 
 const queueFrames = 1_024;
 
-/** Resolves when the signal aborts; rejects with what `take` rejects with. */
+/** Resolves when the signal aborts; rejects if `take` rejects. */
 export async function pollInto(
   source: PolledSource,
   state: SourceState,

@@ -1,4 +1,7 @@
-/** Columns of a user's own, reckoned from others of the same GPU and instant: one more series a GPU, absent where an input is. */
+/**
+ * User-defined columns, computed from other columns of the same GPU and timestamp. Each adds one series per GPU, absent
+ * if an input is absent.
+ */
 import { GpulseError } from "../../base/error.ts";
 import { findColumn } from "../../model/aliases.ts";
 import { findMetric, type MetricEntry } from "../../model/catalogue/index.ts";
@@ -17,11 +20,11 @@ interface OwnColumn {
 
 interface Plan {
   readonly layout: Layout;
-  /** Each GPU's first own slot; the others follow. */
+  /** Each GPU's first slot for user-defined columns; the others follow. */
   readonly rows: readonly (readonly [row: GpuRow, first: number])[];
 }
 
-/** Name to expression; each may use those above it. */
+/** Maps a name to its expression. An expression may use the columns defined before it. */
 export function createColumns(given: Readonly<Record<string, string>>): Transform {
   const own: OwnColumn[] = [];
   const names = new Set<string>();
@@ -72,7 +75,7 @@ export function createColumns(given: Readonly<Record<string, string>>): Transfor
   };
 }
 
-/** Any number is plausible: only its maker knows what it means. */
+/** Accepts any number, because only the user knows the plausible range. */
 function ownMetric(name: string, text: string): MetricEntry {
   return entry("device", name, {
     help: `Reckoned in the stream: ${text.trim()}`,

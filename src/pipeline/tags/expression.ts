@@ -1,18 +1,18 @@
 /**
- * The small language of tag rules and columns: numbers, columns, + - * /, comparisons, and, or, not, parentheses.
+ * The expression language of tag rules and columns: numbers, columns, + - * /, comparisons, and, or, not, parentheses.
  *
- *   or    = and ("or" and)*          compare = sum (("<" | "<=" | ">" | ">=" | "==" | "!=") sum)?
- *   and   = not ("and" not)*         sum     = product (("+" | "-") product)*
- *   not   = "not" not | compare      product = sign (("*" | "/") sign)*      sign = "-" sign | atom
+ * or    = and ("or" and)*          compare = sum (("<" | "<=" | ">" | ">=" | "==" | "!=") sum)?
+ * and   = not ("and" not)*         sum     = product (("+" | "-") product)*
+ * not   = "not" not | compare      product = sign (("*" | "/") sign)*      sign = "-" sign | atom
  *
- * What is absent is no number: whatever is reckoned with it is absent too, and a comparison with it is false.
+ * Arithmetic with an absent value yields an absent value; a comparison with one is false.
  */
 import { didYouMean } from "../../config/closest.ts";
 import { aliases, findColumn } from "../../model/aliases.ts";
 import { columns } from "../../model/columns.ts";
 import { expressionError, type ExpressionToken, tokenize } from "./tokens.ts";
 
-/** A column's value for one GPU and instant; undefined where it is absent. */
+/** Returns a column's value for one GPU and timestamp; undefined if it is absent. */
 export type ColumnReader = (column: string) => number | undefined;
 
 export interface Condition {
@@ -45,7 +45,7 @@ const reckon: Readonly<Record<string, (left: number, right: number) => number>> 
   "/": (left, right) => left / right,
 };
 
-/** Names beyond the lake's columns and aliases: columns that were made before, as they are called. */
+/** @param more names in addition to the lake's columns and aliases, such as user-defined columns */
 export function parseExpression(text: string, more: ReadonlySet<string> = new Set()): Expression {
   return new Parser(text, more).whole();
 }
@@ -175,7 +175,7 @@ class Parser {
           const [first, second] = [one.value(read), other.value(read)];
           if (first === undefined || second === undefined) return undefined;
           const result = work?.(first, second);
-          // Divided by zero is nothing that could be compared.
+          // A division by zero yields an absent value.
           return Number.isFinite(result) ? result : undefined;
         },
       };

@@ -1,4 +1,4 @@
-/** The one schema of a stream's processing in YAML: limits, tag rules, columns, windows. */
+/** The YAML schema of a stream's processing: limits, tag rules, columns, windows. */
 import * as v from "valibot";
 import { durationMs, text, wholeNumber } from "../../config/fields.ts";
 import { GpulseError } from "../../base/error.ts";
@@ -97,7 +97,7 @@ export interface StreamProcessing {
   readonly companions: readonly Companion[];
 }
 
-/** @throws GpulseError with the place of a mistake in an expression. */
+/** @throws GpulseError with the position of a mistake in an expression. */
 export function createProcessing(rules: StreamRules): StreamProcessing {
   const ownColumns = new Set(Object.keys(rules.columns));
   const clash = Object.keys(rules.tags).find((tag) =>

@@ -1,6 +1,6 @@
 /**
- * Values far from what the same GPU showed just before: their distance from the running median, in robust standard
- * deviations (1.4826 times the median distance). Needs no model and no history; knows nothing of causes.
+ * Detects outliers against a GPU's own recent values: the distance from the running median, in robust standard
+ * deviations (1.4826 times the median distance). It needs no model and no stored history, and does not explain causes.
  */
 import { findColumn } from "../../model/aliases.ts";
 import { seriesOf } from "../../model/columns.ts";
@@ -9,9 +9,9 @@ import type { ColumnReader } from "./expression.ts";
 export interface OutlierOptions {
   /** Columns or aliases. */
   readonly columns: readonly string[];
-  /** How many values back it looks. */
+  /** Number of previous values to compare with. */
   readonly frames: number;
-  /** How many deviations are unusual. */
+  /** Number of deviations from which a value is an outlier. */
   readonly score: number;
 }
 
@@ -21,7 +21,7 @@ export const defaultOutlierOptions: OutlierOptions = {
   score: 8,
 };
 
-/** Before so many values nothing is usual. */
+/** Minimum number of values before any of them can be an outlier. */
 const leastFrames = 30;
 const robust = 1.4826;
 
@@ -66,7 +66,7 @@ export class OutlierDetector {
     const values = recent.slice(0, Math.min(count, recent.length)).sort();
     const middle = median(values);
     const distances = values.map((one) => Math.abs(one - middle)).sort();
-    // A sensor that stood still has no deviation: a step of its own, or a hundredth, is not yet one.
+    // A constant sensor has no deviation: one step of its resolution, or 1 % of the median, is not an outlier.
     const deviation = Math.max(robust * median(distances), step, Math.abs(middle) / 100);
     return deviation > 0 && Math.abs(value - middle) > this.#options.score * deviation;
   }

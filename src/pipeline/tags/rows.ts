@@ -1,4 +1,4 @@
-/** A frame seen as the lake's rows: for each of its GPUs, where in it each column stands. Worked out once a layout. */
+/** Maps a frame to the lake's rows: the slot of each column, per GPU. Computed once per layout. */
 import { columnOf } from "../../model/columns.ts";
 import { deviceKey } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
@@ -7,12 +7,12 @@ import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 
 export interface GpuRow {
-  /** `deviceKey` of its host and uuid. */
+  /** `deviceKey` of the GPU's host and UUID. */
   readonly key: string;
   readonly uuid: string;
-  /** Who and where alone: what a series that is made of this row carries. */
+  /** The identifying labels, which a series derived from this row carries. */
   readonly identity: LabelSet;
-  /** Columns of the GPU, and those of its host that came in the same frame. */
+  /** Columns of the GPU, and those of its host in the same frame. */
   readonly slots: ReadonlyMap<string, number>;
 }
 
@@ -40,7 +40,7 @@ function rowsOf(layout: Layout): readonly GpuRow[] {
   const hosts: [host: string, column: string, slot: number][] = [];
   layout.series.forEach((series, slot) => {
     const { labels } = series;
-    // A column that the stream made itself is called as its metric is.
+    // A user-defined column has the name of its metric.
     const column = columnOf(series) ?? (series.suffix === "" ? series.metric.name : undefined);
     const uuid = labelValue(labels, "uuid");
     const host = labelValue(labels, "host") ?? "";
@@ -63,7 +63,7 @@ function rowsOf(layout: Layout): readonly GpuRow[] {
   return [...gpus].map(([key, { uuid, identity, slots }]) => ({ key, uuid, identity, slots }));
 }
 
-/** Undefined where it is not in the frame, or absent. */
+/** Returns undefined if the column is absent or not in the frame. */
 export function readColumn({ values, presence: states }: Frame, row: GpuRow, column: string) {
   const slot = row.slots.get(column);
   return slot !== undefined && states[slot] === presence.present ? values[slot] : undefined;

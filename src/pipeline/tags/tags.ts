@@ -1,4 +1,4 @@
-/** Tags the GPUs of a frame: thresholds, rules and outliers. Changes no value. */
+/** Tags the GPUs of a frame from thresholds, rules and outliers. It changes no values. */
 import type { Delivery, Transform } from "../sink.ts";
 import { type Condition, parseCondition } from "./expression.ts";
 import { LayoutRows, readColumn } from "./rows.ts";
@@ -7,9 +7,9 @@ import { OutlierDetector, type OutlierOptions } from "./outliers.ts";
 
 export interface TagOptions {
   readonly thresholds: readonly Threshold[];
-  /** Tag to expression. */
+  /** Maps a tag to its expression. */
   readonly rules?: Readonly<Record<string, string>>;
-  /** Columns that the stream makes itself. */
+  /** Names of user-defined columns. */
   readonly ownColumns?: ReadonlySet<string>;
   readonly unusual?: OutlierOptions;
 }
@@ -34,7 +34,7 @@ export function createTags(options: TagOptions): Transform {
       if (unusual !== undefined) found.push(...unusual.tags(row.key, read));
       if (found.length === 0) continue;
       tags ??= new Map(delivery.tags);
-      // What was found before it came here stays.
+      // Tags from an earlier stage stay.
       tags.set(row.uuid, [...new Set([...(tags.get(row.uuid) ?? []), ...found])]);
     }
     return tags === undefined ? delivery : { ...delivery, tags };

@@ -1,9 +1,9 @@
-/** The default thresholds of every stream. The Spark job's file is made of the same list. */
+/** The default thresholds of every stream. The Spark job's file is generated from the same list. */
 import { findColumn } from "../../model/aliases.ts";
 
 export interface Threshold {
   readonly tag: string;
-  /** A column or its alias, in whose unit the limit is. */
+  /** A column or its alias, which determines the unit of the limit. */
   readonly name: string;
   readonly above: number;
 }
@@ -17,7 +17,7 @@ export const defaultThresholds: readonly Threshold[] = [
   { tag: "critical_power", name: "board_power", above: 350 },
 ];
 
-/** The defaults with other limits; null leaves one out. */
+/** Returns the defaults with these limits replaced; null removes a threshold. */
 export function thresholdsOf(
   limits: Readonly<Record<string, number | null>> = {},
 ): readonly Threshold[] {
@@ -28,7 +28,7 @@ export function thresholdsOf(
   });
 }
 
-/** deploy/spark/thresholds.json: a row has the tag where column * scale > above. */
+/** The contents of deploy/spark/thresholds.json: a row has the tag if column * scale > above. */
 export function thresholdsFile(): string {
   const thresholds = defaultThresholds.map(({ tag, name, above }) => {
     const found = findColumn(name);

@@ -1,4 +1,4 @@
-/** The words of an expression, each with where it stands. Pure. */
+/** Splits an expression into tokens with their positions. Pure. */
 import { GpulseError } from "../../base/error.ts";
 
 export interface ExpressionToken {
@@ -36,7 +36,7 @@ export function tokenize(text: string): readonly ExpressionToken[] {
   return tokens;
 }
 
-/** The expression again, with a mark below the place. */
+/** An error that shows the expression with a mark below the position. */
 export function expressionError(text: string, at: number, problem: string): GpulseError {
   return new GpulseError(
     "EXPRESSION",

@@ -1,16 +1,16 @@
-/** Which readings of a GPU its FLOP/s estimates and its bound are derived from, and where they stand in a layout. Pure. */
+/** The readings of a GPU from which its FLOP/s estimates and its bound are derived, and their slots in a layout. Pure. */
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import { type LabelSet, labelValue } from "../../model/labels.ts";
 
-/** `fact` is remembered until it is read again; the others are averaged. */
+/** A `fact` keeps its last value until it is read again; a `share` is averaged. */
 type InputKind = "share" | "fact";
 
 export interface InputSpec {
   readonly kind: InputKind;
   readonly metric: MetricEntry;
-  /** One of these values, where the metric has the label. */
+  /** Restricts the input to series whose label has one of these values. */
   readonly label?: LabelFilter;
-  /** Several series of one frame are added up; otherwise the highest counts. */
+  /** True to add up several series of one frame; by default the highest counts. */
   readonly sums?: true;
 }
 
@@ -66,7 +66,7 @@ for (const name of inputNames) {
   byMetric.set(metric, [...(byMetric.get(metric) ?? []), name]);
 }
 
-/** The input that a series of this metric and these labels is part of. */
+/** Returns the input to which a series with this metric and these labels belongs. */
 export function inputOf(metric: MetricEntry, labels: LabelSet): InputName | undefined {
   return byMetric.get(metric)?.find((name) => {
     const { label }: InputSpec = inputs[name];

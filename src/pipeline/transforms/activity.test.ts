@@ -29,7 +29,7 @@ function frame(timeMs: number, given: readonly Given[]): Frame {
   return writer.finish();
 }
 
-/** What was added, by name and own labels. */
+/** The derived values, by name and their own labels. */
 function added(activity: Transform, given: Frame, device = h200): Record<string, unknown> {
   const { frame: out } = activity({
     frame: given,
@@ -71,7 +71,7 @@ const fast = (timeMs: number, megahertz: number): Frame =>
     [gpu.throttleActive, 1, { reason: "power_cap" }],
   ]);
 
-/** A bf16 product on an H200. */
+/** A bf16 matrix product on an H200. */
 const product: readonly Given[] = [
   [gpu.graphicsActivity, 0.99],
   [gpu.smActivity, 0.954],
@@ -176,7 +176,7 @@ test("PCIe traffic is held against the link as it is now", () => {
   expect(added(createActivity(), copies(5))["gpu_bound host"]).toBe(1);
 });
 
-/** As an MI300X reports: utilisation, memory controller, clocks and throttling, no compute units. */
+/** Readings of an MI300X: utilisation, memory controller, clocks and throttling, but no compute units. */
 test.each<readonly [string, number, number, number, unknown]>([
   ["busy memory", 1, 0.9, 0, 1],
   ["nothing to tell units apart by", 1, 0.2, 0, "unsupported"],

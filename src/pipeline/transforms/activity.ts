@@ -1,6 +1,6 @@
 /**
- * Adds what follows from the activity of a GPU's units: FLOP/s and bytes/s estimates of models whose rates are known, and what
- * bounds its work. Both come with the slow readings. A message of a log stays as it was put there.
+ * Derives readings from the activity of a GPU's units: FLOP/s and bytes/s estimates for models with known rates, and the
+ * resource that bounds the GPU's work. Both come with the slow readings. Messages of a log are not changed.
  */
 import type { BoundWord } from "../../model/bound.ts";
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
@@ -22,9 +22,9 @@ import { type InputName, inputOf } from "./activity-inputs.ts";
 import { type ActivityMeans, DeviceActivity } from "./device-activity.ts";
 
 export interface ActivityOptions {
-  /** How long a stretch the bound is judged by. */
+  /** Length of the window over which the bound is determined. */
   readonly windowMs?: number;
-  /** What the matrix units are assumed to work on where their counter does not separate it. */
+  /** The precision assumed for the matrix units if their counter does not separate precisions. */
   readonly precision?: AssumedPrecision;
 }
 
@@ -40,7 +40,7 @@ interface Estimate {
 interface DevicePlan {
   readonly key: string;
   readonly inputs: ReadonlyMap<InputName, readonly number[]>;
-  /** In a slow frame: where the estimates and the words are put. */
+  /** In a slow frame: the slots of the estimates and of the bound words. */
   readonly estimates: readonly { readonly slot: number; readonly estimate: Estimate }[];
   readonly words: readonly { readonly slot: number; readonly word: BoundWord }[];
   readonly isSlow: boolean;
@@ -49,7 +49,7 @@ interface DevicePlan {
 interface Plan {
   readonly layout: Layout;
   readonly devices: readonly DevicePlan[];
-  /** How many words its GPUs had seen when it was made. */
+  /** Number of bound words its GPUs had shown when the plan was made. */
   readonly wordCount: number;
 }
 
@@ -90,7 +90,7 @@ export function createActivity({
       bounds.set(key, activity.bound());
     }
     if (means.size === 0) return delivery;
-    // A word seen for the first time has a series from now on.
+    // A bound word gets a series from its first appearance on.
     const plan = planOf(frame.layout);
     const rates = new Map(
       delivery.devices.map(({ uuid, model }) => [uuid, ratesOf(model)] as const),
@@ -99,7 +99,7 @@ export function createActivity({
   };
 }
 
-/** INT8 products are left out: their kernels keep the pipe active without keeping it full, so nothing constant relates the two. */
+/** INT8 products are left out: their kernels keep the pipe active without filling it, so no constant factor relates the two. */
 function estimatesFor(assumed: AssumedPrecision): readonly Estimate[] {
   const flops = (
     metric: MetricEntry,
@@ -131,7 +131,7 @@ interface LayoutDevice {
   readonly identity: LabelSet;
   readonly inputs: Map<InputName, number[]>;
   isSlow: boolean;
-  /** Its source derived them already, as an agent whose frames are passed on. */
+  /** True if the source derived them already, for example an agent whose frames are forwarded. */
   hasBound: boolean;
 }
 
@@ -161,7 +161,7 @@ function planLayout(
   const series: Series[] = [...layout.series];
   const devices = [...found].flatMap(([key, device]): DevicePlan[] => {
     const { identity, inputs, isSlow, hasBound } = device;
-    // Frames about a GPU from another source, such as its health, say nothing about its activity.
+    // Frames about a GPU from another source, such as its health, contain no activity.
     if (hasBound || inputs.size === 0) return [];
     const add = (metric: MetricEntry, labels: Readonly<Record<string, string>> = {}): number =>
       series.push({
@@ -188,9 +188,9 @@ function planLayout(
 }
 
 interface Derived {
-  /** By uuid. */
+  /** By UUID. */
   readonly rates: ReadonlyMap<string, GpuRates | undefined>;
-  /** By `deviceKey`, as the rest. */
+  /** By `deviceKey`, like the fields below. */
   readonly means: ReadonlyMap<string, ActivityMeans>;
   readonly bounds: ReadonlyMap<string, BoundWord | undefined>;
   readonly activityOf: (key: string) => DeviceActivity;
@@ -211,7 +211,7 @@ function extend(frame: Frame, plan: Plan, { rates, means, bounds, activityOf }: 
       const known = rates.get(uuid);
       const share = own[estimate.from];
       if (share === undefined) {
-        // For the reason its input is.
+        // A derived value is absent for the same reason as its input.
         states[slot] = frame.presence[inputs.get(estimate.from)?.[0] ?? -1] ?? presence.failed;
         continue;
       }

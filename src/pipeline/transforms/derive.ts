@@ -1,7 +1,7 @@
 /**
- * Adds what follows from a GPU's readings in the same way for every vendor: memory used ratio, margin to the slowdown
- * temperature, and energy integrated from power. A vendor that reports one of them itself keeps its own, and a message of a log
- * stays as it was put there: what was added at reading would depend on where the reader began.
+ * Derives vendor-independent readings for each GPU: memory used ratio, margin to the slowdown temperature, and energy
+ * integrated from power. A reading that the vendor reports itself is kept. Messages of a log are not changed, because
+ * derived values would depend on where the reader began.
  */
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import { deviceKey } from "../../model/device.ts";
@@ -11,13 +11,13 @@ import type { Layout, Series } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import type { Delivery, Transform } from "../sink.ts";
 
-/** Where a device's inputs stand in a layout; -1 where they are not in it. */
+/** Slots of a device's inputs in a layout; -1 for an input that is not in it. */
 interface DevicePlan {
-  /** `deviceKey` of its host and uuid. */
+  /** `deviceKey` of the device's host and UUID. */
   readonly key: string;
   readonly memoryUsed: number;
   readonly power: number;
-  /** The sensors that count against the slowdown limit: the hotspot where reported, else the edge. */
+  /** The sensor that is compared with the slowdown limit: the hotspot if reported, otherwise the edge. */
   readonly hottest: number;
   readonly ratioSlot: number;
   readonly marginSlot: number;
@@ -125,7 +125,7 @@ function extend(
   const states = new Uint8Array(length).fill(presence.unsupported);
   values.set(frame.values);
   states.set(frame.presence);
-  /** A derived value is absent for the reason its input is. */
+  /** A derived value is absent for the same reason as its input. */
   const put = (
     slot: number,
     metric: MetricEntry,
@@ -164,11 +164,11 @@ interface EnergyState {
   joules: number;
 }
 
-/** Integrates power over time into joules, per device. Gaps are not bridged: unseen power is not counted. */
+/** Integrates power over time into joules, per device. Gaps are not interpolated: power during a gap is not counted. */
 export class EnergyIntegral {
   readonly #running = new Map<string, EnergyState>();
 
-  /** The energy so far, the new reading included (trapezoids between neighbouring readings). */
+  /** Adds a reading and returns the energy so far (trapezoids between neighbouring readings). */
   add(device: string, timeMs: number, watts: number, longestGapMs: number): number {
     const state = this.#running.get(device);
     if (state === undefined) {
@@ -178,7 +178,7 @@ export class EnergyIntegral {
     const gapMs = timeMs - state.timeMs;
     if (gapMs > 0 && gapMs <= longestGapMs)
       state.joules += ((state.watts + watts) / 2) * (gapMs / 1_000);
-    // A clock set back starts a new stretch; the counter itself never falls.
+    // A clock that was set back starts a new stretch; the counter itself never falls.
     state.timeMs = timeMs;
     state.watts = watts;
     return state.joules;

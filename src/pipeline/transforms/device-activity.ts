@@ -1,4 +1,4 @@
-/** One GPU's activity over time: means since its last slow frame, and over the window that its bound is judged by. */
+/** One GPU's activity over time: means since its last slow frame, and over the window used for its bound. */
 import { type BoundInputs, type BoundWord, findBound } from "../../model/bound.ts";
 import type { Frame } from "../../model/frame.ts";
 import { presence } from "../../model/presence.ts";
@@ -10,7 +10,7 @@ import {
   type InputSpec,
 } from "./activity-inputs.ts";
 
-/** Means of the shares, and the newest facts; an input that was not read is not in it. */
+/** Means of the shares, and the newest facts; inputs that were not read are missing. */
 export type ActivityMeans = Readonly<Partial<Record<InputName, number>>>;
 
 /** Bytes per second and lane in one direction, by PCIe generation, after line coding. */
@@ -21,9 +21,9 @@ export class DeviceActivity {
   readonly #facts: Partial<Record<InputName, number>> = {};
   #sums = new Map<InputName, { sum: number; count: number }>();
   #periods: { readonly timeMs: number; readonly means: ActivityMeans }[] = [];
-  /** Why it is not known how busy the GPU is, while it is not. */
+  /** The reason why the GPU's utilisation is not available, if it is not. */
   #busyState: number = presence.pending;
-  /** Every word so far: a series that began goes on. */
+  /** Every bound word so far: a series that began is continued. */
   readonly words = new Set<BoundWord>(["idle"]);
 
   constructor(windowMs: number) {
@@ -51,13 +51,13 @@ export class DeviceActivity {
     }
   }
 
-  /** Ends the period that began after the slow frame before. */
+  /** Ends the period since the previous slow frame, and returns its means. */
   finishPeriod(timeMs: number): ActivityMeans {
     const means: Partial<Record<InputName, number>> = { ...this.#facts };
     for (const [name, { sum, count }] of this.#sums) means[name] = sum / count;
     this.#sums = new Map();
     if (this.#busyState !== presence.present) this.#periods = [];
-    // A clock set back leaves no period of the future behind.
+    // After the clock was set back, removes periods in the future.
     this.#periods = this.#periods.filter(
       (period) => period.timeMs > timeMs - this.#windowMs && period.timeMs < timeMs,
     );
@@ -101,7 +101,7 @@ export class DeviceActivity {
     return found;
   }
 
-  /** A GPU without GPM has its utilisation; one without utilisation, as in MIG mode, its GPM. */
+  /** A GPU without GPM metrics uses its utilisation; one without utilisation, as in MIG mode, uses its GPM metrics. */
   #noteBusy(name: "utilization" | "graphics", state: number): void {
     const isAbsentGpm = name === "graphics" && state !== presence.present;
     if (isAbsentGpm && this.#busyState === presence.present) return;
@@ -109,7 +109,7 @@ export class DeviceActivity {
   }
 }
 
-/** From readings to shares: of the link's rate, of the highest clock. */
+/** Converts readings to shares: of the link's rate, and of the highest clock. */
 export function boundInputs(means: ActivityMeans): BoundInputs {
   const tensors = [means.tensor, means.tensorHalf, means.tensorFp64, means.tensorInt8].filter(
     (share) => share !== undefined,

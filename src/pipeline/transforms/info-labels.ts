@@ -1,13 +1,13 @@
 /**
- * Adds labels of the machine to `gpu_info` and `host_info`: those that its owner set, such as room and rack, and the NUMA node of
- * each GPU. The other series keep their labels, so a machine that moves to another rack keeps its history.
+ * Adds labels of the machine to `gpu_info` and `host_info`: user-defined ones, such as room and rack, and the NUMA node
+ * of each GPU. The other series keep their labels, so a machine that moves to another rack keeps its history.
  */
 import { gpu, host } from "../../model/catalogue/index.ts";
 import { labelValue, withLabels } from "../../model/labels.ts";
 import type { Layout, Series } from "../../model/layout.ts";
 import type { Delivery, Transform } from "../sink.ts";
 
-/** Labels that the info metrics have themselves, and those that identify a series. */
+/** Labels that the info metrics define themselves, and labels that identify a series. */
 export const reservedInfoLabels: ReadonlySet<string> = new Set([
   "host",
   "uuid",
@@ -20,7 +20,7 @@ export const reservedInfoLabels: ReadonlySet<string> = new Set([
 
 export interface InfoLabelOptions {
   readonly labels: Readonly<Record<string, string>>;
-  /** The NUMA node of the device at this PCI address; undefined where the machine reports none. */
+  /** Returns the NUMA node of the device at this PCI address; undefined if the machine reports none. */
   readonly numaNodeOf: (pciBusId: string) => number | undefined;
 }
 
@@ -42,7 +42,7 @@ export function createInfoLabels({ labels, numaNodeOf }: InfoLabelOptions): Tran
   };
   return (delivery: Delivery): Delivery => {
     const { frame, origin, host: other } = delivery;
-    // Messages of a log and frames of another machine stay as they are.
+    // Messages of a log and frames of another machine stay unchanged.
     if (origin !== undefined || other !== undefined) return delivery;
     let layout = layouts.get(frame.layout);
     if (layout === undefined) {

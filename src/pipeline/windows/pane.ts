@@ -1,4 +1,4 @@
-/** What is remembered of a column for one stretch of time; stretches that follow each other add up to a longer one. */
+/** Aggregates of one column over one stretch of time; consecutive panes can be joined into a longer one. */
 
 export const aggregates = ["min", "max", "avg", "last", "count", "sum"] as const;
 export type WindowAggregate = (typeof aggregates)[number];
@@ -21,7 +21,7 @@ export function addValue(pane: Pane, value: number): void {
   pane.last = value;
 }
 
-/** In the order of time. */
+/** @param panes in time order */
 export function joinPanes(panes: Iterable<Pane | undefined>): Pane {
   const whole = emptyPane();
   for (const pane of panes) {
@@ -35,7 +35,7 @@ export function joinPanes(panes: Iterable<Pane | undefined>): Pane {
   return whole;
 }
 
-/** Undefined where there was no value; a count is then 0, and reported. */
+/** Returns undefined if there was no value, except for `count`, which is then 0. */
 export function aggregateOf(pane: Pane, aggregate: WindowAggregate): number | undefined {
   if (aggregate === "count") return pane.count;
   if (pane.count === 0) return undefined;

@@ -23,7 +23,7 @@ function at(second: number, watts?: number, uuid: "A" | "B" = "A"): Delivery {
   return { frame, source: "log", tier: "stream", freshForMs: 5_000, devices: [] };
 }
 
-/** Second the window ends at, then its values; undefined where absent. */
+/** The second at which the window ends, then its values; undefined if absent. */
 const brief = ({ frame }: Delivery) => [
   frame.timeMs / 1_000,
   ...[...frame.values].map((value, slot) =>

@@ -1,6 +1,6 @@
 /**
- * Aggregates over windows of a stream's own time, tumbling or sliding, one frame a GPU and window, given as soon as a later
- * frame of that GPU shows that the window is over. In memory only: a restart starts new windows.
+ * Aggregates over windows in the stream's own time, tumbling or sliding. Each GPU and window yields one frame, as soon
+ * as a later frame of that GPU shows that the window is over. In memory only: a restart starts new windows.
  */
 import { formatDuration } from "../../config/duration.ts";
 import { GpulseError } from "../../base/error.ts";
@@ -24,12 +24,12 @@ import {
 } from "./pane.ts";
 
 export interface WindowOptions {
-  /** Columns or aliases; columns the stream makes itself as well. */
+  /** Columns or aliases, including user-defined columns. */
   readonly columns: readonly string[];
   readonly aggregates: readonly WindowAggregate[];
-  /** How long a window is. */
+  /** Length of a window. */
   readonly overMs: number;
-  /** How often one ends; as long as it is where absent, which makes it tumble. */
+  /** Time between two window ends; equal to the length by default, which makes the windows tumble. */
   readonly everyMs?: number;
 }
 
@@ -41,17 +41,17 @@ interface WindowColumn {
 
 interface GpuState {
   readonly layout: Layout;
-  /** The newest delivery, for what a frame needs beside its values. */
+  /** The newest delivery, the source of a frame's other fields. */
   about: Delivery;
-  /** Which stretch of time is being filled: its start is this times `everyMs`. */
+  /** Index of the current pane; it starts at `current * everyMs`. */
   current: number;
-  /** By stretch, as many as a window has. */
+  /** By pane index; holds as many panes as a window has. */
   readonly panes: Map<number, Pane[]>;
 }
 
 const mostPanes = 10_000;
 
-/** @throws GpulseError where a column is unknown, or a window is no whole number of steps. */
+/** @throws GpulseError if a column is unknown, or if the window length is not a multiple of the step. */
 export class WindowAggregator implements Companion {
   readonly #columns: readonly WindowColumn[];
   readonly #aggregates: readonly WindowAggregate[];
@@ -115,12 +115,12 @@ export class WindowAggregator implements Companion {
     return made;
   }
 
-  /** The windows that are not full yet, as far as they came. */
+  /** Returns the windows that are not complete yet, with their values so far. */
   end(): readonly Delivery[] {
     return [...this.#gpus.values()].flatMap((gpu) => this.#close(gpu, gpu.current + 1));
   }
 
-  /** Gives every window that ends at or before the start of this place, and forgets what no later one needs. */
+  /** Returns every window that ends at or before the start of this pane, and removes panes that no later window needs. */
   #close(gpu: GpuState, place: number): Delivery[] {
     const made: Delivery[] = [];
     while (gpu.current < place && gpu.panes.size > 0) {

@@ -1,4 +1,4 @@
-/** Floating point as Go does it where JavaScript differs, and compensated summation as Prometheus sums. */
+/** Go's floating-point semantics where JavaScript differs, and Prometheus's compensated summation. */
 
 export function goPow(base: number, exponent: number): number {
   if (base === 1) return 1;
@@ -6,7 +6,7 @@ export function goPow(base: number, exponent: number): number {
   return base ** exponent;
 }
 
-/** An infinity wins over NaN. */
+/** An infinity takes precedence over NaN. */
 export function goMax(a: number, b: number): number {
   return a === Infinity || b === Infinity ? Infinity : Math.max(a, b);
 }
@@ -17,10 +17,10 @@ export function goMin(a: number, b: number): number {
 
 const bits = new DataView(new ArrayBuffer(8));
 
-/** Exact for powers of two; otherwise Go's own last digit. */
+/** Exact for powers of two; otherwise equal to Go's result in the last digit. */
 export function goLog2(value: number): number {
   if (!(value > 0) || value === Infinity) return Math.log2(value);
-  // Below 2^-1022 the exponent's bits are zero: such values are scaled up first.
+  // Below 2^-1022 the exponent's bits are zero, so such values are scaled up first.
   const scale = value < 2.2250738585072014e-308 ? 64 : 0;
   bits.setFloat64(0, scale === 0 ? value : value * 2 ** scale);
   const high = bits.getUint32(0);
@@ -37,7 +37,7 @@ export function goLog10(value: number): number {
   return goLog2(value) * log10Of2;
 }
 
-/** Neumaier's sum: `sum` and what was lost from it, `lost`. Separate, because the reader decides how to join them. */
+/** Neumaier's summation: `sum` and its rounding error `lost`. Separate, because callers combine them differently. */
 export class Kahan {
   sum = 0;
   lost = 0;
@@ -53,7 +53,7 @@ export class Kahan {
     this.sum = next;
   }
 
-  /** The sum as sum_over_time gives it: an infinite sum lost nothing. */
+  /** The sum for sum_over_time: an infinite sum has no rounding error. */
   get total(): number {
     return Number.isFinite(this.sum) || Number.isNaN(this.sum) ? this.sum + this.lost : this.sum;
   }
@@ -66,7 +66,7 @@ export function lostIn(sum: number, value: number, next: number, lost: number): 
     : lost + (value - next + sum);
 }
 
-/** The mean of values[from..to): the sum divided, or an incremental mean once the sum would overflow. */
+/** The mean of values[from..to): the sum divided by the count, or an incremental mean if the sum would overflow. */
 export function meanOf(values: Float64Array, from: number, to: number): number {
   let sum = values[from] ?? 0;
   let lost = 0;
@@ -96,7 +96,7 @@ export function meanOf(values: Float64Array, from: number, to: number): number {
   return incremental ? mean + lost : sum / count + lost / count;
 }
 
-/** The same for many steps side by side, the values of each coming one by one. */
+/** Like `meanOf`, for many steps in parallel, with the values added one by one. */
 export class MeanColumn {
   private readonly count: Uint32Array;
   /** The sum, or the mean once the sum would have overflowed. */

@@ -1,26 +1,26 @@
-/** Estimates what a query costs before it runs, to decide in which thread it runs. Nanoseconds, measured on one core of 2.4 GHz. */
+/** Estimates the cost of a query before it runs, to choose its thread. Nanoseconds, measured on one core of 2.4 GHz. */
 import type { Expr } from "../ast.ts";
 import type { SelectRequest } from "./select.ts";
 
 /** Decoding one sample. */
 const sampleNs = 6;
-/** Choosing or computing one value of one series at one step. */
+/** Selecting or computing one value of one series at one step. */
 const stepNs = 25;
-/** Looking at one sample of one window. */
+/** Processing one sample of one window. */
 const windowNs = 8;
 /** Writing one value of the result as JSON. */
 const pointNs = 300;
 /** Finding one series. */
 const seriesNs = 2_000;
 
-/** What a selection will find, as far as it is known without reading. */
+/** The expected size of a selection, without reading samples. */
 export interface SelectionSize {
   readonly series: number;
   /** Samples of one series, on average. */
   readonly samples: number;
 }
 
-/** Milliseconds, roughly. */
+/** Approximate milliseconds. */
 export function estimateMs(
   expr: Expr,
   requests: readonly SelectRequest[],
@@ -38,12 +38,12 @@ export function estimateMs(
   return ns / 1e6;
 }
 
-/** Whether it calls `info`, which selects from the store while it is evaluated. */
+/** True if the expression calls `info`, which selects from the store during evaluation. */
 export function selectsLater(expr: Expr): boolean {
   return (expr.kind === "call" && expr.name === "info") || innerOf(expr).some(selectsLater);
 }
 
-/** Whether the result has few series, however many are selected. */
+/** True if the result has few series, however many are selected. */
 function isAggregated(expr: Expr): boolean {
   return expr.kind === "aggregate" || innerOf(expr).some(isAggregated);
 }

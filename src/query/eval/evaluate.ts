@@ -1,4 +1,4 @@
-/** Evaluates a tree on a grid, each node for all steps at once. Dispatch only: every kind of node has its own file. */
+/** Evaluates an AST on a grid, each node for all steps at once. Dispatch only: every kind of node has its own file. */
 import { multiply } from "../../model/histogram/arithmetic.ts";
 import { isSetOp, withoutParens, type Aggregate, type Binary, type Expr } from "../ast.ts";
 import { evalAggregate } from "./aggregate/aggregate.ts";
@@ -36,7 +36,7 @@ export async function evaluate(expr: Expr, scope: EvalScope): Promise<Value> {
   const { memory } = scope.run.options;
   const bytesBefore = memory.bytes;
   const value = await evaluateNode(expr, scope);
-  // What the arguments held is free again; the result is what stays.
+  // Releases the memory of the arguments; only the result stays counted.
   scope.run.release(scope.run.heldSamples - before);
   scope.run.hold(sizeOf(value));
   memory.shrinkTo(bytesBefore);
@@ -44,7 +44,7 @@ export async function evaluate(expr: Expr, scope: EvalScope): Promise<Value> {
   return value;
 }
 
-/** The scope of an expression evaluated once for all steps; each step counts its samples. */
+/** The scope of an expression evaluated once for all steps; its samples count for each step. */
 function once(scope: EvalScope): EvalScope {
   const tally = (_: number, samples: number): void => {
     for (let step = 0; step < scope.grid.count; step++) scope.tally(step, samples);
@@ -77,7 +77,7 @@ async function evaluateNode(expr: Expr, scope: EvalScope): Promise<Value> {
   }
 }
 
-/** Annotations of an aggregation stand at what is in the parentheses around its arguments. */
+/** The annotations of an aggregation refer to the expressions inside the parentheses around its arguments. */
 const withoutOuterParens = (expr: Aggregate): Aggregate => ({
   ...expr,
   expr: withoutParens(expr.expr),

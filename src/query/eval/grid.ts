@@ -1,14 +1,14 @@
-/** The instants a query is evaluated at: evenly spaced, both ends included. One instant is a grid of one. */
+/** The evaluation timestamps of a query: evenly spaced, both ends included. A single timestamp is a grid of one. */
 import type { Subquery } from "../ast.ts";
 import type { QueryRun } from "./run.ts";
 
 export interface Grid {
   readonly startMs: number;
-  /** As requested; the last step may come before it. */
+  /** As requested; the last step may be earlier. */
   readonly endMs: number;
   readonly stepMs: number;
   readonly count: number;
-  /** An instant query. A range shorter than its step also has one step, but is a range. */
+  /** True for an instant query. A range shorter than its step also has one step, but is a range. */
   readonly instant: boolean;
 }
 
@@ -32,7 +32,7 @@ export function firstOf(grid: Grid): Grid {
   return { ...grid, endMs: grid.startMs, count: Math.min(1, grid.count), instant: true };
 }
 
-/** The step of a subquery that names none. */
+/** The step of a subquery without an explicit one is the default. */
 export function subqueryStepMs(run: QueryRun, expr: Subquery): number {
   return expr.stepMs === 0 ? run.options.defaultSubqueryStepMs : expr.stepMs;
 }

@@ -1,17 +1,17 @@
-/** The value between two samples. */
+/** Interpolates between two samples. */
 import { add, isReset, multiply, subtract } from "../../model/histogram/arithmetic.ts";
 import { type Histogram, isCustom } from "../../model/histogram/histogram.ts";
 import type { SampleColumn } from "../../model/select.ts";
 import type { Annotations, HistogramOperation } from "../annotations.ts";
 import type { Span } from "../ast.ts";
 
-/** Where annotations about histograms go, and the place in the query they are about. */
+/** The target for annotations about histograms, and their position in the query. */
 export interface Notes {
   readonly annotations: Annotations;
   readonly span: Span;
 }
 
-/** On the line from one sample to the next; a counter that fell is assumed to have restarted from 0. */
+/** Linear interpolation from one sample to the next; a counter that decreased is assumed to have restarted from 0. */
 export function interpolate(
   times: Float64Array,
   values: Float64Array,
@@ -27,7 +27,7 @@ export function interpolate(
   return first + ((last - first) * (timeMs - start)) / ((times[after] ?? 0) - start);
 }
 
-/** The same for native histograms, at a share of the way from one to the next. */
+/** Interpolates native histograms at a share of the distance between two. */
 export function interpolateHistograms(
   before: Histogram,
   after: Histogram,
@@ -43,7 +43,7 @@ export function interpolateHistograms(
   return change && combineHistograms(multiply(change, share), before, "addition", metric, notes);
 }
 
-/** A sum or difference; undefined, with a warning, where the buckets have nothing in common. */
+/** A sum or difference; undefined, with a warning, if the buckets are incompatible. */
 export function combineHistograms(
   a: Histogram,
   b: Histogram,
@@ -58,14 +58,14 @@ export function combineHistograms(
 }
 
 interface Around {
-  /** The samples that are near enough, and the first of them that is not before the instant. */
+  /** The range of samples that are near enough, and the first of them at or after the timestamp. */
   readonly from: number;
   readonly to: number;
   readonly next: number;
   readonly ref: number;
 }
 
-/** A native histogram between those before and after an instant; the one before where none follows. */
+/** A native histogram interpolated between those before and after a timestamp; the previous one if none follows. */
 export function smoothedHistogram(
   { times, histograms = [] }: Pick<SampleColumn, "times" | "histograms">,
   { from, to, next, ref }: Around,
@@ -80,7 +80,7 @@ export function smoothedHistogram(
   const before = next > from ? histograms[next - 1] : undefined;
   if (before === undefined) return undefined;
   const after = next < to ? histograms[next] : undefined;
-  // Whether a counter was reset says something of two samples, not of one that is used again.
+  // The reset hint describes two samples, not a single one that is used again.
   if (after === undefined) return { ...before, resetHint: "unknown" };
   if (isCustom(before) !== isCustom(after)) {
     notes.annotations.mixedSchemas(metric, notes.span);

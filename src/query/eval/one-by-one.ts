@@ -1,6 +1,6 @@
 /**
- * Visits the series of a selector, or of a range function, one after the other: each is valid until the next one
- * comes. For callers that store few of them, or none.
+ * Visits the series of a selector or a range function one by one: each is valid until the next visit. For callers that
+ * retain few of them or none.
  */
 import { withoutParens, type Call, type Expr } from "../ast.ts";
 import type { EvalScope } from "./scope.ts";
@@ -30,7 +30,7 @@ export async function visitOneByOne(
   return visitWindows(call, scope, visit);
 }
 
-/** Their result follows the evaluation time even when their arguments do not. */
+/** Their result depends on the evaluation time even if their arguments do not. */
 const unsafe: ReadonlySet<string> = new Set(
   (
     "days_in_month day_of_month day_of_week day_of_year end hour minute month year predict_linear range start step " +
@@ -40,7 +40,7 @@ const unsafe: ReadonlySet<string> = new Set(
 
 const known = new WeakMap<Expr, boolean>();
 
-/** Finds expressions that give the same at every step (all selectors pinned by @), so that they are evaluated once. */
+/** True for expressions with the same value at every step (all selectors pinned by @), so that they are evaluated once. */
 export function isInvariant(expr: Expr): boolean {
   const before = known.get(expr);
   if (before !== undefined) return before;

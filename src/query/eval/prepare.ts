@@ -1,4 +1,7 @@
-/** Settles what only the query's times decide: start() and its kin, duration expressions, @ start() and @ end(). */
+/**
+ * Resolves what depends only on the query's times: start(), end() and similar, duration expressions, @ start() and @
+ * end().
+ */
 import type { DurationExpr, DurationNode, Expr, TimeShift } from "../ast.ts";
 import { QueryError } from "../errors.ts";
 import { goMax, goMin, goPow } from "./arithmetic.ts";
@@ -10,7 +13,7 @@ export interface QueryTimes {
   readonly stepMs: number;
 }
 
-/** Changes the tree it is given. */
+/** Modifies the AST in place. */
 export function prepare(expr: Expr, times: QueryTimes): Expr {
   const again = (inner: Expr): Expr => prepare(inner, times);
   switch (expr.kind) {
@@ -107,6 +110,6 @@ function secondsOf(node: DurationNode, times: QueryTimes): number {
 }
 
 function bad(expr: DurationExpr, problem: string): never {
-  // Offsets, not line and column: so does Prometheus here.
+  // Offsets instead of line and column, as in Prometheus.
   throw new QueryError("bad_data", `${expr.span.start}:${expr.span.end}: ${problem}`);
 }

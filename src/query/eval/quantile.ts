@@ -1,8 +1,8 @@
-/** Quantiles by selection: only the one or two ranks that matter are put in place, nothing is sorted. */
+/** Quantiles by selection: only the one or two relevant ranks are determined, without sorting. */
 
 let scratch = new Float64Array(64);
 
-/** The q-quantile of values[from..to), which are left as they are; NaNs count as the smallest. */
+/** The q-quantile of values[from..to), which are not modified; NaNs count as the smallest. */
 export function quantileOf(q: number, values: Float64Array, from: number, to: number): number {
   const count = to - from;
   if (count <= 0 || Number.isNaN(q)) return Number.NaN;
@@ -29,7 +29,7 @@ export function quantileOf(q: number, values: Float64Array, from: number, to: nu
   return low * (1 - weight) + high * weight;
 }
 
-/** The value of a rank once the rank before it is in place: the least of what lies behind. */
+/** The value of a rank once the previous rank is in place: the least value after it. */
 function leastAfter(values: Float64Array, size: number, rank: number, placed: boolean): number {
   if (!placed) return select(values, size, rank);
   let least = values[rank] ?? 0;
@@ -37,7 +37,7 @@ function leastAfter(values: Float64Array, size: number, rank: number, placed: bo
   return least;
 }
 
-/** Hoare's selection: afterwards nothing before the rank is greater, nothing behind it smaller. */
+/** Hoare's selection: afterwards no value before the rank is greater, and none after it smaller. */
 function select(values: Float64Array, size: number, rank: number): number {
   let low = 0;
   let high = size - 1;

@@ -1,4 +1,4 @@
-/** Range selectors and subqueries as windows: per series its samples, per step where its window starts and ends. */
+/** Range selectors and subqueries as windows: the samples of each series, and the start and end of each step's window. */
 import type { Histogram } from "../../model/histogram/histogram.ts";
 import type { MatrixSelector, Subquery } from "../ast.ts";
 import { labelKey, type LabelSet } from "../../model/labels.ts";
@@ -16,18 +16,18 @@ export type RangeSamples = Pick<SampleColumn, "times" | "values" | "histograms" 
   readonly starts?: RangeStarts;
 };
 
-/** Start times of samples, where they matter and are known. */
+/** Start times of samples, if they are relevant and known. */
 export interface RangeStarts {
-  /** Parallel to the samples; 0 where unknown. */
+  /** Parallel to the samples; 0 if unknown. */
   readonly times: Float64Array;
-  /** What annotations call the series. */
+  /** The series' name in annotations. */
   readonly metric: string;
 }
 
 export interface RangeVectorSeries {
   readonly labels: LabelSet;
   readonly dropName: boolean;
-  /** Good until the next series is read, or until you wait. */
+  /** Valid until the next series is read, or until the next await. */
   read(): RangeSamples;
 }
 
@@ -39,7 +39,7 @@ export interface RangeVector {
   readonly extended: "anchored" | "smoothed" | undefined;
 }
 
-/** What a subquery looks at is counted by the windows over its answer. */
+/** Samples inside a subquery are counted by the windows over its result. */
 const uncounted = (): void => undefined;
 
 export async function evalRangeVector(
@@ -74,7 +74,7 @@ function withStarts(
   };
 }
 
-/** Evaluated on a grid of its own, aligned to multiples of its step since the epoch. */
+/** Evaluates the subquery on its own grid, aligned to multiples of its step since the epoch. */
 export async function evalSubquery(
   expr: Subquery,
   scope: EvalScope,
@@ -86,7 +86,7 @@ export async function evalSubquery(
   let from = stepMs * Math.trunc(oldest / stepMs);
   if (from <= oldest) from += stepMs;
   const grid = gridOf(from, endMs, stepMs);
-  // One series alone would be too much: known before anything is made for it.
+  // A single series would exceed the limit already, so this fails before anything is allocated.
   if (grid.count > scope.run.options.maxSamples) throw tooManySamples();
   if (grid.count === 0) return [];
   const inner = asVector(await scope.evaluate(expr.expr, { ...scope, grid }));
@@ -120,7 +120,7 @@ const byKind = (one: StepSeries): RangeSamples["histograms"] =>
     ? one.histograms?.map((_, step) => withoutNeighbour(histogramAt(one, step)))
     : undefined;
 
-/** The sample that it was compared with may lie between two steps, and a reset with it. */
+/** The sample that the hint refers to may be between two steps, and a reset with it. */
 const withoutNeighbour = (histogram: Histogram | undefined): Histogram | undefined =>
   histogram?.resetHint === "no-reset" ? { ...histogram, resetHint: "unknown" } : histogram;
 
@@ -134,7 +134,7 @@ export interface StepWindows {
   /** Index of the first sample of each step's window, and the index after its last. */
   readonly from: Int32Array;
   readonly to: Int32Array;
-  /** Samples of all windows together, and of the largest. */
+  /** Number of samples in all windows together, and in the largest. */
   readonly total: number;
   readonly largest: number;
 }

@@ -1,4 +1,4 @@
-/** One query's evaluation: its limits, its samples so far, its annotations, and when to let others run. */
+/** One query's evaluation: its limits, sample counts, annotations, and when to yield to the event loop. */
 import type { ClientKey } from "../../base/fair/client-key.ts";
 import { loopTurns } from "../../base/fair/loop-turns.ts";
 import type { VectorSelector } from "../ast.ts";
@@ -16,7 +16,7 @@ export interface QueryRunOptions {
   readonly timeoutMs: number;
   readonly delayedNameRemoval: boolean;
   readonly typeAndUnitLabels: boolean;
-  /** Counter resets also follow from the start times of samples. */
+  /** Also detects counter resets from the start times of samples. */
   readonly usesStartTimes: boolean;
   readonly defaultSubqueryStepMs: number;
   readonly maxSubqueryDepth: number;
@@ -30,14 +30,14 @@ export interface QueryRunOptions {
   readonly selects?: SharedSelects | undefined;
 }
 
-/** How long evaluation may keep the event loop before it yields. */
+/** Maximum time of evaluation before it yields to the event loop. */
 const breathMs = 12;
-/** So many small things are done between two looks at the clock; going through this many samples counts as one. */
+/** Number of small operations between two checks of the time; this many processed samples count as one operation. */
 const callsPerLook = 64;
 const samplesPerCall = 8_192;
-/** The longest label a function may make; nested calls could otherwise double it each time. */
+/** The maximum length of a label from a function; nested calls could otherwise double it each time. */
 const maxLabelLetters = 16_384;
-/** All labels that functions make in one query, together. */
+/** Limit for all labels that functions create in one query. */
 const maxMadeLetters = 32 * 1024 * 1024;
 
 export class QueryRun {
@@ -47,13 +47,13 @@ export class QueryRun {
   readonly maxLabelLetters = maxLabelLetters;
   readonly annotations = new Annotations();
   readonly selected = new Map<VectorSelector, readonly SelectedSeries[]>();
-  /** The start times of what a selector selects, by label set; only where there are any and they matter. */
+  /** The start times of a selector's samples, by label set; only if they exist and are relevant. */
   readonly startTimes = new Map<VectorSelector, StartTimesBySeries>();
-  /** Samples looked at, as Prometheus counts them for its statistics. */
+  /** Processed samples, as counted in Prometheus's statistics. */
   totalSamples = 0;
   peakSamples = 0;
   readonly samplesPerStep: Float64Array | undefined;
-  /** Equal labels were let through at one instant: the end has to look for them. */
+  /** True if equal labels are possible at one timestamp and have to be detected at the end. */
   mayHoldEqual = false;
   private held = 0;
   private madeLetters = 0;
@@ -76,7 +76,7 @@ export class QueryRun {
     this.samplesPerStep = perStep ? new Float64Array(steps) : undefined;
   }
 
-  /** Counts samples now in memory against the limit. */
+  /** Counts samples in memory against the limit. */
   hold(samples: number): void {
     this.held += samples;
     this.options.samples.hold(samples);
@@ -95,7 +95,7 @@ export class QueryRun {
     if (counts !== undefined) counts[step] = (counts[step] ?? 0) + samples;
   }
 
-  /** What is left of its time, for a worker thread with a clock of its own. */
+  /** The remaining time, for a worker thread with its own clock. */
   get leftMs(): number {
     return Math.max(0, this.deadlineMs - this.options.nowMs());
   }
@@ -104,12 +104,12 @@ export class QueryRun {
     return this.held;
   }
 
-  /** Reserves memory for series of so many steps, filled or not, before they are made. */
+  /** Reserves memory for series with this many steps before they are created. */
   takeSeries(series: number, steps: number): void {
     this.options.memory.take(bytesOfSteps(series, steps));
   }
 
-  /** The same for all that a selection may give: refused before the first is made, or after a wait for other queries. */
+  /** Reserves memory for all series of a selection in advance; waits for other queries if necessary. */
   reserveSeries(series: number, steps: number): Promise<void> {
     return this.options.memory.reserve(bytesOfSteps(series, steps), this.options.signal);
   }
@@ -118,7 +118,7 @@ export class QueryRun {
     this.options.memory.give(bytesOfSteps(series, steps));
   }
 
-  /** Counts the text of a label that a function is about to make. */
+  /** Counts the length of a label that a function is about to create. */
   makes(letters: number): void {
     this.madeLetters += letters;
     if (letters > maxLabelLetters)
@@ -127,7 +127,10 @@ export class QueryRun {
       throw executionError("query would make too much label text");
   }
 
-  /** Whether to yield to the event loop; reads the clock only now and then. `samples`: processed since the last call. */
+  /**
+   * True if evaluation should yield to the event loop; checks the time only occasionally. `samples`: processed since the
+   * last call.
+   */
   isDue(samples = 0): boolean {
     this.calls += 1 + samples / samplesPerCall;
     if (this.calls < callsPerLook) return false;
@@ -135,7 +138,7 @@ export class QueryRun {
     return this.options.nowMs() - this.lastBreathMs >= breathMs;
   }
 
-  /** Throws when the query was cancelled or took too long; lets the event loop turn when it is time. */
+  /** Throws if the query was canceled or timed out; yields to the event loop if it is due. */
   async breathe(): Promise<void> {
     const now = this.options.nowMs();
     this.check(now);

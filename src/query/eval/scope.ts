@@ -1,4 +1,4 @@
-/** A grid to evaluate on within a run. Subqueries open a scope of their own. */
+/** A grid within a query run. Subqueries have their own scope. */
 import type { Expr, VectorSelector } from "../ast.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { dropMetadata } from "../labels.ts";
@@ -10,31 +10,31 @@ import type { SampleColumn, SelectedSeries } from "../../model/select.ts";
 export interface EvalScope {
   readonly run: QueryRun;
   readonly grid: Grid;
-  /** Counts samples looked at for a step, for the query's statistics. */
+  /** Counts the samples of a step for the query's statistics. */
   readonly tally: (step: number, samples: number) => void;
-  /** How a node evaluates its arguments. */
+  /** Evaluates a node's arguments. */
   readonly evaluate: (expr: Expr, scope: EvalScope) => Promise<Value>;
 }
 
-/** Labels of a value that is no longer the metric's own. With delayed removal the name stays until the end. */
+/** The labels of a value that no longer belongs to the metric. With delayed removal the name stays until the end. */
 export function dropMetricName(scope: EvalScope, labels: LabelSet): LabelSet {
   return scope.run.options.delayedNameRemoval ? labels : dropMetadata(labels);
 }
 
-/** After names went, series may have become equal. With delayed removal they have not gone yet. */
+/** Merges series that became equal when names were dropped. With delayed removal the names are still there. */
 export function settle(scope: EvalScope, series: readonly StepSeries[]): readonly StepSeries[] {
   if (scope.run.options.delayedNameRemoval) return series;
   return mergeEqual(series);
 }
 
-/** The same for what can make labels equal by other means; at one instant delayed removal finds that at the end. */
+/** Like `settle`, for operations that change other labels; in instant queries delayed removal checks at the end. */
 export function settleAll(scope: EvalScope, series: readonly StepSeries[]): readonly StepSeries[] {
   if (!scope.run.options.delayedNameRemoval || !scope.grid.instant) return mergeEqual(series);
   scope.run.mayHoldEqual = true;
   return series;
 }
 
-/** A series to be filled, counted against the query's memory. */
+/** Creates an empty series, counted against the query's memory. */
 export function newSeries(scope: EvalScope, labels: LabelSet, dropName: boolean): StepSeries {
   scope.run.takeSeries(1, scope.grid.count);
   return emptySeries(labels, dropName, scope.grid.count);
@@ -45,7 +45,7 @@ export function takeMask(scope: EvalScope): void {
   scope.run.takeSeries(1, scope.grid.count / 9);
 }
 
-/** Visits series one by one, letting the event loop turn when it is time. */
+/** Visits series one by one and yields to the event loop when it is due. */
 export async function eachSeries(
   scope: EvalScope,
   series: readonly StepSeries[],
@@ -57,19 +57,19 @@ export async function eachSeries(
   }
 }
 
-/** The selected series of a selector, and the instant that each step looks at. */
+/** The selected series of a selector. */
 export function seriesOf(expr: VectorSelector, scope: EvalScope): readonly SelectedSeries[] {
   const series = scope.run.selected.get(expr);
   if (series === undefined) throw new Error("BUG: selector was not selected");
   return series;
 }
 
-/** A series' samples, good until the next peek or the next wait. */
+/** A series' samples, valid until the next peek or the next await. */
 export function peekAt(series: SelectedSeries): SampleColumn {
   return series.peek?.() ?? series.column;
 }
 
-/** The instant each step looks at. */
+/** The selection timestamp of each step. */
 export function refTimes(
   shift: { readonly atMs?: number | undefined; readonly offsetMs: number },
   scope: EvalScope,
@@ -81,7 +81,7 @@ export function refTimes(
   return refs;
 }
 
-/** A column without its staleness markers: instants see the end of a series, ranges skip it. */
+/** A column without its staleness markers: instant selectors end at them, ranges skip them. */
 export function withoutStale(column: SampleColumn): Omit<SampleColumn, "stale"> {
   const { times, values, stale, histograms } = column;
   if (stale === undefined || !stale.includes(1)) return column;

@@ -1,6 +1,9 @@
-/** Finding samples by time in sorted columns. */
+/** Searches samples by time in sorted columns. */
 
-/** For each instant the index of the newest sample in (instant - lookback, instant], or -1. Instants never go back. */
+/**
+ * For each timestamp, the index of the newest sample in (timestamp - lookback, timestamp], or -1. Timestamps must
+ * ascend.
+ */
 export function newestIndexes(
   times: Float64Array,
   refs: Float64Array,
@@ -16,7 +19,7 @@ export function newestIndexes(
   return indexes;
 }
 
-/** The first index whose time is later. */
+/** The index of the first sample after the timestamp. */
 export function firstAfter(times: Float64Array, timeMs: number): number {
   let low = 0;
   let high = times.length;

@@ -28,11 +28,11 @@ export interface SelectRequest {
   readonly toMs: number;
   /** The selector's own range; 0 for an instant vector. */
   readonly rangeMs: number;
-  /** The steps it is evaluated at. */
+  /** Number of evaluation steps. */
   readonly steps: number;
-  /** Absent where only samples answer. */
+  /** Absent if only raw samples can be used. */
   readonly hint?: SelectHint | undefined;
-  /** The start times of what the selector selects. */
+  /** True for the start times of the selected series. */
   readonly ofStartTimes?: boolean;
 }
 
@@ -44,7 +44,7 @@ export const selectKey = (
   hint: SelectHint | undefined,
 ): string => JSON.stringify([matchers, fromMs, toMs, hint]);
 
-/** What the query's selectors need of the store. */
+/** The store requests of the query's selectors. */
 export function selectRequests(run: QueryRun, expr: Expr, times: QueryTimes): SelectRequest[] {
   const requests: SelectRequest[] = [];
   collect(run, expr, times, 0, requests);
@@ -64,7 +64,7 @@ export async function selectAll(run: QueryRun, expr: Expr, times: QueryTimes): P
   await Promise.all(
     requests.map(async (asked) => {
       if (asked.ofStartTimes === true) return;
-      // Rollups know no start times.
+      // Rollups contain no start times.
       const request = run.startTimes.has(asked.selector) ? { ...asked, hint: undefined } : asked;
       const { selector, matchers, fromMs, toMs, hint } = request;
       const key = selectKey(matchers, fromMs, toMs, hint);
@@ -165,7 +165,7 @@ const forStartTimes = (request: SelectRequest): SelectRequest => ({
   ofStartTimes: true,
 });
 
-/** `call`: the function of the range; undefined where the samples themselves are wanted. */
+/** @param call the function of the range; undefined if the samples themselves are the result */
 function matrixRequest(
   run: QueryRun,
   { selector, rangeMs }: MatrixSelector,

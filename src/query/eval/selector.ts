@@ -25,7 +25,7 @@ export async function evalSelector(
   return newestOf(seriesOf(expr, scope), scope, refTimes(expr, scope), valueAt);
 }
 
-/** The same, one series after the other, each valid until the next. Not for smoothed ones. */
+/** Like `evalSelector`, one series at a time, each valid until the next. Not for smoothed selectors. */
 export function visitSelector(
   expr: VectorSelector,
   scope: EvalScope,
@@ -35,7 +35,7 @@ export function visitSelector(
   return visitNewest(seriesOf(expr, scope), scope, refTimes(expr, scope), valueAt, steps, visit);
 }
 
-/** The time of each chosen sample, in seconds, in place of its value. */
+/** The timestamp of each selected sample, in seconds, as the value. */
 export async function evalTimestamps(
   expr: VectorSelector,
   scope: EvalScope,
@@ -49,7 +49,7 @@ export async function evalTimestamps(
   );
 }
 
-/** The start time of each chosen sample, in seconds; 0 where it is unknown. */
+/** The start time of each selected sample, in seconds; 0 if unknown. */
 export async function evalStartTimes(
   expr: VectorSelector,
   scope: EvalScope,
@@ -100,7 +100,7 @@ async function visitNewest(
   visit: (series: StepSeries) => void,
 ): Promise<void> {
   const { run } = scope;
-  // Series scraped together share their times: the search is done once for all of them.
+  // Series scraped together share their timestamps, so one search serves all of them.
   const found = new Map<Float64Array, Int32Array>();
   let work = 0;
   for (const one of selected) {
@@ -119,7 +119,7 @@ async function visitNewest(
   }
 }
 
-/** One sample at each step that has one; which step matters only where `steps` is given. */
+/** Counts one sample at each step that has one; per step only if per-step statistics are requested. */
 function tallySteps(present: Uint8Array, samples: number, scope: EvalScope): void {
   if (scope.run.samplesPerStep === undefined) scope.tally(0, samples);
   else present.forEach((is, step) => scope.tally(step, is === 0 ? 0 : 1));
@@ -127,7 +127,7 @@ function tallySteps(present: Uint8Array, samples: number, scope: EvalScope): voi
 
 function fill(series: StepSeries, column: SampleColumn, indexes: Int32Array, pick: Pick): number {
   const { values, present } = series;
-  // What is picked is the sample itself: of timestamps there is a float for every sample.
+  // Histograms only if the sample itself is selected: its timestamp is a float for every sample.
   const histograms = pick === valueAt ? column.histograms : undefined;
   let samples = 0;
   for (let step = 0; step < indexes.length; step++) {
@@ -145,7 +145,7 @@ function fill(series: StepSeries, column: SampleColumn, indexes: Int32Array, pic
   return samples;
 }
 
-/** `x smoothed`: at each step the value on the line between the samples before and after it. */
+/** `x smoothed`: at each step the value interpolated between the samples before and after it. */
 async function smoothSelector(
   expr: VectorSelector,
   scope: EvalScope,

@@ -1,12 +1,12 @@
-/** Start times of the samples that a query evaluates, looked up by series. */
+/** Start times of a query's samples, by series. */
 import { labelKey, labelValue } from "../../model/labels.ts";
 import type { SampleColumn, SelectedSeries } from "../../model/select.ts";
 import { startTimeLabel } from "../../model/start-times.ts";
 
-/** By the label set of the series whose start times they are. */
+/** Key: the label set of the series. */
 export type StartTimesBySeries = ReadonlyMap<string, SampleColumn>;
 
-/** The calls whose result start times can change. */
+/** The functions whose result depends on start times. */
 export const startTimeFunctions: ReadonlySet<string> = new Set([
   "rate",
   "increase",
@@ -25,7 +25,7 @@ export function startTimesBySeries(selected: readonly SelectedSeries[]): StartTi
   );
 }
 
-/** The start time of each sample in milliseconds; 0 where none is known. */
+/** The start time of each sample in milliseconds; 0 if unknown. */
 export function startsAt(times: Float64Array, starts: SampleColumn | undefined): Float64Array {
   const found = new Float64Array(times.length);
   if (starts === undefined) return found;

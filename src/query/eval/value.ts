@@ -1,16 +1,16 @@
-/** What expressions evaluate to: every series with one value, or none, at each step of the grid. */
+/** The values of expressions: series with at most one value at each step of the grid. */
 import type { Histogram } from "../../model/histogram/histogram.ts";
 import { type LabelSet, labelKey, labelValue } from "../../model/labels.ts";
 import { duplicateLabels, executionError } from "../errors.ts";
 
 export interface StepSeries {
   readonly labels: LabelSet;
-  /** The name is still in the labels, but the value is no longer that metric's: it goes at the end. */
+  /** True if the labels still contain the name although the value no longer belongs to that metric; removed at the end. */
   readonly dropName: boolean;
   readonly values: Float64Array;
-  /** `isFloat` where the series has a value, `isHistogram` where it has a native histogram, 0 where it has nothing. */
+  /** Per step: `isFloat` for a float, `isHistogram` for a native histogram, 0 for no value. */
   readonly present: Uint8Array;
-  /** By step; absent where no step has one. What stands at a step that is not `isHistogram` means nothing. */
+  /** By step; absent if there are none. Only valid at steps that are `isHistogram`. */
   histograms?: (Histogram | undefined)[] | undefined;
 }
 
@@ -30,7 +30,7 @@ export function emptySeries(labels: LabelSet, dropName: boolean, count: number):
   return { labels, dropName, values: new Float64Array(count), present: new Uint8Array(count) };
 }
 
-/** Where the series come from that are filled one after the other: each with memory of its own, or all with the same. */
+/** Allocates series that are filled one after the other: each with its own memory, or all with the same. */
 export interface Steps {
   series(labels: LabelSet, dropName: boolean): StepSeries;
 }
@@ -58,7 +58,7 @@ export class ReusedSteps implements Steps {
 
   series(labels: LabelSet, dropName: boolean): StepSeries {
     const { values, present } = this;
-    // Where nothing is present a value is never looked at.
+    // Values of steps without presence are ignored, so they need no reset.
     present.fill(0);
     return { labels, dropName, values, present };
   }
@@ -84,7 +84,7 @@ export function asScalar(value: Value): Float64Array {
   throw new Error(`BUG: scalar expected, got ${value.type}`);
 }
 
-/** Whether all series are of one metric: then losing its name cannot make two of them equal. */
+/** True if all series have the same metric name; then dropping it cannot make two of them equal. */
 export function isOneMetric(series: readonly StepSeries[]): boolean {
   const name = series[0] === undefined ? undefined : labelValue(series[0].labels, "__name__");
   return series.every(
@@ -95,7 +95,7 @@ export function isOneMetric(series: readonly StepSeries[]): boolean {
   );
 }
 
-/** Joins series of equal labels; two values at one step are an error. In the order of first appearance. */
+/** Joins series with equal labels; two values at one step are an error. In the order of first appearance. */
 export function mergeEqual(series: readonly StepSeries[]): readonly StepSeries[] {
   if (series.length < 2) return series;
   const byKey = new Map<string, StepSeries>();
@@ -124,20 +124,20 @@ function join(a: StepSeries, b: StepSeries): StepSeries {
   return { ...a, values, present, histograms };
 }
 
-/** The native histogram of a step; undefined where the series has a float or nothing. */
+/** The native histogram of a step; undefined for a float or no value. */
 export const histogramAt = (
   { present, histograms }: Pick<StepSeries, "present" | "histograms">,
   step: number,
 ): Histogram | undefined => (present[step] === isHistogram ? histograms?.[step] : undefined);
 
-/** Only the floats of a series. */
+/** A series without its native histograms. */
 export function floatsOf(series: StepSeries): StepSeries {
   if (series.histograms === undefined) return series;
   const present = series.present.map((is) => (is === isFloat ? is : 0));
   return { ...series, present, histograms: undefined };
 }
 
-/** A native histogram at one step, in a series that may have had none so far. */
+/** Sets a native histogram at one step of a series. */
 export function putHistogram(
   series: { histograms?: StepSeries["histograms"]; readonly present: Uint8Array },
   step: number,

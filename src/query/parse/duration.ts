@@ -1,4 +1,4 @@
-/** Durations in brackets and after offset: literals, or arithmetic that waits for the query's step and range. */
+/** Durations in brackets and after offset: literals, or arithmetic that depends on the query's step and range. */
 import type { SyntaxNode } from "@lezer/common";
 import type { DurationExpr, DurationNode, Span } from "../ast.ts";
 import { maxSeconds, numberOf } from "./literal.ts";
@@ -67,7 +67,7 @@ function call(op: Op, span: Span): DurationExpr {
   return { kind: "duration", op, wrapped: false, span };
 }
 
-/** Ranges and steps must be positive; an expression is checked once its value is known. */
+/** Ranges and steps must be positive; the value of an expression is checked later. */
 export function nonZeroMs(reader: QueryTextReader, duration: DurationNode): DurationNode {
   if (duration.kind === "number" && !(duration.value > 0)) {
     reader.fail(duration.span, "duration must be greater than 0");
@@ -75,7 +75,7 @@ export function nonZeroMs(reader: QueryTextReader, duration: DurationNode): Dura
   return duration;
 }
 
-/** The literal in milliseconds, or 0 and the expression that yields it. */
+/** Returns the literal in milliseconds, or 0 and the expression for it. */
 export function secondsToMs(duration: DurationNode): [ms: number, expr: DurationExpr | undefined] {
   if (duration.kind === "duration") return [0, duration];
   return [Math.trunc(Math.round(duration.value * 1e9) / 1e6), undefined];

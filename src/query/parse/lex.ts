@@ -1,6 +1,6 @@
 /**
- * Cuts a query into tokens, with Prometheus's sentences for text no token starts with. The grammar's own tokenizer is
- * looser (open strings, `1.`), so plain.ts writes its input from these tokens.
+ * Splits a query into tokens, with Prometheus's messages for invalid text. The grammar's own tokenizer is looser (open
+ * strings, `1.`), so plain.ts rewrites its input from these tokens.
  */
 import { ParseError } from "../errors.ts";
 import { quote } from "../quote.ts";
@@ -19,7 +19,7 @@ export interface QueryToken {
   readonly text: string;
   readonly start: number;
   readonly end: number;
-  /** Inside [ ], where durations are written. */
+  /** Inside [ ], where durations are expected. */
   readonly inBrackets: boolean;
 }
 
@@ -31,7 +31,7 @@ const keywords: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** The words labels follow in parentheses. */
+/** The keywords that are followed by labels in parentheses. */
 export const groupers: ReadonlySet<string> = new Set(
   "by without on ignoring group_left group_right".split(" "),
 );
@@ -47,7 +47,7 @@ const single = new Set("(){}[],=:+-*/%^<>@".split(""));
 
 export interface LexResult {
   readonly tokens: readonly QueryToken[];
-  /** Why it stopped before the end. Errors of the tokens before come first. */
+  /** Why tokenizing stopped early. Errors in earlier tokens are reported first. */
   readonly problem?: ParseError | undefined;
 }
 
@@ -213,7 +213,7 @@ function rune(text: string): string {
   return char === "'" ? "'\\''" : `'${quote(char).slice(1, -1).replace('\\"', '"')}'`;
 }
 
-/** Reports invalid escapes of a quoted string, in Prometheus's words. Resolving them is quote.ts's work. */
+/** Reports invalid escapes of a quoted string, in Prometheus's words; quote.ts resolves valid ones. */
 function checkEscapes(body: string, fail: (problem: string) => void): void {
   for (let at = body.indexOf("\\"); at >= 0; at = body.indexOf("\\", at)) {
     const letter = body[at + 1];

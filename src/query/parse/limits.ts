@@ -1,4 +1,4 @@
-/** Refuses queries whose tree would be deeper than the stack can follow, before any tree is built. */
+/** Rejects queries whose AST would be too deep for the stack, before it is built. */
 import { ParseError } from "../errors.ts";
 import type { QueryToken } from "./lex.ts";
 
@@ -16,7 +16,7 @@ export function refuseLong(query: string): void {
   throw new ParseError("", undefined, problem);
 }
 
-/** Operators, signs and modifiers in a row nest in each other like parentheses do. */
+/** Consecutive operators, signs and modifiers nest like parentheses. */
 export function refuseDeep(query: string, tokens: readonly QueryToken[]): void {
   const rows = [0];
   let depth = 0;

@@ -1,11 +1,11 @@
-/** Number literals: a number or a duration, which in PromQL are the same thing in either place. */
+/** Number literals: a number or a duration, which are interchangeable in PromQL. */
 import type { SyntaxNode } from "@lezer/common";
 import type { NumberLiteral } from "../ast.ts";
 import { readDurationMs, readNumber } from "../number.ts";
 import { quote } from "../quote.ts";
 import type { QueryTextReader } from "./reader.ts";
 
-/** More would not fit the nanoseconds Prometheus counts durations in. */
+/** Larger durations overflow Prometheus's nanoseconds. */
 export const maxSeconds = 2 ** 63 / 1e9;
 
 export function numberOf(reader: QueryTextReader, node: SyntaxNode): NumberLiteral {

@@ -1,4 +1,4 @@
-/** What may follow a selector or subquery: offset, @, anchored and smoothed. They change the node they follow. */
+/** The modifiers of a selector or subquery: offset, @, anchored and smoothed. They modify the node in place. */
 import type { SyntaxNode } from "@lezer/common";
 import type { Expr, NumberLiteral, TimeShift, VectorMatching } from "../ast.ts";
 import { printFloat } from "../number.ts";
@@ -78,7 +78,7 @@ export function setExtended(
   return expr;
 }
 
-/** How a binary operation pairs its sides: bool, on, ignoring, group_left, group_right and fill. */
+/** The vector matching of a binary operation: bool, on, ignoring, group_left, group_right and fill. */
 export function matchingOf(
   reader: QueryTextReader,
   modifiers: readonly SyntaxNode[],

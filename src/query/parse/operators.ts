@@ -1,6 +1,6 @@
 /**
- * Orders operators by PromQL's precedence. The grammar lets offset, @ and ranges close over the operator before them
- * (`a or b offset 1m`), so the nodes are laid out flat, in the order of the text, and put together again here.
+ * Applies PromQL's operator precedence. The grammar attaches offset, @ and ranges to the whole operation before them (`a
+ * or b offset 1m`), so the nodes are flattened in text order and reassembled here.
  */
 import type { SyntaxNode } from "@lezer/common";
 import type { BinaryOp, Expr, NumberLiteral, Span, VectorMatching } from "../ast.ts";
@@ -49,7 +49,7 @@ const precedence: Readonly<Record<BinaryOp, number>> = {
   "^": 7,
 };
 
-/** A sign binds like multiplication: -a^b is -(a^b), -a*b is (-a)*b. */
+/** A sign has the precedence of multiplication: -a^b is -(a^b), -a*b is (-a)*b. */
 const signPrecedence = 6;
 
 export function hasOperators(node: SyntaxNode): boolean {
@@ -61,7 +61,7 @@ export function hasOperators(node: SyntaxNode): boolean {
 type ReadExpr = (node: SyntaxNode) => Expr;
 type Suffix = (expr: Expr, node: SyntaxNode) => Expr;
 
-/** Operands, signs, suffixes and operators, in the order of the text. Holes are parsed elsewhere. */
+/** Operands, signs, suffixes and operators in text order. Holes are parsed elsewhere. */
 export function itemsOf(
   reader: QueryTextReader,
   node: SyntaxNode,
@@ -171,7 +171,7 @@ class Assembler {
   }
 }
 
-/** A sign before a literal belongs to the literal. */
+/** A sign before a literal is part of the literal. */
 function signed(op: "+" | "-", expr: Expr, span: Span): Expr {
   if (expr.kind === "number")
     return { ...expr, value: op === "-" ? -expr.value : expr.value, span };

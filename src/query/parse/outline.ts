@@ -1,10 +1,10 @@
 /**
- * Takes a long query apart for the grammar, whose parser loses the thread after some 2,300 characters of operators in
- * a row: arguments become holes that are parsed on their own, and long rows of operators are cut into chunks.
+ * Splits a long query for the grammar, whose parser fails after about 2,300 characters of consecutive operators:
+ * arguments become holes that are parsed separately, and long chains of operators are cut into chunks.
  */
 import { groupers, type QueryToken } from "./lex.ts";
 
-/** Tokens [from, to). */
+/** Tokens from `from` (inclusive) to `to` (exclusive). */
 export interface TokenRange {
   readonly from: number;
   readonly to: number;
@@ -15,7 +15,7 @@ const operators: ReadonlySet<string> = new Set(
 );
 const operatorsPerChunk = 20;
 
-/** Where each binary operator outside of any parenthesis stands. */
+/** Token indexes of the binary operators outside of parentheses. */
 export function operatorsIn(tokens: readonly QueryToken[], range: TokenRange): number[] {
   const found: number[] = [];
   let expectsOperand = true;
@@ -33,7 +33,7 @@ export function operatorsIn(tokens: readonly QueryToken[], range: TokenRange): n
       expectsOperand = true;
     } else {
       expectsOperand = false;
-      // What follows offset and @ may bear a sign.
+      // The operand of offset and @ may have a sign.
       if (word === "offset" || word === "@")
         index += /^[-+]$/.test(tokens[index + 1]?.text ?? "") ? 1 : 0;
     }
@@ -41,7 +41,7 @@ export function operatorsIn(tokens: readonly QueryToken[], range: TokenRange): n
   return found;
 }
 
-/** bool, on, ignoring and their kin, between an operator and its right side. */
+/** True for bool, on, ignoring and similar keywords between an operator and its right side. */
 function isModifier(
   tokens: readonly QueryToken[],
   index: number,
@@ -54,17 +54,17 @@ function isModifier(
   return word.startsWith("fill") && tokens[index + 1]?.text === "(";
 }
 
-/** Of each query being read, once: searched again at every level, it would cost the square of the depth. */
+/** Cached per query: searching again at every level would be quadratic in the depth. */
 const closings = new WeakMap<readonly QueryToken[], Int32Array>();
 
-/** The bracket that closes the one at an index, or the last token. */
+/** Index of the bracket that closes the one at an index, or of the last token. */
 export function closing(tokens: readonly QueryToken[], open: number): number {
   let ends = closings.get(tokens);
   if (ends === undefined) closings.set(tokens, (ends = closingsOf(tokens)));
   return ends[open] ?? tokens.length - 1;
 }
 
-/** For every opening bracket where it is closed, by any kind of bracket; an unclosed one ends with the query. */
+/** For every opening bracket, the index of the next closing one of any kind; an unclosed one ends with the query. */
 function closingsOf(tokens: readonly QueryToken[]): Int32Array {
   const ends = new Int32Array(tokens.length).fill(tokens.length - 1);
   const open: number[] = [];
@@ -76,7 +76,7 @@ function closingsOf(tokens: readonly QueryToken[]): Int32Array {
   return ends;
 }
 
-/** Pieces of a row of operators. All but the first start with an operator. */
+/** The parts of a chain of operators. All but the first start with an operator. */
 export function chunksOf(tokens: readonly QueryToken[], range: TokenRange): TokenRange[] {
   const cuts = operatorsIn(tokens, range).filter(
     (_, index) => index % operatorsPerChunk === operatorsPerChunk - 1,
@@ -84,7 +84,7 @@ export function chunksOf(tokens: readonly QueryToken[], range: TokenRange): Toke
   return [range.from, ...cuts].map((from, index) => ({ from, to: cuts[index] ?? range.to }));
 }
 
-/** The arguments of calls, aggregations and parentheses within a range, but not those inside of them. */
+/** The arguments of calls, aggregations and parentheses within a range, without nested ones. */
 export function holesOf(tokens: readonly QueryToken[], range: TokenRange): TokenRange[] {
   const holes: TokenRange[] = [];
   for (let index = range.from; index < range.to; index++) {
@@ -103,7 +103,7 @@ export function holesOf(tokens: readonly QueryToken[], range: TokenRange): Token
   return holes;
 }
 
-/** The last token of the duration after offset. */
+/** Index of the last token of the duration after offset. */
 function durationEnd(tokens: readonly QueryToken[], from: number): number {
   let index = from;
   while (/^[-+]$/.test(tokens[index]?.text ?? "")) index++;

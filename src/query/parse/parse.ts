@@ -1,4 +1,4 @@
-/** Parses a query to a checked tree. The only entry point of the parser; it throws ParseError and nothing else. */
+/** Parses a query to a checked AST. The only entry point of the parser; it throws only ParseError. */
 import type { Expr } from "../ast.ts";
 import type { Matcher } from "../../model/select.ts";
 import { check } from "../check.ts";
@@ -32,7 +32,7 @@ function firstOf(query: string, tokens: readonly QueryToken[], problem: ParseErr
   return problem;
 }
 
-/** The matchers of one series selector, as `match[]` takes it. */
+/** Parses the matchers of one series selector, as in `match[]`. */
 export function parseSelector(query: string): readonly Matcher[] {
   const expr = parse(query);
   if (expr.kind === "vector") return expr.matchers;

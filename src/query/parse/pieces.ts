@@ -1,4 +1,4 @@
-/** Parses a query as a whole while it is short, piece by piece when it is long. Positions are the query's throughout. */
+/** Parses a short query as a whole and a long one piece by piece. All positions refer to the whole query. */
 import { NodeType, Tree, type SyntaxNode } from "@lezer/common";
 import { parser } from "@prometheus-io/lezer-promql";
 import type { Expr } from "../ast.ts";
@@ -9,22 +9,22 @@ import { plain } from "./plain.ts";
 import { syntaxError } from "./syntax-error.ts";
 import { TreeReader } from "./tree.ts";
 
-/** A part that was read as a hole, from its second character on, counted from the start of the cut. */
+/** A part parsed as a hole, from its second character on, relative to the start of the cut. */
 interface Gap {
   readonly from: number;
   readonly to: number;
 }
 
-/** A stretch of the query as the grammar gets it. */
+/** A part of the query, as passed to the grammar. */
 interface Cut {
-  /** Where it starts in the query. */
+  /** Its start in the query. */
   readonly start: number;
   readonly text: string;
   readonly gaps: readonly Gap[];
 }
 
 const shortEnough = 1000;
-/** Takes the place of the operand that the chunk before ended with. */
+/** Replaces the last operand of the previous chunk. */
 const standIn: Expr = { kind: "number", value: 0, duration: false, span: { start: 0, end: 0 } };
 
 export class PiecewiseParser {
@@ -68,7 +68,7 @@ export class PiecewiseParser {
     });
   }
 
-  /** Each hole is a number where it starts; a chunk that starts with an operator gets one before it. */
+  /** Replaces each hole by a number at its start; a chunk that starts with an operator gets a number before it. */
   private withHoles(
     chunk: TokenRange,
     holes: ReadonlyMap<number, TokenRange>,
@@ -93,7 +93,7 @@ export class PiecewiseParser {
     return this.tokens[token]?.start ?? this.query.length;
   }
 
-  /** Reads only existing nodes: a hole that was read as spaces by each of its parents would cost the square of its depth. */
+  /** Skips the gaps: reading a hole as spaces in each of its ancestors would be quadratic in its depth. */
   private tree({ start, text, gaps }: Cut): SyntaxNode {
     const ranges = [{ from: 0 }, ...gaps.map(({ to }) => ({ from: to }))].map(
       ({ from }, index) => ({
@@ -102,7 +102,7 @@ export class PiecewiseParser {
       }),
     );
     const inner = parser.parse(text, [], ranges);
-    // Put where it stands in the query, so that every position in it is the query's.
+    // Placed at its position in the query, so that every position in the tree refers to the query.
     const tree = new Tree(NodeType.none, [inner], [start], start + inner.length);
     let errorAt = -1;
     tree.iterate({

@@ -1,17 +1,17 @@
 /**
- * The query as it is passed to the grammar: the same tokens at the same places, every literal and every name the grammar
- * would stumble over spelled the simplest way. The tree is read with the original text.
+ * The query as passed to the grammar: the same tokens at the same positions, with every literal and every name that the
+ * grammar misinterprets in the simplest form. The tree is read with the original text.
  */
 import { signatures } from "../signatures.ts";
 import { groupers, type QueryToken } from "./lex.ts";
 
-/** The query with every literal spelled the simplest way, each token where it was. */
+/** The query with every literal in the simplest form, each token at its position. */
 export function plain(query: string, tokens: readonly QueryToken[]): string {
   let out = "";
   let expectsOperand = true;
-  // After offset a duration follows: until its number, or the parenthesis that closes it.
+  // Parenthesis depth inside the duration after offset; -1 outside.
   let offsetDepth = -1;
-  // For each open parenthesis, whether it belongs to vector matching: an operand follows it.
+  // For each open parenthesis, whether it belongs to vector matching and is followed by an operand.
   const pairing: boolean[] = [];
   for (const [index, token] of tokens.entries()) {
     out = out.padEnd(token.start, " ");
@@ -21,11 +21,11 @@ export function plain(query: string, tokens: readonly QueryToken[]): string {
     if (token.kind === "number" || token.kind === "duration")
       out += token.text.replace(/(?!^)[^]|[^.]/g, "1");
     else if (token.kind === "string") out += `"${"a".repeat(token.text.length - 2)}"`;
-    // The grammar knows its own functions only; one it knows stands in for the others, which are resolved later.
+    // The grammar only accepts its own functions; `ln` replaces the others, which are resolved later.
     else if (called && expectsOperand && !inDuration && !grammarKnows(token)) out += "ln";
-    // A metric may be called "offset"; the grammar keeps that word for itself.
+    // A metric may be named "offset", which is a keyword in the grammar.
     else if (lower === "offset" && expectsOperand) out += "aaaaaa";
-    // No metric may be called atan2: an operator the grammar has no doubt about stands in for it.
+    // No metric can be named atan2, so an unambiguous operator replaces it.
     else if (lower === "atan2" && expectsOperand && !inLabels(tokens, index)) out += "*".padEnd(5);
     else out += token.kind === "keyword" && inDuration ? lower : token.text;
     if (lower === "offset" && !expectsOperand) offsetDepth = 0;
@@ -45,7 +45,7 @@ function grammarKnows(token: QueryToken): boolean {
   return signatures.has(token.text);
 }
 
-/** Whether a token is a label's name, in braces or in the parentheses after by, on and their kin. */
+/** True if a token is a label name, in braces or in the parentheses after by, on and similar keywords. */
 function inLabels(tokens: readonly QueryToken[], index: number): boolean {
   const opened = tokens.slice(0, index).findLastIndex(({ text }) => /^[(){}]$/.test(text));
   const open = tokens[opened]?.text;

@@ -1,4 +1,4 @@
-/** The query's text as the tree readers see it: pieces of it, and where to point when it is wrong. */
+/** Access to the query's text by node, and errors with a position in it. */
 import type { SyntaxNode } from "@lezer/common";
 import type { Span } from "../ast.ts";
 import { ParseError } from "../errors.ts";

@@ -1,4 +1,4 @@
-/** Describes the error where the grammar gave up, as close to Prometheus's sentence as the tokens around it allow. */
+/** Describes a syntax error from the tokens around it, as close to Prometheus's message as possible. */
 import { ParseError } from "../errors.ts";
 import { quote } from "../quote.ts";
 import { groupers, type QueryToken } from "./lex.ts";
@@ -35,7 +35,7 @@ export function syntaxError(
   return new ParseError(query, span, `unexpected ${describe(wrong)}${context(before)}`);
 }
 
-/** Names of one letter have no stand-in: they are found here. */
+/** Function names of one letter have no replacement in plain.ts, so they are detected here. */
 function unknownFunction(query: string, token: QueryToken | undefined): ParseError | undefined {
   if (token?.kind !== "identifier" || token.text.length > 1) return undefined;
   return new ParseError(query, token, `unknown function with name ${quote(token.text)}`);
@@ -80,7 +80,7 @@ function context(before: readonly QueryToken[]): string {
   return inAggregate(before) ? " in aggregation" : "";
 }
 
-/** Whether a parenthesis still open is an aggregation's, or its grouping has been given and its body not. */
+/** True if an open parenthesis belongs to an aggregation, or if a grouping has no body yet. */
 function inAggregate(before: readonly QueryToken[]): boolean {
   const open: number[] = [];
   let groupedAt = -1;

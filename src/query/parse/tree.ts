@@ -1,4 +1,4 @@
-/** Turns the grammar's syntax tree into ours. Refuses what the grammar lets through but PromQL does not. */
+/** Converts the grammar's syntax tree to the AST. Rejects what the grammar accepts but PromQL does not. */
 import type { SyntaxNode } from "@lezer/common";
 import { type AggregateOp, aggregatesWithParam, type Expr, type VectorSelector } from "../ast.ts";
 import { quote, unquote } from "../quote.ts";
@@ -14,7 +14,7 @@ import { regexProblem } from "../matcher.ts";
 export class TreeReader extends QueryTextReader {
   private readonly hole: (node: SyntaxNode) => Expr | undefined;
 
-  /** `hole` gives what stands where the tree only has a number in its place. */
+  /** @param hole returns the expression that a number in the tree stands for, if it does */
   constructor(query: string, hole: (node: SyntaxNode) => Expr | undefined) {
     super(query);
     this.hole = hole;
@@ -49,7 +49,7 @@ export class TreeReader extends QueryTextReader {
     }
   }
 
-  /** What follows an operand: the node's first child is that operand, wherever the grammar put it. */
+  /** Applies a suffix of an operand: the node's first child is that operand, wherever the grammar put it. */
   suffix(expr: Expr, node: SyntaxNode): Expr {
     switch (node.name) {
       case "MatrixSelector":
@@ -132,7 +132,7 @@ export class TreeReader extends QueryTextReader {
   }
 }
 
-/** Vector selectors: a name, matchers, or both, plain or in quotes. */
+/** Vector selectors: a name, matchers, or both; the name may be quoted. */
 function selectorOf(reader: QueryTextReader, node: SyntaxNode): VectorSelector {
   const identifier = node.getChild("Identifier");
   const braces = node.getChild("LabelMatchers");

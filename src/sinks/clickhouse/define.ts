@@ -1,4 +1,4 @@
-/** `clickhouse://…` and `clickhouses://…`: rows of the lake's tables to ClickHouse, over its HTTP interface. */
+/** `clickhouse://…` and `clickhouses://…`: sends rows of the lake's tables to ClickHouse over its HTTP interface. */
 import * as v from "valibot";
 import { durationMs, flag, text, wholeNumber } from "../../config/fields.ts";
 import { defineSink, type SinkDefinition } from "../../pipeline/sink.ts";

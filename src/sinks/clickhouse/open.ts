@@ -1,4 +1,4 @@
-/** From a written address to a sink: where the server is, which tables, and who writes. */
+/** Opens a ClickHouse sink from its options: the server's address, the table names and the credentials. */
 import path from "node:path";
 import type * as v from "valibot";
 import { GpulseError } from "../../base/error.ts";
@@ -14,7 +14,7 @@ import { ClickHouseWriter } from "./writer.ts";
 
 type ClickHouseOptions = v.InferOutput<typeof clickHouseOptions>;
 
-/** Beyond this `write` waits while the server is unavailable. */
+/** Memory limit for unsent rows while the server is unavailable; beyond it `write` waits. */
 const heldBytes = 64 * 2 ** 20;
 
 export function openClickHouseSink(

@@ -1,4 +1,7 @@
-/** Frames to ClickHouse. Rows are gathered into blocks in memory; `flush` resolves once the server has stored them. */
+/**
+ * Sends frames to ClickHouse. Rows are collected into blocks in memory; `flush` resolves once the server has stored
+ * them.
+ */
 import type { Clock } from "../../base/clock.ts";
 import type { BufferedSender } from "../../base/send/buffered-sender.ts";
 import { Gatherer } from "../../lake/gather.ts";
@@ -9,11 +12,11 @@ import type { ClickHouseWriter } from "./writer.ts";
 
 export interface ClickHouseSinkParts {
   readonly name: string;
-  /** The host of frames that name none: this machine. */
+  /** The host of frames without one: this machine. */
   readonly host: string;
   readonly batchRows: number;
   readonly lingerMs: number;
-  /** One block is one request. */
+  /** Sends one block per request. */
   readonly sender: BufferedSender<Rows>;
   readonly writer: Pick<ClickHouseWriter, "close">;
   readonly clock: Clock;
@@ -41,7 +44,7 @@ export class ClickHouseSink implements Sink {
     if (full.length > 0) await this.#seal(full.map(([table]) => table));
     if (this.#growing.size > 0)
       this.#cancelTimer ??= clock.after(lingerMs, () => {
-        // A sender that has failed rejects the next write and flush too.
+        // A sender that has failed also rejects the next write and flush.
         this.#seal([...this.#growing.keys()]).catch(() => undefined);
       });
   }
@@ -52,7 +55,7 @@ export class ClickHouseSink implements Sink {
     await room;
   }
 
-  /** A record here is a block of rows; nothing is spooled on disk. */
+  /** Counts blocks of rows as records; nothing is spooled on disk. */
   shipping(): ShippingStats {
     return memoryShipping(this.name, this.#parts.sender.stats());
   }
@@ -71,7 +74,7 @@ export class ClickHouseSink implements Sink {
     return rows;
   }
 
-  /** Queues them at once; resolves when there is room for more. */
+  /** Queues the tables' blocks at once; resolves when there is room for more. */
   async #seal(tables: readonly TableName[]): Promise<void> {
     const blocks = tables.flatMap((table) => this.#growing.get(table)?.finish() ?? []);
     for (const table of tables) this.#growing.delete(table);

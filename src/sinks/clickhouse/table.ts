@@ -1,8 +1,8 @@
-/** The lake's tables in ClickHouse: their definition, and rows as JSONEachRow. Absent is NULL, never 0. */
+/** The lake's tables in ClickHouse: their definition, and rows as JSONEachRow. An absent value is NULL, never 0. */
 import { sortedBy, tables } from "../../lake/schema.ts";
 import type { ColumnKind, ColumnSpec, Rows, TableName } from "../../lake/table.ts";
 
-/** Blocks of so many inserts are remembered, so that one that is sent again is not stored again. */
+/** Number of recent inserts that ClickHouse deduplicates against, so that a resent block is not stored twice. */
 const deduplicationWindow = 10_000;
 
 const types: Readonly<Record<ColumnKind, string>> = {
@@ -13,13 +13,13 @@ const types: Readonly<Record<ColumnKind, string>> = {
   boolean: "Bool",
 };
 
-/** Texts that most rows share; labels are as many as there are series. */
+/** Text columns whose values repeat in most rows. Label columns are not among them: they have one value per series. */
 const repeated = new Set(["host", "uuid", "vendor", "model", "tags", "name"]);
 
 export const quoteName = (name: string): string => `\`${name.replace(/[\\`]/g, "\\$&")}\``;
 
 function typeOf({ name, kind, required }: ColumnSpec, isKey: boolean): string {
-  // A column of the sorting key is never NULL: a text that is absent is empty there.
+  // A column of the sorting key is never NULL: an absent text is empty there.
   const bare = required === true || isKey ? types[kind] : `Nullable(${types[kind]})`;
   const type = repeated.has(name) ? `LowCardinality(${bare})` : bare;
   return isKey || kind === "time" ? type : `SimpleAggregateFunction(anyLast, ${type})`;
@@ -33,8 +33,8 @@ function columnsOf(table: TableName): string[] {
 }
 
 /**
- * Rows of one GPU and instant become one when parts are merged, or at once with `FINAL`: one that comes again, such as after a
- * kill, or readings of another schedule. A column's last value that is not NULL stays.
+ * Rows of one GPU and timestamp become one when ClickHouse merges parts, or at once with `FINAL`: for example a row that
+ * is sent again after a kill, or readings of another schedule. Each column keeps its last value that is not NULL.
  * @param shown the quoted name with its database
  */
 export function createTable(table: TableName, shown: string): string {
@@ -49,13 +49,13 @@ export function createTable(table: TableName, shown: string): string {
   ].join("\n");
 }
 
-/** Of a table that an earlier version created. */
+/** Adds the columns that a table created by an earlier version lacks. */
 export const addColumns = (table: TableName, shown: string): string =>
   `ALTER TABLE ${shown} ${columnsOf(table)
     .map((column) => `ADD COLUMN IF NOT EXISTS ${column}`)
     .join(", ")}`;
 
-/** `{"time":"2026-01-01T00:00:00.000Z","uuid":"GPU-1","gpu_power_watts":314.3}`, a line each. */
+/** One JSON object per line: `{"time":"2026-01-01T00:00:00.000Z","uuid":"GPU-1","gpu_power_watts":314.3}`. */
 export function jsonRows({ table, count, times, texts, numbers }: Rows): string {
   const isBoolean = new Set(
     tables[table].flatMap(({ name, kind }) => (kind === "boolean" ? [name] : [])),
@@ -87,7 +87,7 @@ export function jsonRows({ table, count, times, texts, numbers }: Rows): string 
   return `${lines.join("\n")}\n`;
 }
 
-/** JSON has no infinity; ClickHouse reads these in quotes. */
+/** JSON has no NaN and no infinity; ClickHouse reads them as quoted strings. */
 const jsonNumber = (value: number): string =>
   Number.isFinite(value)
     ? String(value)

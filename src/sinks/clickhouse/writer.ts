@@ -1,4 +1,4 @@
-/** One statement to ClickHouse's HTTP interface, and what its answer means. */
+/** Sends one statement to ClickHouse's HTTP interface and interprets the response. */
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import zlib from "node:zlib";
@@ -11,11 +11,11 @@ import { SamplesPoster, retryAfterMs } from "../post.ts";
 import { addColumns, createTable, jsonRows, quoteName } from "./table.ts";
 
 export interface ClickHouseWriterOptions {
-  /** The server, without a query. */
+  /** The server's URL, without a query. */
   readonly server: URL;
   readonly shown: string;
   readonly database: string;
-  /** The names in ClickHouse of the lake's tables. */
+  /** The ClickHouse names of the lake's tables. */
   readonly tables: Readonly<Record<TableName, string>>;
   readonly create: boolean;
   readonly timeoutMs: number;
@@ -26,13 +26,13 @@ export interface ClickHouseWriterOptions {
 
 const gzip = promisify(zlib.gzip);
 
-/** ClickHouse's own numbers of errors (`Code: 516. DB::Exception: …`). */
+/** ClickHouse's error codes (`Code: 516. DB::Exception: …`). */
 const codes = {
   login: new Set([192, 193, 194, 516]),
   denied: new Set([164, 497]),
   unknownTable: new Set([60]),
   unknownDatabase: new Set([81]),
-  /** The table does not have the columns or types of these rows. */
+  /** The table lacks the columns or types of these rows. */
   mismatch: new Set([6, 10, 16, 26, 27, 38, 41, 47, 53, 72, 117, 131, 321, 349, 441]),
   unknownSetting: new Set([115]),
 };
@@ -52,7 +52,7 @@ export class ClickHouseWriter {
     this.#poster.close();
   }
 
-  /** A batch that is sent again is stored once: its token is the digest of its rows. */
+  /** Sends a batch. A resent batch is stored once: its deduplication token is the digest of its rows. */
   async insert(rows: Rows, signal: AbortSignal): Promise<SendResult | SendFailure> {
     const { create } = this.#options;
     const { table } = rows;
@@ -73,7 +73,7 @@ export class ClickHouseWriter {
         insert_deduplication_token: createHash("sha256").update(body).digest("hex"),
         date_time_input_format: "best_effort",
         input_format_skip_unknown_fields: "0",
-        // The answer comes when the rows are stored, whatever the server's default.
+        // Makes the server respond only once the rows are stored, whatever its default.
         async_insert: "0",
         wait_end_of_query: "1",
       },
@@ -108,7 +108,7 @@ export class ClickHouseWriter {
 
   #meaning({ status, body, headers }: HttpResponse): SendResult | SendFailure {
     const { shown, database, tables, create, nowMs } = this.#options;
-    // An error after the first bytes of an answer comes with status 200, in the text.
+    // An error after the first bytes of a response has status 200; the body contains the exception.
     const text = body.toString("utf8");
     const code = Number(
       headers["x-clickhouse-exception-code"] ?? /^Code: (\d+)\b/m.exec(text)?.[1] ?? 0,
@@ -147,7 +147,7 @@ const failed = (problem: string): SendFailure => ({
   error: new GpulseError("SINK_FAILED", problem),
 });
 
-/** The exception without its version and stack, on one line. */
+/** The exception text without version and stack trace, on one line. */
 function formatException(text: string): string {
   const line = text
     .replace(/\(version [^)]*\)+/g, "")

@@ -1,9 +1,9 @@
-/** `cloudwatch:NAMESPACE`: metrics to Amazon CloudWatch by PutMetricData, as statistics per period. */
+/** `cloudwatch:NAMESPACE`: sends metrics to Amazon CloudWatch with PutMetricData, as statistics per period. */
 import * as v from "valibot";
 import { durationMs, text } from "../../config/fields.ts";
 import { defineSink } from "../../pipeline/sink.ts";
 
-/** Each metric of each GPU costs money every month: these are what an alarm or a dashboard of GPUs needs. */
+/** Each metric of each GPU costs money every month, so the default is what GPU alarms and dashboards need. */
 export const defaultMetrics = [
   "gpu_up",
   "gpu_utilization_ratio",

@@ -1,4 +1,4 @@
-/** From options to a sink: which metrics, which region, and whose credentials. */
+/** Opens a CloudWatch sink from its options: the metrics, the region and the credentials. */
 import type * as v from "valibot";
 import { GpulseError, formatError } from "../../base/error.ts";
 import { BufferedSender } from "../../base/send/buffered-sender.ts";
@@ -14,10 +14,10 @@ import { CloudWatchWriter, requestBytes } from "./writer.ts";
 
 type CloudWatchOptions = v.InferOutput<typeof cloudWatchOptions>;
 
-/** Amazon's bounds of one request, with room for its head. */
+/** Amazon's limits for one request, with room for its other fields. */
 const batchItems = 1_000;
 const batchBytes = 1_000_000;
-/** Beyond this `write` waits while CloudWatch is unavailable. */
+/** Memory limit for unsent statistics while CloudWatch is unavailable; beyond it `write` waits. */
 const heldBytes = 32 * 2 ** 20;
 const minuteMs = 60_000;
 

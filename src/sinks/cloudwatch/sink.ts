@@ -1,4 +1,7 @@
-/** Frames to CloudWatch. Readings are summed up in memory; `flush` resolves once CloudWatch has accepted or refused them. */
+/**
+ * Sends frames to CloudWatch. Readings are aggregated in memory; `flush` resolves once CloudWatch has accepted or
+ * rejected them.
+ */
 import type { Clock } from "../../base/clock.ts";
 import type { BufferedSender } from "../../base/send/buffered-sender.ts";
 import type { Delivery, ShippingStats, Sink } from "../../pipeline/sink.ts";
@@ -16,13 +19,13 @@ export interface CloudWatchSinkParts {
 }
 
 const closeWithinMs = 10_000;
-/** A replay goes through many periods in a moment. */
+/** Limit for statistic sets in memory: a replay passes through many periods in a moment. */
 const mostSets = 20_000;
 
 export class CloudWatchSink implements Sink {
   readonly name: string;
   readonly takesWhileFlushing = true;
-  /** A period that is sent in parts costs a request for each. */
+  /** One period, because each part of a period that is sent separately costs a request. */
   readonly rollMs: number;
   readonly #parts: CloudWatchSinkParts;
   #cancelTimer: (() => void) | undefined;
@@ -37,7 +40,7 @@ export class CloudWatchSink implements Sink {
     const { statistics, periodMs, clock } = this.#parts;
     statistics.add(delivery);
     this.#cancelTimer ??= clock.after(periodMs, () => {
-      // A sender that has failed rejects the next write and flush too.
+      // A sender that has failed also rejects the next write and flush.
       this.#send().catch(() => undefined);
     });
     if (statistics.size >= mostSets) await this.#send();
@@ -49,7 +52,7 @@ export class CloudWatchSink implements Sink {
     await room;
   }
 
-  /** A sample here is a statistic set; nothing is spooled on disk. */
+  /** Counts statistic sets as samples; nothing is spooled on disk. */
   shipping(): ShippingStats {
     return memoryShipping(this.name, this.#parts.sender.stats());
   }
@@ -60,7 +63,7 @@ export class CloudWatchSink implements Sink {
     this.#parts.writer.close();
   }
 
-  /** Queues everything at once; resolves when there is room for more. */
+  /** Queues all statistic sets at once; resolves when there is room for more. */
   async #send(): Promise<void> {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;

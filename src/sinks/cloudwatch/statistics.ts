@@ -1,4 +1,4 @@
-/** Readings to CloudWatch's statistic sets: minimum, maximum, sum and count of a series in a period. */
+/** Aggregates readings into CloudWatch's statistic sets: minimum, maximum, sum and count of a series in a period. */
 import type { MetricEntry, Unit } from "../../model/catalogue/index.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
@@ -9,7 +9,7 @@ export interface StatisticSet {
   readonly name: string;
   readonly dimensions: LabelSet;
   readonly unit: string;
-  /** The period's start. */
+  /** The start of the period. */
   readonly timeMs: number;
   minimum: number;
   maximum: number;
@@ -20,11 +20,11 @@ export interface StatisticSet {
 export interface CloudWatchPeriodOptions {
   readonly periodMs: number;
   readonly isWanted: (metric: MetricEntry) => boolean;
-  /** The machine, for series that carry no host. */
+  /** This machine, for series without a host. */
   readonly host: string;
 }
 
-/** What CloudWatch has a word for. */
+/** Our units that CloudWatch has a name for. */
 const units: Readonly<Partial<Record<Unit, string>>> = {
   bytes: "Bytes",
   seconds: "Seconds",
@@ -32,7 +32,7 @@ const units: Readonly<Partial<Record<Unit, string>>> = {
 };
 const mostDimensions = 30;
 const mostValueChars = 1_024;
-/** CloudWatch refuses larger values, NaN and infinity. */
+/** CloudWatch rejects larger values, NaN and infinity. */
 const largest = 2 ** 360;
 
 interface Slot {
@@ -87,7 +87,7 @@ export class Statistics {
     }
   }
 
-  /** Everything so far; CloudWatch adds what comes later of the same period. */
+  /** Returns all statistic sets so far and starts new ones; CloudWatch adds up sets of the same period. */
   drain(): readonly StatisticSet[] {
     const sets = [...this.#sets.values()];
     this.#sets = new Map();
@@ -109,7 +109,7 @@ export class Statistics {
   }
 }
 
-/** Printable ASCII, not empty, and not beginning with a colon: all that CloudWatch takes. */
+/** CloudWatch accepts only values of printable ASCII that are not empty and do not begin with a colon. */
 function dimensionsOf(labels: LabelSet, host: string): LabelSet {
   const all = labels.some(([name]) => name === "host")
     ? labels

@@ -1,5 +1,5 @@
 /**
- * One PutMetricData request: a signed, compressed form, answered with XML.
+ * Sends one PutMetricData request, a signed and compressed form, and reads the XML response.
  *   Action=PutMetricData&Version=2010-08-01&Namespace=gpulse&MetricData.member.1.MetricName=gpu_power_watts&…
  */
 import { createHash } from "node:crypto";
@@ -20,7 +20,7 @@ export interface CloudWatchWriterOptions {
   readonly isHighResolution: boolean;
   readonly timeoutMs: number;
   readonly version: string;
-  /** Read for every request: a profile's keys may be renewed. */
+  /** Called for every request, because a profile's keys may be renewed. */
   readonly credentials: () => Promise<AwsCredentials>;
   readonly nowMs: () => number;
 }
@@ -63,7 +63,7 @@ export class CloudWatchWriter {
     const headers = {
       "content-type": contentType,
       "content-encoding": "gzip",
-      // So that a proxy or server that decompresses first can still check the signature.
+      // Lets a proxy or server that decompresses first still check the signature.
       "x-amz-content-sha256": createHash("sha256").update(body).digest("hex"),
     };
     try {
@@ -112,7 +112,7 @@ export class CloudWatchWriter {
     if (denied.test(code) || status === 401 || status === 403)
       return failed(`${problem}. The credentials need the right cloudwatch:PutMetricData.`);
     if (status === 413) return { outcome: "refused", problem, isTooLarge: true };
-    // Such as a time of more than two weeks ago, of one of them.
+    // For example one of the timestamps is more than two weeks old.
     if (status === 400) return { outcome: "refused", problem };
     if (status < 500 && status !== 429) return failed(`${problem}. Check region= and endpoint=.`);
     return { outcome: "retry", problem, afterMs };
@@ -142,7 +142,7 @@ function fieldsOf(set: StatisticSet, isHighResolution: boolean): [name: string, 
   ];
 }
 
-/** Of a set in a request, before compression; the largest number of four digits before each of its fields. */
+/** Size of a set in a request, before compression; each field counts with a four-digit member number. */
 export function requestBytes(set: StatisticSet): number {
   return fieldsOf(set, false).reduce(
     (sum, [name, value]) =>

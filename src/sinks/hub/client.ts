@@ -1,4 +1,7 @@
-/** One request to a hub and its outcome. Never sends a frame without the definitions the hub needs to read it. */
+/**
+ * Sends one request to a hub and returns its outcome. A request contains every definition the hub needs to decode its
+ * frames.
+ */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import {
@@ -18,19 +21,19 @@ import type { Clock } from "../../base/clock.ts";
 import type { DefinitionFolder } from "./definitions.ts";
 
 export type PushResult =
-  /** The hub's log holds everything up to this sequence. */
+  /** The hub's log holds every frame up to this sequence number. */
   | { readonly outcome: "acknowledged"; readonly sequence: number }
   | { readonly outcome: "retry"; readonly problem: string; readonly afterMs?: number }
-  /** The hub does not accept the time of a frame; nothing from that frame on is acknowledged. */
+  /** The hub does not accept the timestamp of a frame; nothing from that frame on is acknowledged. */
   | { readonly outcome: "outside"; readonly clock: HubClock }
-  /** Too much at once, or not understood: fewer may do. */
+  /** The request is too large or invalid; one with fewer frames may succeed. */
   | { readonly outcome: "refused"; readonly problem: string };
 
 export interface PushClientOptions {
   readonly url: string;
   readonly http: HttpClient;
   readonly definitions: DefinitionFolder;
-  /** Without what changes from request to request. */
+  /** The fields that are the same in every request. */
   readonly identity: Omit<Hello, "sentMs" | "roundTripMs" | "spool" | "capabilities">;
   readonly spool: () => Hello["spool"];
   readonly clock: Clock;
@@ -38,10 +41,13 @@ export interface PushClientOptions {
 }
 
 const compress = promisify(gzip);
-/** A minute of 8 simulated GPUs at 1 s: 4 gives 9.7 KB in 0.2 ms, 6 gives 9.6 KB in 0.9 ms, 9 gives 9.4 KB in 10 ms. */
+/**
+ * Gzip level, measured on a minute of 8 simulated GPUs at 1 s: 4 gives 9.7 KB in 0.2 ms, 6 gives 9.6 KB in 0.9 ms, 9
+ * gives 9.4 KB in 10 ms.
+ */
 const level = 4;
 const timeoutMs = 30_000;
-/** A person has to do something first; asking more often would not make it sooner. */
+/** Retry pause for problems that the user has to fix; retrying more often does not help. */
 const slowRetryMs = 30_000;
 const mostAsked = 3;
 
@@ -69,7 +75,7 @@ export class PushClient {
     for (let asked = 0; asked < mostAsked; asked++) {
       const answer = await this.#send(await this.#body(frames, needs, goodbye), signal);
       const response = parsePushResponse(answer.body);
-      // Half the round trip is the best guess of how old the answer is.
+      // Half the round trip is the best estimate of the response's age.
       if (response?.clock !== undefined)
         this.#clockAheadMs =
           this.#options.clock.nowMs() - (this.#roundTripMs ?? 0) / 2 - response.clock.nowMs;
@@ -105,7 +111,7 @@ export class PushClient {
     const writer = new RequestWriter();
     const hello = {
       ...identity,
-      // As late as can be: the hub compares it with its own clock.
+      // Set as late as possible, because the hub compares it with its own clock.
       sentMs: clock.nowMs(),
       ...(this.#roundTripMs === undefined ? {} : { roundTripMs: this.#roundTripMs }),
       spool: behind(spool(), frames.length),
@@ -164,7 +170,7 @@ export class PushClient {
     };
   }
 
-  /** The user has to act: logged as an error, once per reason. */
+  /** Logs a problem that the user has to fix as an error, once per reason. */
   #loudly(problem: string): PushResult {
     if (this.#logged !== problem)
       this.#options.log.error("hub refuses frames, they wait in the spool", {
@@ -174,7 +180,7 @@ export class PushClient {
     return { outcome: "retry", problem, afterMs: slowRetryMs };
   }
 
-  /** A hub from before clock/1 has lost them, and only this machine's owner can do something about it. */
+  /** A hub from before clock/1 has discarded these frames, and the user has to set a clock. */
   #logTooNew(count: number): void {
     if (count > 0 && !this.#tooNewLogged)
       this.#options.log.error(
@@ -200,7 +206,7 @@ export class PushClient {
   }
 }
 
-/** What waits beside what this very request carries. */
+/** The spool's pending records without those in this request. */
 function behind(spool: Hello["spool"], carried: number): Hello["spool"] {
   const records = Math.max(0, spool.records - carried);
   return { ...spool, records, bytes: records === 0 ? 0 : spool.bytes };

@@ -12,7 +12,7 @@ let folder: string;
 beforeEach(() => (folder = mkdtempSync(path.join(tmpdir(), "gpulse-clock-steps-"))));
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** A machine whose clock a test sets, and which it suspends. */
+/** A machine whose clock the test sets, and which it suspends. */
 class Machine {
   elapsedMs = 0;
   suspendedMs = 0;
@@ -57,7 +57,7 @@ test("a frame that was stamped before the clock was set and spooled after it is 
   machine.setByMs = 0;
   steps.observe(7);
   expect(steps.correct(startMs + 8 * day, 9, machine.isPlausible)).toBe(startMs);
-  // Not long after: then it is no frame of that time.
+  // Too many frames later, this cannot be a late frame from before the step.
   expect(steps.correct(startMs + 8 * day, 900, machine.isPlausible)).toBeUndefined();
 });
 

@@ -1,7 +1,7 @@
 /**
- * When this machine's clock was set while frames were spooled, and by how much, so that a frame that was stamped by a wrong clock
- * can be stamped again. Noticed as a change between the wall clock and the time since boot, which nobody sets. Stored in a file
- * beside the spool, since frames wait there through restarts.
+ * Records when and by how much this machine's clock was set while frames were spooled, so that the timestamps of frames
+ * from before can be corrected. A step shows as a change between the wall clock and the uptime, which cannot be set. The
+ * steps are in a file beside the spool, because spooled frames survive restarts.
  */
 import { readFileSync } from "node:fs";
 import * as v from "valibot";
@@ -13,24 +13,24 @@ import { replaceFile } from "../../base/state/atomic.ts";
 export interface ClockStepsOptions {
   readonly file: string;
   readonly clock: Clock;
-  /** Uptimes of two boots cannot be compared; undefined where the system has no boot id. */
+  /** Uptimes of two boots cannot be compared; undefined if the system has no boot id. */
   readonly bootId: string | undefined;
   readonly log: Log;
 }
 
 const stateSchema = v.object({
   boot: v.optional(v.string()),
-  /** Wall clock less uptime. */
+  /** Wall clock minus uptime. */
   offsetMs: v.number(),
-  /** Frames before `position` were stamped before the clock was set. null: not known by how much. */
+  /** Frames before `position` were stamped before the clock was set; `byMs` is null if the size of the step is unknown. */
   steps: v.array(v.object({ position: v.number(), byMs: v.nullable(v.number()) })),
 });
 type State = v.InferOutput<typeof stateSchema>;
 
-/** Smaller steps move no frame out of what a hub accepts. */
+/** A hub accepts frames in spite of smaller steps. */
 const leastStepMs = 2_000;
 const maxSteps = 64;
-/** A slow reading is stamped before the clock is set and spooled after it, some frames behind. */
+/** Slow readings may be stamped before the clock is set and spooled after it, at most this many frames later. */
 const racedFrames = 64;
 
 export class ClockSteps {
@@ -53,8 +53,9 @@ export class ClockSteps {
   }
 
   /**
-   * Call it before each append of a frame that this machine has stamped: 24 µs. The monotonic clock alone would not do: it stands
-   * still while the machine is suspended, and may jump with the wall clock where both are emulated.
+   * Must be called before each append of a frame that this machine has stamped; takes 24 µs. The monotonic clock alone
+   * is not enough: it stops while the machine is suspended, and may jump with the wall clock on a machine that emulates
+   * both.
    */
   observe(nextPosition: number): void {
     const { clock } = this.#options;
@@ -64,12 +65,12 @@ export class ClockSteps {
     this.#offsetMs += byMs;
     this.#monotonicOffsetMs += monotonicByMs;
     if (Math.abs(byMs) < leastStepMs) return;
-    // Uptime has steps of 10 ms.
+    // Prefers the monotonic clock's value, because uptime has a resolution of 10 ms.
     const isSame = Math.abs(byMs - monotonicByMs) < leastStepMs;
     this.#add(nextPosition, Math.round(isSame ? monotonicByMs : byMs));
   }
 
-  /** The time a frame would have been stamped with by the clock as it is set now; undefined where none is plausible. */
+  /** Returns the timestamp that the frame would have with the clock as it is set now; undefined if none is plausible. */
   correct(
     timeMs: number,
     position: number,
@@ -88,7 +89,7 @@ export class ClockSteps {
     this.#steps.push({ position, byMs });
     if (this.#steps.length > maxSteps) {
       this.#steps = this.#steps.slice(-maxSteps);
-      // What came before it is no longer known.
+      // Without the removed step, the size of the oldest remaining one is unknown.
       const [oldest] = this.#steps;
       if (oldest !== undefined) oldest.byMs = null;
     }

@@ -1,4 +1,4 @@
-/** `hub+http://` and `hub+https://`, frames to a hub of gpulse. */
+/** `hub+http://` and `hub+https://`: pushes frames to a gpulse hub. */
 import * as v from "valibot";
 import { durationMs, text, wholeNumber } from "../../config/fields.ts";
 import { labelValue } from "../../model/labels.ts";

@@ -1,6 +1,6 @@
 /**
- * Layouts and device lists that spooled frames name, in memory and as files beside the spool, so that what waited through a
- * restart can still be reported. A file's name is its content's hash; nothing in it ever changes.
+ * The layouts and device lists that spooled frames reference, in memory and as files beside the spool, so that frames
+ * can still be sent after a restart. A file is named after the hash of its content and never changes.
  */
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -18,9 +18,9 @@ import { findMetric, type MetricEntry } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import type { Layout } from "../../model/layout.ts";
 
-/** Of each kind in memory; the rest is read back when it is asked for. */
+/** Entries of each kind in memory; the others are read back from disk on demand. */
 const keptInMemory = 64;
-/** Layouts that change all the time through a long outage must not fill the disk. */
+/** Limits the disk space of layouts that keep changing through a long outage. */
 const maxFiles = 2_048;
 
 type Kind = "layout" | "devices";
@@ -46,7 +46,7 @@ export class DefinitionFolder {
     }
   }
 
-  /** Its hash; written down before this returns, where the disk takes it. */
+  /** Returns the layout's hash. The file is written before this returns, unless the disk write fails. */
   layout(layout: Layout): string {
     const known = this.#layouts.get(layout);
     if (known !== undefined) return known;
@@ -64,7 +64,7 @@ export class DefinitionFolder {
     return hash;
   }
 
-  /** Undefined where nobody knows it any more. */
+  /** Returns undefined if neither memory nor the disk has it any more. */
   content(kind: Kind, hash: string): Buffer | undefined {
     const name = `${kind}-${hash}`;
     const held = this.#contents.get(name) ?? this.#read(name, hash);
@@ -83,7 +83,7 @@ export class DefinitionFolder {
     return resolutions;
   }
 
-  /** What a metric is, for a hub that asks; one that nobody knows any more is a plain number. */
+  /** Returns a metric's definition for a hub that requests it; a metric that is no longer known is a plain gauge. */
   metric(name: string): MetricEntry {
     return (
       this.#metrics.get(name) ??
@@ -102,7 +102,7 @@ export class DefinitionFolder {
     );
   }
 
-  /** Nothing waits: files of what is no longer in use may go. */
+  /** Called when no frame is pending: removes the files of definitions that are no longer in use. */
   tidy(): void {
     if (this.#files.size <= keptInMemory) return;
     for (const name of this.#files) if (!this.#contents.has(name)) this.#remove(name);
@@ -160,7 +160,7 @@ export class DefinitionFolder {
   }
 }
 
-/** The least recently used goes. */
+/** Evicts the least recently used entries. */
 function bound(map: Map<string, unknown>): void {
   for (const oldest of map.keys()) {
     if (map.size <= keptInMemory * 2) return;

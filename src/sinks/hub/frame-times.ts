@@ -1,7 +1,7 @@
 /**
- * What becomes of frames whose time the hub does not accept. While the two clocks disagree they are held. Once the clocks agree,
- * frames that this machine stamped while its clock was wrong get their right time; where that is not known they are given up,
- * counted and logged, so that they hold up nothing.
+ * Handles frames whose timestamp the hub does not accept. While the two clocks disagree, frames are held. Once they
+ * agree, frames that this machine stamped with a wrong clock get a corrected timestamp; if that is unknown, they are
+ * dropped, counted and logged, so that they do not block the queue.
  */
 import path from "node:path";
 import { formatDuration } from "../../config/duration.ts";
@@ -15,28 +15,28 @@ import { ClockSteps } from "./clock-steps.ts";
 export interface FrameTimesOptions {
   /** The sink's name, for the log. */
   readonly to: string;
-  /** Of the spool. */
+  /** The spool's folder. */
   readonly folder: string;
-  /** Of the spool: what the next frame gets. */
+  /** The spool position of the next frame. */
   readonly nextPosition: () => number;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** What a request carries, less what cannot be sent. */
+/** The contents of a request, without frames that cannot be sent. */
 export interface PushBatch {
   readonly frames: readonly PushFrame[];
   readonly lostSamples: number;
   readonly restampedSamples: number;
-  /** Why samples are lost, where some are. */
+  /** Why samples are lost; absent if none are. */
   readonly problem?: string;
 }
 
-/** Frames are stamped before they are spooled, give or take the clock's own corrections. */
+/** Frames are stamped before they are spooled, so they are not newer than now except for small clock corrections. */
 const stampSlackMs = 1_000;
 const logEveryMs = 60_000;
 
-/** Another machine's frames, and those of a stream, were not stamped by this machine's clock. */
+/** False for another machine's frames and for those of a stream, which this machine's clock did not stamp. */
 export const isStampedHere = ({ host, tier }: Pick<PushFrame, "host" | "tier">): boolean =>
   host === "" && tier !== "stream";
 
@@ -45,7 +45,7 @@ export class FrameTimes {
   readonly #clockSteps: ClockSteps;
   #restampedSamples = 0;
   #loggedMs = Number.NEGATIVE_INFINITY;
-  /** As it was when the hold began: the log has it once. */
+  /** The reason from the beginning of the hold, so that the log has it once. */
   #because: string | undefined;
 
   constructor(options: FrameTimesOptions) {
@@ -63,12 +63,12 @@ export class FrameTimes {
     return this.#because !== undefined;
   }
 
-  /** Call it before each append of a frame that is stamped here. */
+  /** Must be called before each append of a frame that this machine stamps. */
   observe(): void {
     this.#clockSteps.observe(this.#options.nextPosition());
   }
 
-  /** Where the hub would not accept a frame that is stamped now, all that come are refused as well: the clocks have to agree first. */
+  /** Returns why frames are held: the hub would reject a frame stamped now, and so every new one until the clocks agree. */
   holdBecause(hub: HubClock): string | undefined {
     const nowMs = this.#options.clock.nowMs();
     if (isAccepted(hub, nowMs)) return undefined;
@@ -78,7 +78,7 @@ export class FrameTimes {
     return this.#because;
   }
 
-  /** The clocks agree now: frames that the hub does not accept were stamped before this machine's clock was set. */
+  /** Called once the clocks agree: frames that the hub rejects were stamped before this machine's clock was set. */
   correct(batch: PushBatch, records: readonly SpoolRecord[], hub: HubClock): PushBatch {
     // The clock may have been set since the last frame.
     this.observe();
@@ -114,7 +114,7 @@ export class FrameTimes {
     };
   }
 
-  /** Corrections are logged once a minute at most. */
+  /** Logs corrections at most once a minute. */
   acknowledged({ restampedSamples: samples }: PushBatch): void {
     this.#because = undefined;
     if (samples === 0) return;
@@ -130,6 +130,6 @@ export class FrameTimes {
   }
 }
 
-/** A time that is no date, which a stream may have, is shown as the number it is. */
+/** A stream's timestamp may be outside the range of dates; it is then formatted as a number. */
 const formatTime = (ms: number): string =>
   Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : String(ms);

@@ -46,13 +46,13 @@ function newFolder(): string {
   return folder;
 }
 
-/** A wall clock that a test sets; the hub's stays true. */
+/** A wall clock that the test sets; the hub's clock stays correct. */
 function settableClock() {
   const setBy = { ms: 0 };
   return { setBy, clock: { ...systemClock, nowMs: () => Date.now() + setBy.ms } };
 }
 
-/** Answers as a hub does to frames of times that it does not accept. */
+/** Responds like a hub to frames with timestamps that it does not accept. */
 function acceptOnly(hub: FakeHub, nowMs: () => number): void {
   hub.refuse = ({ frames }) => {
     const clock = { nowMs: nowMs(), oldestMs: nowMs() - 30 * day, newestMs: nowMs() + 600_000 };
@@ -71,7 +71,7 @@ function deliveryAt(timeMs: number, value: number, more: Partial<Delivery> = {})
   return { frame, source: "sim", tier: "fast", freshForMs: 5_000, devices, ...more };
 }
 
-/** The times that the hub was sent last for each sequence it holds, as differences to now in whole minutes. */
+/** The last timestamp sent for each sequence number the hub holds, as a difference to now in whole minutes. */
 const minutesOf = (hub: FakeHub): number[] => {
   const seen = new Map<number, number>();
   for (const { frames } of hub.requests)
@@ -140,7 +140,7 @@ test("frames reach the hub in order, each once, with what it asked for", async (
   for (const value of [1, 2, 3]) await sink.write(delivery(value));
   await until(() => hub.held.length === 3);
   expect(valuesOf(hub)).toEqual([1, 2, 3]);
-  // One that asks, one that reports: a tick is one request.
+  // The first request transfers the definitions, the second one the frames: one tick is one request.
   expect(hub.requests.filter(({ heads }) => heads.length > 0)).toHaveLength(2);
   hub.forget();
   await sink.write(delivery(4));
@@ -324,7 +324,7 @@ test.for([
     expect(sink.shipping().ship.clockAheadSeconds).toBeCloseTo(byMs / 1_000, -1);
     setBy.ms = 0;
     await sink.write(deliveryAt(clock.nowMs(), 4));
-    // Stamped by the wrong clock, spooled after it was set.
+    // Stamped by the wrong clock, spooled after the clock was set.
     await sink.write(deliveryAt(clock.nowMs() + byMs, 5));
     await until(() => hub.held.length === 5);
     await until(() => sink.shipping().spool.records === 0);
@@ -390,7 +390,7 @@ test("frames whose right time nobody knows are given up, counted, and hold up no
   const sink = openSink(hub.url, newFolder(), {}, log);
   const aheadMs = Date.now() + 8 * day;
   await sink.write(deliveryAt(Date.now(), 1));
-  // Another machine's clock, and a stream's: this machine's clock has nothing to do with them.
+  // Stamped by another machine's clock or by a stream, so this machine's clock steps do not apply.
   await sink.write(deliveryAt(aheadMs, 2, { host: "other" }));
   await sink.write(deliveryAt(aheadMs, 3, { tier: "stream" }));
   await sink.write(deliveryAt(9e15, 4));

@@ -1,4 +1,4 @@
-/** From a hub's address and credentials to a sink that pushes there. */
+/** Opens a sink that pushes to a hub, from the hub's address and credentials. */
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { GpulseError } from "../../base/error.ts";
@@ -11,9 +11,9 @@ import { HubRelay } from "./relay.ts";
 import { HubSink } from "./sink.ts";
 
 export interface HubAddress {
-  /** `http://hub:9410`, with a path where the hub has one. */
+  /** For example `http://hub:9410`, with a path if the hub has one. */
   readonly url: string;
-  /** The token itself, or `file:PATH`, which is read again when it changes. */
+  /** The token, or `file:PATH`, which is read again when the file changes. */
   readonly token?: string;
   readonly caFile?: string;
   readonly certFile?: string;
@@ -58,7 +58,10 @@ export function openHubSink(address: HubAddress, context: HubSinkContext): HubSi
   });
 }
 
-/** For a hub that has one above it: frames as they are, the rest by remote-write with the same credentials. */
+/**
+ * For a hub that forwards to another hub: frames are sent unchanged, everything else by remote-write with the same
+ * credentials.
+ */
 export async function openHubRelay(address: HubAddress, context: SinkContext): Promise<Sink> {
   const identity = { job: "gpulse-hub", instance: `${context.hostName}:9410` };
   const frames = openHubSink(address, { ...context, identity });
@@ -86,7 +89,7 @@ export async function openHubRelay(address: HubAddress, context: SinkContext): P
   return new HubRelay(frames, samples, address.instance ?? identity.instance);
 }
 
-/** @throws GpulseError where it is no address of a hub. */
+/** @throws GpulseError if `text` is not the address of a hub. */
 export function pushUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.host === "")
@@ -100,7 +103,7 @@ export function pushUrl(text: string): URL {
   return url;
 }
 
-/** One readable, unique folder for each pair of sender and hub. */
+/** A readable and unique folder name for each pair of sender and hub. */
 function folderOf(instance: string, url: URL): string {
   const readable = `${instance}-to-${url.host}`.replaceAll(/[^\w.-]/g, "_").slice(0, 100);
   const hash = createHash("sha256").update(`${instance}\n${url.href}`).digest("hex").slice(0, 8);

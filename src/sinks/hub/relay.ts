@@ -1,6 +1,6 @@
 /**
- * A hub that hands on to the hub above it: frames as they came, under the names of the agents that sent them, and everything
- * else by remote-write to the same place. What this hub has relayed once is never relayed again.
+ * Forwards a hub's data to the hub above it: frames unchanged, under the names of the agents that sent them, and
+ * everything else by remote-write to the same hub. A frame that this hub has relayed before is not relayed again.
  */
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { type LabelSet, labelSet } from "../../model/labels.ts";
@@ -13,7 +13,7 @@ export class HubRelay implements Sink {
   readonly name: string;
   readonly #frames: HubSink;
   readonly #samples: Sink;
-  /** As the hub above calls this one. */
+  /** The name under which the hub above receives this hub's frames. */
   readonly #ownName: string;
   readonly #bound = new WeakMap<Layout, { readonly key: string; readonly layout: Layout }>();
   readonly #newest = new Map<string, Delivery>();
@@ -34,7 +34,7 @@ export class HubRelay implements Sink {
   }
 
   relay(delivery: Delivery, labels: LabelSet): void {
-    // Hubs in a circle would hand one frame round for ever.
+    // Breaks cycles: hubs that forward to each other would send a frame round forever.
     if (`/${delivery.source}`.includes(`/agent:${this.#ownName}/`)) return;
     const layout = this.#bind(delivery.frame.layout, labels);
     const bound: Delivery = { ...delivery, frame: { ...delivery.frame, layout } };
@@ -58,7 +58,7 @@ export class HubRelay implements Sink {
     await Promise.all([this.#frames.close(), this.#samples.close()]);
   }
 
-  /** With the labels on every series that has none; the same layout while they are the same. */
+  /** Adds the labels to every series that lacks them. Returns the same layout object for the same labels. */
   #bind(layout: Layout, labels: LabelSet): Layout {
     if (labels.length === 0) return layout;
     const key = JSON.stringify(labels);

@@ -1,6 +1,6 @@
 /**
- * Pushes frames to a hub through a spool on disk: written frames survive a kill and an outage, are sent in order, and are
- * removed only when the hub acknowledges them. One request a tick, never more than one at a time.
+ * Pushes frames to a hub through a spool on disk: written frames survive a kill and an outage, are sent in order, and
+ * are removed only when the hub acknowledges them. One request per tick, never more than one at a time.
  */
 import path from "node:path";
 import { FrameDecoder, FrameEncoder, type PushFrame } from "../../formats/frames/frame.ts";
@@ -22,16 +22,16 @@ import { DefinitionFolder } from "./definitions.ts";
 import { type PushBatch, FrameTimes, isStampedHere } from "./frame-times.ts";
 
 export interface HubSinkOptions {
-  /** In logs and self-metrics; no secret in it. */
+  /** The name in logs and self-metrics, without secrets. */
   readonly name: string;
-  /** Where requests go, `/api/push/v1` and all. */
+  /** The request URL, including `/api/push/v1`. */
   readonly url: string;
   readonly http: HttpClient;
   readonly identity: Pick<Hello, "agent" | "version" | "host" | "job" | "instance">;
-  /** How often frames come; also the heartbeat, but not below five seconds. */
+  /** How often frames come; also the heartbeat interval, but not below five seconds. */
   readonly intervalMs: number;
   readonly spool: { readonly dir: string; readonly maxBytes: number; readonly maxAgeMs: number };
-  /** Writers can wait: nothing is dropped from the spool. */
+  /** True if writers can wait, so that nothing is dropped from the spool. */
   readonly waits?: boolean;
   readonly clock: Clock;
   readonly random: () => number;
@@ -39,14 +39,14 @@ export interface HubSinkOptions {
 }
 
 const batchBytes = 512 * 1024;
-/** The schedules of one tick come a moment apart: waiting this long puts them into one request. */
+/** The schedules of one tick fire a moment apart; waiting this long combines them into one request. */
 const lingerMs = 100;
-/** Ticks that come faster than this share a request. */
+/** Ticks that are closer together than this share a request. */
 const leastGapMs = 1_000;
-/** A lot this long is a backlog, and waits for nothing. */
+/** This many pending records are a backlog, which is sent without lingering. */
 const backlogRecords = 16;
 const leastHeartbeatMs = 5_000;
-/** A stream can wait, and must not push its own oldest frames out of the spool. */
+/** Pending records beyond which a stream waits, so that it does not drop its own oldest frames from the spool. */
 const streamRecords = 2_000;
 const closeWithinMs = 1_200;
 const goodbyeWithinMs = 500;
@@ -141,7 +141,7 @@ export class HubSink implements Sink {
     this.#options.http.close();
   }
 
-  /** In the spool when this returns. */
+  /** Appends to the spool; the record is in it when this returns. */
   append(delivery: Delivery): void {
     this.#observe(delivery);
     const { bytes, samples } = this.#encode(delivery);
@@ -220,7 +220,7 @@ export class HubSink implements Sink {
     };
   }
 
-  /** Undefined where it cannot be read: its layout is lost, or another version of gpulse wrote it. */
+  /** Returns undefined if the record cannot be decoded: its layout is lost, or another version of gpulse wrote it. */
   #frame({ bytes, position }: SpoolRecord): PushFrame | undefined {
     try {
       return this.#decode(bytes, position);
@@ -250,7 +250,7 @@ export class HubSink implements Sink {
     await pause(Math.max(lingerMs, gapMs - sinceMs), undefined, this.#options.clock);
   }
 
-  /** A heartbeat while no frame is sent, and at the start: the hub then knows the agent before the first tick. */
+  /** Sends a heartbeat while no frame is sent, and at the start, so that the hub has the agent before the first tick. */
   #beat(): void {
     const { clock } = this.#options;
     const idleMs = clock.monotonicMs() - this.#lastSentMs;

@@ -1,4 +1,4 @@
-/** `influxdb://…` and `influxdbs://…`: points to InfluxDB by its line protocol, over its first or second write API. */
+/** `influxdb://…` and `influxdbs://…`: sends points to InfluxDB in its line protocol, over the v1 or v2 write API. */
 import * as v from "valibot";
 import { durationMs, flag, text, wholeNumber } from "../../config/fields.ts";
 import { defineSink, type SinkDefinition } from "../../pipeline/sink.ts";

@@ -1,6 +1,7 @@
 /**
- * Deliveries as lines: one for each GPU and instant, and more where labels distinguish series of it. The same readings always
- * give the same measurement, tags and time, so that a line written twice is one point. A reading that is not there has no field.
+ * Formats deliveries as lines: one per GPU and timestamp, and more if labels distinguish its series. The same readings
+ * always have the same measurement, tags and time, so that a line written twice is one point. An absent reading has no
+ * field.
  */
 import { fieldHead, floatText, lineHead, quotedText } from "../../formats/influx/encode.ts";
 import type { Device } from "../../model/device.ts";
@@ -20,9 +21,9 @@ interface Field {
 interface Group {
   readonly measurement: string;
   readonly labels: LabelSet;
-  /** The GPU it is of, whose model stands in it. */
+  /** The GPU of the line, whose model is one of the tags. */
   readonly uuid: string | undefined;
-  /** Only the GPU distinguishes it: carries the anomalies, once an instant. */
+  /** True if no label but the GPU's own distinguishes the line; it carries the anomalies, once per timestamp. */
   readonly isRow: boolean;
   readonly fields: Field[];
 }
@@ -43,13 +44,13 @@ export class InfluxLineWriter {
   readonly #plans = new WeakMap<Layout, Plan>();
   readonly #heads = new WeakMap<Group, Head>();
 
-  /** @param tags for every line that has none of that name */
+  /** @param tags added to every line that has no tag of that name */
   constructor(naming: InfluxNaming, tags: Readonly<Record<string, string>> = {}) {
     this.#naming = naming;
     this.#tags = tags;
   }
 
-  /** @param host of series that do not say it */
+  /** @param host the host of series without a host label */
   lines({ frame, devices, tags }: Delivery, host: string): string[] {
     let plan = this.#plans.get(frame.layout);
     if (plan?.host !== host) {
@@ -117,7 +118,7 @@ function groupsOf(layout: Layout, host: string, naming: InfluxNaming): Group[] {
       groups.set(key, group);
     }
     const head = fieldHead(place.field);
-    // Two readings cannot share a field: the first wins.
+    // If two readings have the same field name, the first wins.
     if (!group.fields.some((field) => field.head === head))
       group.fields.push({ slot, head, scale: place.scale });
   };
@@ -125,7 +126,7 @@ function groupsOf(layout: Layout, host: string, naming: InfluxNaming): Group[] {
     const place = resolveInfluxField(series, naming);
     if (place === undefined) return;
     const uuid = labelValue(series.labels, "uuid");
-    // Host readings of a GPU's log go into that GPU's line.
+    // Host readings in a GPU's log go into that GPU's line.
     if (uuid === undefined && naming.preset === "gpuz")
       for (const [of, who] of gpus) put(slot, place, who, of);
     else if (place.isColumn) put(slot, place, whoOf(series.labels, host), uuid);
@@ -156,7 +157,7 @@ function fieldsOf({ fields }: Group, frame: Frame): string {
   return line;
 }
 
-/** 0.57 × 100 is 56.99999999999999 to a computer, and to nobody else. */
+/** Rounds away floating-point error: 0.57 × 100 is 56.99999999999999. */
 function scaled(value: number, scale: number): number {
   return scale === 1 ? value : Number((value * scale).toPrecision(12));
 }

@@ -10,9 +10,9 @@ export type Preset = (typeof presets)[number];
 
 export interface InfluxNaming {
   readonly preset: Preset;
-  /** For every line, where given. */
+  /** Measurement of every line; undefined for the preset's own. */
   readonly measurement: string | undefined;
-  /** Other names for fields, by the preset's. */
+  /** Maps the preset's field names to other names. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
@@ -20,7 +20,7 @@ export interface InfluxField {
   readonly measurement: string;
   readonly field: string;
   readonly scale: number;
-  /** Its labels are in the field's name: the tags say who alone. */
+  /** True if the series' labels are part of the field name, so that the tags only identify the GPU. */
   readonly isColumn: boolean;
 }
 
@@ -28,7 +28,7 @@ export const gpuzMeasurement = "gpu_metrics";
 
 const byColumn = new Map(aliases.map((alias) => [alias.column, alias]));
 
-/** Undefined where the preset has no place for it. */
+/** Returns undefined if the preset has no field for the series. */
 export function resolveInfluxField(series: Series, naming: InfluxNaming): InfluxField | undefined {
   const place = naming.preset === "gpuz" ? gpuzPlace(series) : ownPlace(series);
   if (place === undefined) return undefined;
@@ -51,7 +51,7 @@ function ownPlace(series: Series): InfluxField {
   };
 }
 
-/** One line a GPU and instant: what would need a tag of its own has no place, but for the columns GPU-Z alone knows. */
+/** One line per GPU and timestamp: series that would need further tags have no field, except for GPU-Z's own sensors. */
 function gpuzPlace(series: Series): InfluxField | undefined {
   const { metric, labels } = series;
   const place = { measurement: gpuzMeasurement, scale: 1, isColumn: true };
@@ -68,7 +68,7 @@ function gpuzPlace(series: Series): InfluxField | undefined {
     : { ...place, field: alias.name, scale: alias.scale };
 }
 
-/** `VDDC Current #2` to `vddc_current_2`. */
+/** Turns `VDDC Current #2` into `vddc_current_2`. */
 function slug(text: string): string {
   return text
     .toLowerCase()

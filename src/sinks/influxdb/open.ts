@@ -1,4 +1,4 @@
-/** From a written address to a sink: which API, where it is, and who asks. */
+/** Opens an InfluxDB sink from its options: the API version, the server's address and the credentials. */
 import path from "node:path";
 import type * as v from "valibot";
 import { fillSecrets } from "../../config/secrets.ts";
@@ -16,7 +16,7 @@ import { InfluxWriter } from "./writer.ts";
 
 export type InfluxOptions = v.InferOutput<typeof influxOptions>;
 
-/** Beyond this `write` waits while the server is unavailable. */
+/** Memory limit for unsent points while the server is unavailable; beyond it `write` waits. */
 const heldBytes = 32 * 2 ** 20;
 
 interface Target {
@@ -74,7 +74,7 @@ export function openInfluxSink(
   });
 }
 
-/** A sink is first used when there is something to write: a server that is down is reported at the start. */
+/** Warns at startup if the server is down; the sink itself first connects when there is data to write. */
 async function reportSilence(
   target: Target,
   options: InfluxOptions,

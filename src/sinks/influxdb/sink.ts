@@ -1,4 +1,7 @@
-/** Frames to InfluxDB. `write` queues lines in memory; `flush` resolves once the server has accepted or refused them. */
+/**
+ * Sends frames to InfluxDB. `write` queues lines in memory; `flush` resolves once the server has accepted or rejected
+ * them.
+ */
 import type { BufferedSender } from "../../base/send/buffered-sender.ts";
 import type { Delivery, ShippingStats, Sink } from "../../pipeline/sink.ts";
 import { memoryShipping } from "../shipping.ts";
@@ -7,7 +10,7 @@ import type { InfluxWriter } from "./writer.ts";
 
 export interface InfluxSinkParts {
   readonly name: string;
-  /** The host of frames that name none: this machine. */
+  /** The host of frames without one: this machine. */
   readonly host: string;
   readonly lines: InfluxLineWriter;
   readonly sender: BufferedSender<string>;
@@ -34,7 +37,7 @@ export class InfluxSink implements Sink {
     await this.#parts.sender.flush(signal);
   }
 
-  /** A sample here is a point; nothing is spooled on disk. */
+  /** Counts points as samples; nothing is spooled on disk. */
   shipping(): ShippingStats {
     return memoryShipping(this.name, this.#parts.sender.stats());
   }

@@ -1,4 +1,4 @@
-/** One write request to InfluxDB's first or second API. */
+/** Sends one write request to InfluxDB's v1 or v2 API. */
 import { promisify } from "node:util";
 import zlib from "node:zlib";
 import type { HttpClientConfig } from "../../net/http/auth-config.ts";
@@ -10,7 +10,7 @@ import { SamplesPoster, retryAfterMs } from "../post.ts";
 export interface WriterOptions {
   /** The write endpoint, with the database or bucket in its query. */
   readonly url: string;
-  /** The query endpoint of the first API; absent where no database is to be created. */
+  /** The v1 query endpoint; absent if no database is to be created. */
   readonly create?: { readonly url: string; readonly database: string } | undefined;
   readonly shown: string;
   /** `database "gpu"` or `bucket "gpu"`. */
@@ -60,7 +60,7 @@ export class InfluxWriter {
     this.#statements?.close();
   }
 
-  /** Undefined once the database is there. */
+  /** Returns undefined once the database exists. */
   async #create(
     statements: SamplesPoster,
     signal: AbortSignal,
@@ -92,7 +92,7 @@ export class InfluxWriter {
       return failed(
         `${problem}. Is there a ${place}, and is this InfluxDB's address? Create it there first, and check the name.`,
       );
-    // A redirect that was not followed, or an unknown method: this is not InfluxDB.
+    // A redirect or an unsupported method means that this is not InfluxDB.
     if (status < 400 || status === 405)
       return failed(`${problem}. Check that this is InfluxDB's address.`);
     return {
@@ -108,7 +108,7 @@ const failed = (problem: string): SendFailure => ({
   error: new GpulseError("SINK_FAILED", problem),
 });
 
-/** `{"error": …}` of the first API, `{"message": …}` of the second, on one line. */
+/** Extracts the message of `{"error": …}` (v1) or `{"message": …}` (v2), on one line. */
 function formatErrorBody(body: Buffer): string {
   const text = body.toString("utf8");
   const quoted = /"(?:error|message)"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(text)?.[1];

@@ -1,4 +1,7 @@
-/** `kafka://BROKERS/TOPIC`: one message for each GPU and instant, in order for each GPU, resent until the cluster has it. */
+/**
+ * `kafka://BROKERS/TOPIC`: sends one message per GPU and timestamp, in order for each GPU, resent until it is
+ * acknowledged.
+ */
 import * as v from "valibot";
 import { durationMs, flag, wholeNumber } from "../../config/fields.ts";
 import { clusterOptions } from "../../net/kafka/options.ts";

@@ -1,4 +1,4 @@
-/** Looks whether the cluster and its topic are there before the first frame, and opens the sink. */
+/** Opens a Kafka sink; checks that the cluster and its topic exist before the first frame. */
 import { GpulseError } from "../../base/error.ts";
 import { loadClient } from "../../net/kafka/client.ts";
 import { type ClusterOptions, targetOf } from "../../net/kafka/options.ts";
@@ -27,7 +27,7 @@ export interface KafkaSinkOptions extends ClusterOptions, RegistryOptions {
   readonly timeout: number;
 }
 
-/** What waits in memory while the cluster is away; then `write` waits too. */
+/** Memory limit for unsent messages while the cluster is unavailable; beyond it `write` waits. */
 const heldBytes = 32 * 1_024 * 1_024;
 
 export async function openKafkaSink(

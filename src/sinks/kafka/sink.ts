@@ -1,4 +1,4 @@
-/** Frames to a topic, a message for each GPU in them. Unacknowledged messages are held and retried. */
+/** Sends frames to a topic, one message per GPU. Unacknowledged messages are held in memory and retried. */
 import type { MessageInput } from "../../formats/message/encode.ts";
 import { DeadLetterProducer } from "../../net/kafka/dead-letter.ts";
 import type { KafkaTarget } from "../../net/kafka/options.ts";
@@ -6,7 +6,7 @@ import type { KafkaProducer, OutgoingMessage } from "../../net/kafka/producer.ts
 import type { DeadLetter } from "../../model/origin.ts";
 import type { Delivery, Sink } from "../../pipeline/sink.ts";
 
-/** The messages of a delivery, in the sink's format. */
+/** Returns the messages of a delivery in the sink's format. */
 export type EncodeMessages = (delivery: {
   readonly input: MessageInput;
   readonly source: string;
@@ -15,10 +15,10 @@ export type EncodeMessages = (delivery: {
 export interface KafkaSinkParts {
   readonly target: KafkaTarget;
   readonly encode: EncodeMessages;
-  /** This machine, for frames that were read on it. */
+  /** The host of frames that were read on this machine. */
   readonly hostName: string;
   readonly producer: KafkaProducer;
-  /** Sees that a topic is there. */
+  /** Ensures that a topic exists. */
   readonly prepare: (topic: string) => Promise<void>;
 }
 

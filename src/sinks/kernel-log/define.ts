@@ -1,4 +1,4 @@
-/** Where the kernel's lines about GPUs can go, each declared once, by the URL it is named by. */
+/** The targets for kernel log lines about GPUs, each declared once with its URL scheme. */
 import type { GenericSchema, InferOutput } from "valibot";
 import * as v from "valibot";
 import {
@@ -25,7 +25,7 @@ export interface KernelLogDefinition<
   open(options: InferOutput<Schema>, context: TargetContext): Promise<LineTarget>;
 }
 
-/** A list in gpulse.yaml, names by commas in a URL. */
+/** Accepts a list in gpulse.yaml, or comma-separated names in a URL. */
 function vendorList() {
   const takes = `some of ${vendors.join(", ")}`;
   return v.pipe(
@@ -37,7 +37,7 @@ function vendorList() {
   );
 }
 
-/** What every one of them takes. */
+/** Options that all targets share. */
 const reading = {
   since: v.optional(
     v.pipe(
@@ -186,7 +186,7 @@ export const kernelLogTargets: readonly KernelLogDefinition[] = [
 
 export type KernelLogTarget = Component<KernelLogDefinition>;
 
-/** @param env where secrets that the text only names are taken from; absent where they are in place already */
+/** @param env environment for secrets that the text references; absent if they are already resolved */
 export function parseKernelLog(
   given: string | Readonly<Record<string, unknown>>,
   env?: SecretSources["env"],

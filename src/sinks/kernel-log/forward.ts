@@ -33,7 +33,7 @@ export const openLineSender = (
 
 export interface KernelLogForward {
   start(): void;
-  /** Sends what waits, for `graceMs` at most. */
+  /** Sends the pending lines, for at most `graceMs`. */
   stop(graceMs: number): Promise<void>;
   readonly selfMetrics: CollectMetrics;
 }

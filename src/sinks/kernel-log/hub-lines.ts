@@ -1,6 +1,6 @@
 /**
- * Lines to a hub's timeline: POST /api/events, one event each, answered by 201, or by 200 where the hub has the event already.
- * A batch that fails is sent again from its first line; the key of an event makes that harmless.
+ * Sends lines to a hub's timeline with POST /api/events, one event each. The response is 201, or 200 if the hub already
+ * has the event. A failed batch is sent again from its first line; the events' keys prevent duplicates.
  */
 import type { SendResult } from "../../base/send/batch-sender.ts";
 import { SamplesPoster, type SamplesPosterOptions } from "../post.ts";

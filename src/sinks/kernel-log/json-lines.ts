@@ -1,4 +1,4 @@
-/** Lines as JSON objects, one a line: on standard output or at the end of a file. */
+/** Writes lines as JSON objects, one per line, to standard output or to the end of a file. */
 import { appendFile } from "node:fs/promises";
 import { formatError, systemCode } from "../../base/error.ts";
 import type { SendResult } from "../../base/send/batch-sender.ts";
@@ -20,7 +20,7 @@ export class StdoutLines implements LineTarget {
 
   constructor(stream: NodeJS.WritableStream) {
     this.#stream = stream;
-    // Each write gets its own error; without a listener the process would exit.
+    // Each write receives its own error; without a listener the process would exit.
     stream.on("error", () => undefined);
   }
 

@@ -8,14 +8,14 @@ export interface KernelLine extends GpuLine {
 }
 
 export interface LineTarget {
-  /** As logs and metrics name it: without user, password and query. */
+  /** The target's name in logs and metrics, without user, password and query. */
   readonly shown: string;
-  /** One request with all of the lines. */
+  /** Sends all lines in one request. */
   send(lines: readonly KernelLine[], signal: AbortSignal): Promise<SendResult>;
   close(): void;
 }
 
-/** Details beyond the labels of the stream, named as in `gpu_info` and `gpu_xid_errors_total`. */
+/** Details beyond the stream's labels, named as in `gpu_info` and `gpu_xid_errors_total`. */
 export function detailsOf(line: KernelLine): Record<string, string> {
   return {
     driver: line.driver,

@@ -34,7 +34,10 @@ afterEach(async () => {
   await receiver.close();
 });
 
-/** As strict as Loki: names of labels, times as text in nanoseconds, in order within a stream, metadata only as text. */
+/**
+ * Validates as strictly as Loki: label names, timestamps as nanosecond strings in order within a stream, metadata as
+ * strings.
+ */
 function take({ body, headers }: ReceivedRequest): { status: number; body?: string } {
   expect(headers["content-type"]).toBe("application/json");
   const { streams, ...rest } = JSON.parse(body.toString()) as { streams: Stream[] };

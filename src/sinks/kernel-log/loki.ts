@@ -1,9 +1,10 @@
 /**
- * Lines to Loki by its push API: POST /loki/api/v1/push, answered by 204.
+ * Sends lines to Loki's push API: POST /loki/api/v1/push, response 204.
  *
- *     {"streams":[{"stream":{"job":"gpulse-kernel","vendor":"nvidia",…},"values":[["TIME in ns","line",{"xid":"79"}],…]}]}
+ *   {"streams":[{"stream":{"job":"gpulse-kernel","vendor":"nvidia",…},"values":[["TIME in ns","line",{"xid":"79"}],…]}]}
  *
- * A label makes a stream, so labels are few: which GPU and which error is structured metadata. Times of a stream go up.
+ * Each distinct label set is a stream, so there are few labels: the GPU and the error are structured metadata.
+ * Timestamps within a stream are in ascending order.
  */
 import { SamplesPoster, type SamplesPosterOptions } from "../post.ts";
 import type { SendResult } from "../../base/send/batch-sender.ts";
@@ -12,7 +13,7 @@ import { detailsOf, type KernelLine, type LineTarget } from "./line.ts";
 export interface LokiOptions extends SamplesPosterOptions {
   readonly shown: string;
   readonly job: string;
-  /** Further labels of every stream. */
+  /** Additional labels of every stream. */
   readonly labels: Readonly<Record<string, string>>;
   readonly structuredMetadata: boolean;
 }

@@ -1,4 +1,4 @@
-/** From a written address to a Loki: where its push API is, and who asks. */
+/** Opens a Loki target from its options: the push API's address and the credentials. */
 import { Secret } from "../../net/http/secret.ts";
 import { bareUrl, httpConfigOf, targetOf } from "../samples-options.ts";
 import type { LokiUrlOptions, TargetContext } from "./define.ts";

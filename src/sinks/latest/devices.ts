@@ -1,4 +1,4 @@
-/** The newest frames seen device by device: what the page, `/stats` and doctor show. Absent readings keep their reason. */
+/** The newest frames arranged by device, for the web page, `/stats` and doctor. Absent readings keep their reason. */
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import { type Device, deviceKey } from "../../model/device.ts";
 import { type LabelSet, labelValue } from "../../model/labels.ts";
@@ -10,7 +10,7 @@ export interface DeviceReading {
   readonly labels: LabelSet;
   readonly timeMs: number;
   readonly source: string;
-  /** Exactly one of the two is there. */
+  /** Exactly one of `value` and `absent` is set. */
   readonly value?: number;
   readonly absent?: AbsenceReason;
 }
@@ -21,7 +21,7 @@ export interface DeviceView {
   readonly readings: readonly DeviceReading[];
 }
 
-/** One view per device of the deliveries, in the order sources list them; a device without readings is still there. */
+/** Returns one view per device, in the order the sources list them, including devices without readings. */
 export function viewDevices(deliveries: readonly Delivery[], host: string): DeviceView[] {
   const views = new Map<string, { device: Device; host: string; readings: DeviceReading[] }>();
   for (const { devices, host: from = host } of deliveries) {
@@ -47,7 +47,7 @@ export function viewDevices(deliveries: readonly Delivery[], host: string): Devi
   return [...views.values()];
 }
 
-/** The reading of a metric whose labels include the wanted ones. */
+/** Returns the reading of a metric whose labels include `wanted`. */
 export function findReading(
   view: DeviceView,
   metric: MetricEntry,

@@ -1,4 +1,4 @@
-/** The newest frame of every source and tier. A frame past its freshness is never returned. */
+/** The newest frame of every source and tier. An expired frame is never returned. */
 import type { Layout } from "../../model/layout.ts";
 import type { Delivery, Sink } from "../../pipeline/sink.ts";
 
@@ -6,7 +6,10 @@ export type Listener = (delivery: Delivery) => void;
 
 export class LatestFrames implements Sink {
   readonly name = "latest";
-  /** A polled source is keyed by tier. A stream mixes its tiers, and each has its own layout: keyed by that. */
+  /**
+   * Frames of a polled source are keyed by tier. A stream mixes its tiers, each with its own layout, so its key is the
+   * layout.
+   */
   readonly #newest = new Map<string | Layout, Delivery>();
   readonly #listeners = new Set<Listener>();
 
@@ -21,12 +24,12 @@ export class LatestFrames implements Sink {
     for (const listener of this.#listeners) listener(delivery);
   }
 
-  /** What is fresh at the instant, in the order sources were first seen. */
+  /** Returns the frames that are fresh at this time, in the order their sources were first seen. */
   at(nowMs: number): readonly Delivery[] {
     return [...this.#newest.values()].filter((delivery) => isFresh(delivery, nowMs));
   }
 
-  /** Calls the listener with every frame from now on; the returned function ends it. */
+  /** Calls the listener with every new frame; the returned function unsubscribes. */
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -37,7 +40,7 @@ export class LatestFrames implements Sink {
     this.#newest.clear();
   }
 
-  /** Bounds a stream whose layouts keep changing. */
+  /** Removes expired frames of a source, which limits a stream whose layouts keep changing. */
   #forget(source: string, nowMs: number): void {
     for (const [key, delivery] of this.#newest) {
       if (delivery.source === source && !isFresh(delivery, nowMs)) this.#newest.delete(key);

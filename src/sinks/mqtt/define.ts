@@ -1,4 +1,4 @@
-/** `mqtt://HOST:1883/PREFIX` and `mqtts://…`: readings to an MQTT broker, for Home Assistant to find by itself. */
+/** `mqtt://HOST:1883/PREFIX` and `mqtts://…`: sends readings to an MQTT broker, with Home Assistant discovery. */
 import * as v from "valibot";
 import { text } from "../../config/fields.ts";
 import { defineSink, type SinkDefinition } from "../../pipeline/sink.ts";

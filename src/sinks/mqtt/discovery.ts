@@ -15,7 +15,7 @@ interface SensorUnit {
   readonly percent?: true;
 }
 
-/** Home Assistant's words for our units. A plain number or state is no sensor people chart: it is not announced. */
+/** Home Assistant's names for our units. Plain numbers and states are not announced, because they are rarely charted. */
 const sensorUnits: Readonly<Partial<Record<Unit, SensorUnit>>> = {
   celsius: { unit: "°C", deviceClass: "temperature" },
   watts: { unit: "W", deviceClass: "power" },
@@ -29,7 +29,7 @@ const sensorUnits: Readonly<Partial<Record<Unit, SensorUnit>>> = {
   seconds: { unit: "s", deviceClass: "duration" },
 };
 
-/** Undefined where the column is no sensor. */
+/** Returns undefined if the column is not announced as a sensor. */
 export function announce(
   column: string,
   device: Device,
@@ -52,7 +52,7 @@ export function announce(
       unique_id: `${node}_${column}`,
       state_topic: where.stateTopic,
       availability_topic: where.availabilityTopic,
-      // What is not in a message was not read: Home Assistant takes None as unknown, never as 0.
+      // A value missing from the message was not read: Home Assistant treats None as unknown, never as 0.
       value_template:
         how.percent === true
           ? `{% set v = ${value} %}{{ None if v is none else (v * 100) | round(1) }}`
@@ -71,7 +71,7 @@ export function announce(
   };
 }
 
-/** `gpu_temperature_celsius_edge` to `Temperature edge`. */
+/** Turns `gpu_temperature_celsius_edge` into `Temperature edge`. */
 function nameOf(column: string): string {
   const words = column
     .replace(/^gpu_/, "")

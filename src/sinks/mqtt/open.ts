@@ -1,4 +1,4 @@
-/** From a written address to a sink. The broker is looked for when there is something to send. */
+/** Opens an MQTT sink from its options. It connects to the broker when there is data to send. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import type * as v from "valibot";

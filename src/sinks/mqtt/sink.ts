@@ -1,6 +1,6 @@
 /**
- * Readings to a broker: the message format of the Kafka sink, one for each GPU and instant, under `PREFIX/UUID/TIER`. Holds
- * unacknowledged messages in a bounded queue and sends them again until the broker acknowledges.
+ * Sends readings to a broker in the Kafka sink's message format, one message per GPU and timestamp, under
+ * `PREFIX/UUID/TIER`. Unacknowledged messages stay in a bounded queue and are resent until the broker acknowledges them.
  */
 import { GpulseError, formatError } from "../../base/error.ts";
 import { MessageEncoder } from "../../formats/message/encode.ts";
@@ -39,9 +39,9 @@ interface OutgoingPublish {
 }
 
 const keepAliveSeconds = 30;
-/** Messages; beyond this `write` waits. */
+/** Limit for messages in memory; beyond it `write` waits. */
 const maxHeld = 20_000;
-/** Brokers queue what exceeds their in-flight window; mosquitto's is 20. */
+/** Messages in flight. Brokers queue messages beyond their in-flight window; mosquitto's is 20. */
 const atOnce = 100;
 const closeWithinMs = 5_000;
 
@@ -49,7 +49,10 @@ export class MqttSink implements Sink {
   readonly name: string;
   readonly #options: MqttSinkOptions;
   readonly #messages = new MessageEncoder();
-  /** By GPU and column; undefined for a column that is no sensor. Announced again after a reconnect: the broker may have restarted. */
+  /**
+   * Announcements by GPU and column; undefined for a column that is not a sensor. Announced again after a reconnect,
+   * because the broker may have restarted.
+   */
   readonly #announced = new Map<string, OutgoingPublish | undefined>();
   readonly #sender: BufferedSender<OutgoingPublish>;
   #connection: MqttConnection | undefined;
@@ -115,14 +118,14 @@ export class MqttSink implements Sink {
     return messages;
   }
 
-  /** What had no receipt when a connection broke is sent again with the next. */
+  /** Messages that were unacknowledged when a connection broke are sent again on the next one. */
   async #send(batch: readonly OutgoingPublish[]): Promise<SendResult | SendFailure> {
     const { broker } = this.#options;
     try {
       await publishAll(await this.#connected(), batch);
       return { outcome: "sent" };
     } catch (thrown) {
-      // Code 3 is "server unavailable"; every other refusal is about this client's identity.
+      // Code 3 is "server unavailable"; every other rejection is about this client's identity.
       if (thrown instanceof BrokerRejectedError && thrown.code !== 3)
         return {
           outcome: "failed",
@@ -169,5 +172,5 @@ async function publishAll(
   );
 }
 
-/** One level of a topic: without wildcards and separators. */
+/** Escapes a text as one topic level: no wildcards and no separators. */
 const level = (text: string): string => text.replace(/[+#/\p{Cc}\p{Cs}]/gu, "_");

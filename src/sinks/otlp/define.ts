@@ -1,4 +1,4 @@
-/** `otlp+http://…` and `otlp+https://…`: metrics to an OpenTelemetry collector, or whatever takes OTLP over HTTP. */
+/** `otlp+http://…` and `otlp+https://…`: sends metrics to an OpenTelemetry collector or any other OTLP/HTTP receiver. */
 import * as v from "valibot";
 import { defineSink, type SinkDefinition } from "../../pipeline/sink.ts";
 import { samplesOptions } from "../samples-options.ts";

@@ -1,6 +1,6 @@
 /**
- * Our metrics under OpenTelemetry's names for hardware (`hw.gpu.*`, `hw.temperature` …), each GPU and sensor as a component with
- * an id. What the conventions have no word for keeps our name: nothing is lost. A GPU's maker and model come from `gpu_info`.
+ * Renames metrics to OpenTelemetry's hardware conventions (`hw.gpu.*`, `hw.temperature` …), with each GPU and sensor as
+ * a component with an id. Metrics without an equivalent keep our name. A GPU's vendor and model come from `gpu_info`.
  */
 import { otelSeries } from "../../formats/compat/otel.ts";
 import type { ExportMetric, ExportPoint, ExportResource } from "../../formats/otlp/encode/model.ts";
@@ -44,7 +44,7 @@ export class HardwareNames {
     return [...[...found.values()].map(({ metric }) => metric), ...others];
   }
 
-  /** Whether there is a word for it. */
+  /** Adds the point under its OpenTelemetry names; returns false if it has none. */
   #point(
     entry: MetricEntry | undefined,
     help: string,

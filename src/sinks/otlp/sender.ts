@@ -1,4 +1,4 @@
-/** Batches as OTLP requests under gzip; a partial success counts the rejected samples. */
+/** Sends batches as gzipped OTLP requests; counts the rejected samples of a partial success. */
 import { promisify } from "node:util";
 import zlib from "node:zlib";
 import { encodeOtlpJson, readPartialSuccess } from "../../formats/otlp/encode/json.ts";
@@ -19,7 +19,7 @@ export class OtlpSender implements Sender {
   readonly #encoding: "protobuf" | "json";
   readonly #names: HardwareNames | undefined;
 
-  /** @param names where ours are not wanted */
+  /** @param names replaces our metric names; absent to keep them */
   constructor(options: SamplesPosterOptions, encoding: "protobuf" | "json", names?: HardwareNames) {
     this.#poster = new SamplesPoster(options);
     this.#version = options.version;

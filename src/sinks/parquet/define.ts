@@ -1,4 +1,4 @@
-/** `parquet:DIR`, `s3://…` and `webhdfs://…`: the lake, Parquet files by day that DuckDB, Spark and pandas read. */
+/** `parquet:DIR`, `s3://…` and `webhdfs://…`: the lake, Parquet files by day for DuckDB, Spark and pandas. */
 import * as v from "valibot";
 import { text } from "../../config/fields.ts";
 import { addressOf } from "../../net/objects/open.ts";

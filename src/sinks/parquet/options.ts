@@ -1,4 +1,4 @@
-/** The options that a lake has wherever it lies. */
+/** The lake options that are the same for every storage location. */
 import * as v from "valibot";
 import { durationMs, flag, text, wholeNumber } from "../../config/fields.ts";
 

@@ -131,7 +131,7 @@ test("a copy elsewhere has the merged file alone, and keeps a day that was forgo
     ...context,
     clock: { ...systemClock, nowMs: () => day + 5 * 86_400_000 },
   });
-  // Retention never passes the newest day that the lake had when it was opened.
+  // Retention never passes the newest day that was in the lake when it was opened.
   await later.write(delivery(day + 5 * 86_400_000, 1));
   await later.close();
   expect(await readdir(join(folder, "lake/gpu/date=2026-01-15"))).toHaveLength(1);

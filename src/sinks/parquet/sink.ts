@@ -1,10 +1,10 @@
-/** The lake as a sink. `write` buffers in memory; `flush` resolves when it is in files. */
+/** The lake as a sink. `write` buffers in memory; `flush` resolves when the data is in files. */
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import type { Lake } from "../../lake/lake.ts";
 import type { Log } from "../../base/log.ts";
 import type { Delivery, Sink, SinkContext } from "../../pipeline/sink.ts";
 
-/** How long closing may wait for a place that is away. */
+/** How long closing may wait for an unavailable storage location. */
 const closeWithinMs = 30_000;
 
 export class LakeSink implements Sink {
@@ -30,7 +30,7 @@ export class LakeSink implements Sink {
     this.lake = lake;
     this.#host = context.hostName;
     this.#log = context.log;
-    // A machine that reads GPUs asks for no flush.
+    // Flushes on a timer: an agent that polls GPUs has no checkpoints.
     this.#timer = setInterval(() => void this.#flushNow(), rollMs).unref();
   }
 
@@ -66,7 +66,10 @@ export class LakeSink implements Sink {
     }
   }
 
-  /** Who hands on what others sent cannot wait: what is too much is written, and given up where it cannot be. */
+  /**
+   * Limits the memory of a hub's forwarded data, whose writers cannot wait: flushes early, and drops the oldest rows if
+   * the lake cannot be written.
+   */
   #bound(): void {
     if (this.lake.heldBytes < 256 * 2 ** 20) return;
     void this.#flushNow();

@@ -1,4 +1,4 @@
-/** Keeps the last minute of each GPU's power, the board's and the chip's, so that an average can be given with its window and its count. */
+/** Keeps the last minute of each GPU's board and chip power, for an average with its window and sample count. */
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import { deviceKey } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
@@ -7,7 +7,7 @@ import type { Delivery, Sink } from "../../pipeline/sink.ts";
 
 export interface AveragePower {
   readonly watts: number;
-  /** From the oldest to the newest reading in it. */
+  /** From the oldest to the newest reading in the window. */
   readonly windowSeconds: number;
   readonly samples: number;
 }
@@ -18,7 +18,7 @@ interface PowerReading {
 }
 
 const windowMs = 60_000;
-/** At ten readings a second a minute is 600; a faster stream keeps its newest. */
+/** A minute at ten readings per second is 600; a faster stream keeps its newest readings. */
 const maxReadings = 1_200;
 
 const keyOf = ({ name }: MetricEntry, host: string, uuid: string): string =>
@@ -42,7 +42,7 @@ export class RecentPower implements Sink {
     });
   }
 
-  /** Undefined where nothing was read in the last minute. */
+  /** Returns undefined if there was no reading in the last minute. */
   average(
     host: string,
     uuid: string,

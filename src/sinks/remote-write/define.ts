@@ -1,4 +1,4 @@
-/** `remote-write+http://…` and `remote-write+https://…`: samples to whatever takes Prometheus's remote-write. */
+/** `remote-write+http://…` and `remote-write+https://…`: sends samples to any Prometheus remote-write receiver. */
 import * as v from "valibot";
 import { defineSink, type SinkDefinition } from "../../pipeline/sink.ts";
 import { samplesOptions } from "../samples-options.ts";

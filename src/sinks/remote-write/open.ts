@@ -44,7 +44,7 @@ export function openRemoteWrite(
   return new SamplesSink({ ...common, externalLabels, rules }, sender, context);
 }
 
-/** What a prometheus.yml bounds by shards and capacity is bounded by the spool here. */
+/** Limits of the spool, which replaces the shards and capacity of a prometheus.yml. */
 const spoolMaxBytes = 2 ** 30;
 const spoolMaxAgeMs = 7 * 86_400_000;
 

@@ -80,11 +80,14 @@ export class RemoteWriteSender implements Sender {
   }
 }
 
-/** NaN where the receiver does not report it. */
+/** Returns NaN if the receiver does not report the count. */
 const countIn = ({ headers }: HttpResponse, kind: "samples" | "histograms"): number =>
   Number(headers[`x-prometheus-remote-write-${kind}-written`] ?? "NaN");
 
-/** A 2.0 receiver reports how many samples it wrote: where it wrote some of a request, the rest is refused and not retried. */
+/**
+ * A 2.0 receiver reports how many samples it wrote: if it wrote a part of the request, the rest is rejected and not
+ * retried.
+ */
 function counted(result: SendResult, answer: HttpResponse, samples: number): SendResult {
   const written = countIn(answer, "samples") + (countIn(answer, "histograms") || 0);
   if (

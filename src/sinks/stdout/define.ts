@@ -1,4 +1,4 @@
-/** `stdout:`, frames as text on standard output. */
+/** `stdout:`: prints frames as text on standard output. */
 import * as v from "valibot";
 import { defineSink } from "../../pipeline/sink.ts";
 

@@ -9,7 +9,7 @@ export class StdoutSink implements Sink {
   readonly #stream: NodeJS.WritableStream;
   readonly #page: PageWriter | undefined;
   #broken: Error | undefined;
-  /** `… | head` has seen enough: what is left is not lost, nobody wants it. */
+  /** True once the reader has closed the pipe, as `… | head` does; later frames are discarded without an error. */
   #readerGone = false;
 
   constructor(format: "json" | "prometheus", stream: NodeJS.WritableStream) {

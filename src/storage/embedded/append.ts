@@ -1,6 +1,6 @@
 /**
- * Appends samples: they are gathered in columns and committed together, with one write to the log. A sample the log did not
- * accept is not in the store; refused samples are counted with their reason.
+ * Appends samples: they are collected in columns and committed together, with one write to the log. A sample that is not
+ * in the log is not in the store; rejected samples are counted with their reason.
  */
 import { type SampleBatch, wordsOf } from "../../formats/samples/batch.ts";
 import { hashWords, LabelHasher } from "../../formats/samples/label-hash.ts";
@@ -18,20 +18,23 @@ import type { SeriesBudget } from "./series-budget.ts";
 import { putStale } from "../../model/stale.ts";
 import { noHistograms, type WalSampleColumns } from "./wal/records.ts";
 
-/** Given instead of a series whose samples are to be refused because there are too many series already. */
+/** Series number for samples that are to be rejected because there are too many series. */
 export const refusedByLimit = 0xffffffff;
 const maxRefusals = 10;
 
-/** What an appender needs of the store. */
+/** The parts of the store that an appender uses. */
 export interface AppendTarget {
   readonly index: LabelIndex;
   readonly rawLabels: RawLabels;
   readonly budget: SeriesBudget;
   readonly minTimeMs: number;
-  /** Whether sample `i` is newer than all samples of its series: the common case. A time passed as a number would be an allocation. */
+  /**
+   * True if sample `i` is newer than all samples of its series, the common case. Takes the columns, because passing the
+   * time as a number would allocate.
+   */
   isNewer(columns: WalSampleColumns, i: number): boolean;
   lookUp(columns: WalSampleColumns, i: number): LookupResult;
-  /** A series that is not in the log yet. */
+  /** Called for a series that is not in the log yet. */
   created(ref: number, labels: LabelSet): void;
   log(columns: WalSampleColumns): void;
   keep(columns: WalSampleColumns, i: number, late: boolean): void;
@@ -50,21 +53,21 @@ interface Tally {
 }
 
 export class Appender {
-  /** Whose samples come next; undefined for the hub's own. */
+  /** The client whose samples come next; undefined for the hub's own. */
   client: string | undefined;
   readonly #target: AppendTarget;
   #refs = new Uint32Array(1024);
   #times = new Float64Array(1024);
   #values = new Float64Array(1024);
   #words = new Uint32Array(this.#values.buffer);
-  /** Native histograms of the gathered samples. */
+  /** Native histograms of the collected samples. */
   #histograms: Histogram[] = [];
   #columns = this.#asColumns();
-  /** Of the batch that is gathered: samples that are not newer than all of their series are left out. */
+  /** True if the current batch skips samples that are not newer than all samples of their series. */
   #isOnlyNewer = false;
   #n = 0;
   readonly #hasher = new LabelHasher();
-  /** Of the batch that is looked up: hashes where it carries none, and the series. */
+  /** For the current batch: label hashes if it carries none, and the series numbers. */
   #hashes = new Uint32Array(1024 * hashWords);
   #seriesRefs = new Uint32Array(1024);
 
@@ -72,7 +75,10 @@ export class Appender {
     this.#target = target;
   }
 
-  /** The series of a label set (sorted by name, no empty values), made if it is new; `refusedByLimit` if it may not be. */
+  /**
+   * Returns the series of a label set (sorted by name, no empty values) and creates it if it is new; `refusedByLimit` if
+   * a limit forbids that.
+   */
   ref(labels: LabelSet): number {
     const { index, budget } = this.#target;
     const known = index.find(labels);
@@ -87,7 +93,7 @@ export class Appender {
     return ref;
   }
 
-  /** The same from the hash of a label block at `hashes[at]`; `decode` is called only when it is new. */
+  /** Like `ref`, for the hash of a label block at `hashes[at]`; `decode` is called only if the series is new. */
   rawRef(hashes: Uint32Array, at: number, decode: () => LabelSet): number {
     const { rawLabels } = this.#target;
     const known = rawLabels.find(hashes, at);
@@ -96,12 +102,12 @@ export class Appender {
       return known;
     }
     const ref = this.ref(decode());
-    // A series refused now may be accepted later.
+    // Not cached if rejected, because the series may be accepted later.
     if (ref !== refusedByLimit) rawLabels.put(hashes, at, ref);
     return ref;
   }
 
-  /** Gathers the samples of a batch, after looking up or making each of its series. */
+  /** Collects the samples of a batch, and looks up or creates its series. */
   addBatch(batch: SampleBatch): void {
     const { sampleCount, sampleSeries, times } = batch;
     const seriesRefs = this.#refsOf(batch);
@@ -115,7 +121,7 @@ export class Appender {
     this.#n = start + sampleCount;
     this.#isOnlyNewer = batch.isOnlyNewer === true;
     if (batch.histograms !== undefined) this.#addHistograms(batch.histograms, start);
-    // A NaN with the bits of a histogram must not stand for one of another batch.
+    // A NaN with the bits of a histogram word must not refer to a histogram of another batch.
     else if (this.#histograms.length > 0) clearHistogramWords(this.#words, start, this.#n);
   }
 
@@ -154,13 +160,13 @@ export class Appender {
     return refs;
   }
 
-  /** For a NaN whose bits matter use `addBits`: a number may not keep them. */
+  /** Use `addBits` for a NaN whose payload matters: a number may lose it. */
   add(ref: number, timeMs: number, value: number): void {
     const i = this.#next(ref, timeMs);
     this.#values[i] = value;
   }
 
-  /** A value of each series at one instant; bits are preserved. */
+  /** Adds one value per series, all with the same timestamp; the bits are preserved. */
   addColumns(refs: Uint32Array, timeMs: number, values: Float64Array): void {
     const start = this.#n;
     const end = start + refs.length;
@@ -185,18 +191,18 @@ export class Appender {
     putStale(this.#words, this.#next(ref, timeMs));
   }
 
-  /** How many samples wait for `commit`. */
+  /** Number of collected samples that are not committed. */
   get pending(): number {
     return this.#n;
   }
 
-  /** Forgets what was gathered. */
+  /** Discards the collected samples. */
   discard(): void {
     this.#n = 0;
     if (this.#histograms.length > 0) this.#histograms = [];
   }
 
-  /** Stores every gathered sample that is allowed. Throws a StoreError, with nothing stored, if the log cannot be written. */
+  /** Stores every collected sample that is acceptable. Throws a StoreError, with nothing stored, if the log write fails. */
   commit(): AppendResult {
     const tally = newTally();
     const columns = this.#columns;
@@ -218,7 +224,7 @@ export class Appender {
     return tally;
   }
 
-  /** Moves the allowed samples to the front. */
+  /** Moves the acceptable samples to the front. */
   #sift(gathered: number, tally: Tally): number {
     const target = this.#target;
     const { minTimeMs, index } = target;
@@ -266,14 +272,14 @@ export class Appender {
     return n;
   }
 
-  /** Whether a sample may be stored behind the others of its series. */
+  /** True if the sample can be appended after the other samples of its series. */
   #isNewer(i: number): boolean {
     const { refs, times } = this.#columns;
     const isKnown = refs[i] !== refusedByLimit && (times[i] as number) >= this.#target.minTimeMs;
     return isKnown && this.#target.isNewer(this.#columns, i);
   }
 
-  /** Checks a native histogram. A NaN that only looks like one becomes an ordinary one. */
+  /** Checks a native histogram. A NaN with the bits of a histogram word becomes an ordinary NaN. */
   #isStorable(i: number, tally: Tally): boolean {
     const { words, histograms } = this.#columns;
     const histogram = histogramIn(words, i, histograms);
@@ -317,7 +323,7 @@ export class Appender {
   }
 }
 
-/** Puts logged samples into the head; duplicates within a batch are found here, as they are when the log is replayed. */
+/** Adds logged samples to the head. Finds duplicates within a batch, like a replay of the log does. */
 export function appendAll(
   target: Pick<AppendTarget, "isNewer" | "lookUp" | "keep">,
   columns: WalSampleColumns,
@@ -360,7 +366,7 @@ function refuse(tally: Tally, why: RefusedSample["why"], ref: number, timeMs: nu
   if (tally.refusals.length < maxRefusals) tally.refusals.push({ ref, timeMs, why });
 }
 
-/** Looks up every series of the batch and commits in the same turn. */
+/** Looks up every series of the batch and commits, without yielding in between. */
 export function appendBatch(appender: Appender, batch: SampleBatch): AppendResult {
   appender.discard();
   appender.addBatch(batch);

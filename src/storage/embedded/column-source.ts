@@ -1,10 +1,14 @@
-/** What samples are read from, be it the head or a block: columns by address, instants by timebase. And the pieces of one series. */
+/**
+ * The interface for reading samples of the head or a block: columns by address, timestamps by timebase; and the pieces
+ * of a series.
+ */
 import type { Histogram } from "../../model/histogram/histogram.ts";
 
 export interface ColumnSource {
   /**
-   * Decodes `count` values into `values` from `to` on; `words` is the same memory. Native histograms are appended to the list,
-   * with reset hints as they were sent; their words are places in it. True if a NaN may be among the values.
+   * Decodes `count` values into `values` from `to` on; `words` is the same memory. Native histograms are appended to the
+   * list, with their original reset hints; their words are indexes into it. Returns true if the values may include a
+   * NaN.
    */
   decode(
     address: number,
@@ -14,26 +18,26 @@ export interface ColumnSource {
     to: number,
     histograms: Histogram[],
   ): boolean;
-  /** The bytes an address is in, which never change; undefined while the column still takes samples and must be decoded now. */
+  /** The immutable bytes that contain an address; undefined for a column that is still appended to and must be decoded now. */
   bytesOf(address: number): Uint8Array | undefined;
-  /** Where in them the column begins. */
+  /** Offset of the column in those bytes. */
   offsetOf(address: number): number;
   times(timebase: number, count: number, out: Float64Array, to: number): void;
-  /** Which of the timebase's first `count` instants this is; -1 if none. */
+  /** Index of the timestamp among the timebase's first `count`; -1 if it is not one of them. */
   findTime(timebase: number, count: number, timeMs: number): number;
 }
 
-/** Samples that were deleted: those of these series, in this range, in blocks that are older than the deletion. */
+/** A deletion: hides the samples of these series in this range, in blocks older than the deletion. */
 export interface Tombstone {
   readonly fromMs: number;
   readonly toMs: number;
-  /** Blocks with this number and above were made later and are not touched. */
+  /** Blocks with this number or a higher one were written later and are not affected. */
   readonly beforeBlock: number;
   /** Ascending. */
   readonly refs: Uint32Array;
 }
 
-/** The pieces that hold one series' samples, as columns of numbers that are used again for the next series. */
+/** The pieces with one series' samples, as arrays of numbers that are reused for the next series. */
 export class SeriesPieces {
   readonly sources: ColumnSource[] = [];
   readonly addresses: number[] = [];
@@ -43,7 +47,7 @@ export class SeriesPieces {
   readonly maxTimes: number[] = [];
   /** Deletions that may apply to a piece. */
   readonly deleted: (readonly Tombstone[] | undefined)[] = [];
-  /** Parts that may hold samples of the series and cannot be read. */
+  /** Unreadable parts that may hold samples of the series. */
   readonly unreadable: string[] = [];
   length = 0;
 
@@ -71,7 +75,7 @@ export class SeriesPieces {
     this.deleted[i] = deleted;
   }
 
-  /** Oldest first. What was pushed later stays behind what began at the same instant. */
+  /** Sorts oldest first. The sort is stable for pieces that begin at the same time. */
   sort(): void {
     for (let i = 1; i < this.length; i++)
       for (let j = i; j > 0 && (this.minTimes[j - 1] as number) > (this.minTimes[j] as number); j--)
@@ -82,7 +86,7 @@ export class SeriesPieces {
     for (let i = from, j = this.length - 1; i < j; i++, j--) this.#swap(i, j);
   }
 
-  /** Whether they cannot simply stand one after another. */
+  /** True if the pieces cannot be concatenated. */
   get needsMerge(): boolean {
     if (this.length > 0 && this.deleted[0] !== undefined) return true;
     for (let i = 1; i < this.length; i++)

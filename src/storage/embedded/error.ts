@@ -1,11 +1,11 @@
-/** A store failure that a caller acts on: retry later, choose another folder, fix a matcher. */
+/** A store failure that the caller has to handle: retry later, choose another folder, fix a matcher. */
 
-/** `unavailable`: the store is elsewhere and does not answer now. */
+/** `unavailable`: a remote store does not respond now. */
 export type StoreErrorKind = "locked" | "full" | "closed" | "unusable" | "matcher" | "unavailable";
 
 export class StoreError extends Error {
   readonly kind: StoreErrorKind;
-  /** The same call may succeed later without anybody changing it. */
+  /** True if the same call may succeed when it is retried later. */
   readonly retryable: boolean;
 
   constructor(kind: StoreErrorKind, sentence: string, options?: { cause?: unknown }) {

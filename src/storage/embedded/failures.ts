@@ -1,9 +1,9 @@
-/** What the disk refuses now: each kind from its first failure until the same work succeeds. Logged when it begins and when it ends. */
+/** Current disk failures, by kind, from the first failure until the same operation succeeds. Logged at begin and end. */
 import { formatError, systemCode } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import { StoreError } from "./error.ts";
 
-/** `write`: appending to the log; `sync`: putting it on the disk; `upkeep`: sealing, merging, retention; `start`: the manifest. */
+/** `write`: appending to the log; `sync`: syncing it to disk; `upkeep`: sealing, merging, retention; `start`: the manifest. */
 export type FailureKind = "write" | "sync" | "upkeep" | "start";
 
 interface Failure {
@@ -24,7 +24,7 @@ export class DiskFailures {
     this.#log = log;
   }
 
-  /** `consequence`: what does not work meanwhile, as a sentence. */
+  /** `consequence`: a sentence about what does not work during the failure. */
   add(kind: FailureKind, consequence: string, thrown: unknown): void {
     const sentence = `${consequence}: ${formatError(thrown)}`;
     const known = this.#now.get(kind);
@@ -39,7 +39,7 @@ export class DiskFailures {
     this.#log.info(`no longer so: ${known.sentence}`);
   }
 
-  /** The present failure of a kind; another object for each that happens. */
+  /** The current failure of a kind; a new object each time it fails. */
   get(kind: FailureKind): Failure | undefined {
     return this.#now.get(kind);
   }

@@ -1,6 +1,6 @@
 /**
- * Appends frames. A layout's series are looked up once; a reading that has disappeared ends
- * its series with a stale marker, exactly as if it had vanished from a scrape.
+ * Appends frames. A layout's series are looked up once; a reading that has disappeared ends its series with a staleness
+ * marker, exactly as if it had vanished from a scrape.
  */
 import { storedLabels } from "../../formats/samples/labels.ts";
 import type { Frame } from "../../model/frame.ts";
@@ -11,16 +11,16 @@ import { type Appender, refusedByLimit } from "./append.ts";
 import type { AppendResult } from "./options.ts";
 
 interface LayoutRefs {
-  /** Series were dropped since: the numbers may mean others. */
+  /** Generation of the series numbers: after series were dropped, a number may mean another series. */
   readonly generation: number;
   readonly refs: Uint32Array;
-  /** 1 where the newest frame had a value. */
+  /** 1 for each slot that had a value in the newest frame. */
   readonly present: Uint8Array;
 }
 
 /**
- * Where a frame came from: a new layout from the same place replaces the one before. Not so in a stream, in which frames of
- * several machines and tiers take turns: there a frame speaks of its own series alone.
+ * The origin of a frame: a new layout from the same origin replaces the previous one. In a stream, where frames of
+ * several machines and tiers alternate, a frame only affects its own series.
  */
 export interface FrameOrigin {
   readonly frame: Frame;
@@ -35,12 +35,12 @@ interface OpenLayout {
 
 interface OpenLayouts {
   readonly layouts: Map<Layout, OpenLayout>;
-  /** How many there were after the last cleanup. */
+  /** Number of layouts after the last cleanup. */
   cleanedSize: number;
 }
 
 const streamTier = "stream";
-/** Queries look back no further: a series this old needs no staleness marker. */
+/** The lookback of queries: an older series needs no staleness marker. */
 export const lookbackMs = 5 * 60_000;
 const fewLayouts = 100;
 
@@ -48,7 +48,7 @@ export class FrameAppender {
   readonly #appender: Appender;
   readonly #generation: () => number;
   readonly #known = new WeakMap<Layout, LayoutRefs>();
-  /** By source and tier, the layouts whose series are open: the newest alone, but in a stream all that were seen lately. */
+  /** By source and tier, the layouts with open series: only the newest, or for a stream all recent ones. */
   readonly #open = new Map<string, Map<string, OpenLayouts>>();
 
   constructor(appender: Appender, generation: () => number) {
@@ -90,7 +90,7 @@ export class FrameAppender {
     return result;
   }
 
-  /** Nothing comes from this source any more: what it had last ends. */
+  /** Ends all open series of a source that sends no more frames. */
   endSource(source: string, timeMs: number): AppendResult {
     this.#appender.discard();
     this.#appender.client = undefined;
@@ -108,9 +108,9 @@ export class FrameAppender {
     return this.#appender.commit();
   }
 
-  /** Series of the layout before that have no value in the new one's frame: not in it, or absent, as of a GPU that is lost. */
+  /** Ends series of the previous layout that have no value in the new frame: missing, or absent as for a lost GPU. */
   #end(before: Layout, frame: Frame, now: LayoutRefs, timeMs: number): void {
-    // Its presence from an earlier turn as the newest layout is outdated.
+    // The states are outdated if this layout has been the newest one before.
     now.present.fill(0);
     const old = this.#known.get(before);
     if (old === undefined || old.generation !== now.generation) return;
@@ -133,7 +133,7 @@ export class FrameAppender {
       refs,
       present: known?.present ?? new Uint8Array(refs.length),
     };
-    // Series refused by a limit are tried again with the next frame.
+    // Not cached if a limit rejected series, which are tried again with the next frame.
     if (!refs.includes(refusedByLimit)) this.#known.set(layout, made);
     return made;
   }
@@ -145,7 +145,7 @@ function isAllPresent(states: Uint8Array, slots: number): boolean {
   return true;
 }
 
-/** A stream may go on for months, and its machines come and go. */
+/** Limits the layouts of a stream that runs for months while machines come and go. */
 function dropSilent(place: OpenLayouts, nowMs: number): void {
   const { layouts } = place;
   if (layouts.size <= 2 * place.cleanedSize + fewLayouts) return;

@@ -1,4 +1,4 @@
-/** Turns a commit into one write: the series that are new to the log, then the samples. */
+/** Turns a commit into one log write: the new series, then the samples. */
 import type { LabelSet } from "../../model/labels.ts";
 import { frameBytes, framedBytes, sealFrame } from "../../base/state/record.ts";
 import { Bytes } from "./slab/bytes.ts";
@@ -18,11 +18,11 @@ export class LogWriter {
   readonly #seriesLogged: () => void;
   #buffer = Buffer.allocUnsafeSlow(65_536);
   readonly #histograms = new Bytes();
-  /** Series that no record names yet. They stay here until a write has succeeded. */
+  /** Series that are not in the log yet. They stay here until a write succeeds. */
   #newRefs: number[] = [];
   #newLabels: LabelSet[] = [];
 
-  /** `seriesLogged` is called after each write that names new series. */
+  /** @param seriesLogged called after each write that contains new series */
   constructor(wal: WriteAheadLog, seriesLogged: () => void) {
     this.#wal = wal;
     this.#seriesLogged = seriesLogged;
@@ -33,7 +33,7 @@ export class LogWriter {
     this.#newLabels.push(labels);
   }
 
-  /** Native histograms are encoded here and nowhere else: `encoded` of the columns is valid until the next write. */
+  /** The only place where native histograms are encoded: `encoded` of the columns is valid until the next write. */
   write(columns: WalSampleColumns): void {
     const refs = this.#newRefs;
     const histograms = this.#histograms;

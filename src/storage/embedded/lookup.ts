@@ -1,4 +1,4 @@
-/** Finds one sample of one series in head or blocks, to tell a duplicate, a conflict and an out-of-order sample apart. */
+/** Finds one sample of one series in head or blocks, to distinguish duplicates, conflicts and out-of-order samples. */
 import { equalHistograms, type Histogram } from "../../model/histogram/histogram.ts";
 import { histogramIn } from "./codec/histogram-encode.ts";
 import { type ColumnSource, SeriesPieces } from "./column-source.ts";
@@ -14,7 +14,7 @@ const column = new ColumnBuffer();
 
 export type LookupResult = "nothing" | "same" | "other";
 
-/** Compares with sample `i`, bit by bit; of a native histogram all but the reset hint. */
+/** Compares with sample `i` bit by bit, ignoring a native histogram's reset hint. */
 export function lookUp(
   sources: Iterable<Collecting>,
   samples: WalSampleColumns,

@@ -1,6 +1,6 @@
 /**
- * Background work of the store: sealing the head into blocks, merging blocks, removing blocks past retention. One job
- * at a time; whatever fails is tried again later, and nothing is forgotten before its successor is on the disk.
+ * Background work of the store: sealing the head into blocks, merging blocks, removing blocks past retention. One job at
+ * a time. Failed jobs are retried later, and data is removed only after its replacement is on disk.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { formatError } from "../../base/error.ts";
@@ -34,17 +34,20 @@ import { reopenBlock } from "./open-blocks.ts";
 import { blockFile, changeState, type StoreState, writeState } from "./state.ts";
 import type { HeadEpoch } from "./head/head.ts";
 
-/** A head too large for the memory it may take is sealed early, but not before it holds this much to seal. */
+/** A head that exceeds its memory is sealed early, but not below this size. */
 const worthSealingBytes = 32 * 2 ** 20;
-/** Reading long chains of small chunks is slower than reading a block: from this many samples, and so many a series, it is sealed. */
+/**
+ * Long chains of small chunks are slower to read than a block, so a head with this many samples, and this many per
+ * series, is sealed.
+ */
 const manySamples = 2_000_000;
 const longChain = 512;
 const seriesPerSlice = 20_000;
-/** A head smaller than this waits for the collector to come by itself. */
-/** Sealing writes the whole head: where that fails, the next attempt waits. */
+/** Sealing writes the whole head, so the next attempt after a failure waits this long. */
 const retrySealAfterMs = 30_000;
+/** Sealing fewer bytes does not trigger a garbage collection. */
 const worthCollectingBytes = 4 * 2 ** 20;
-/** After a kill, retention resumes at most this long before the time it had reached. */
+/** Interval for storing the trusted time: after a kill, retention may restart this much earlier than it had reached. */
 const storeTrustedEveryMs = 600_000;
 
 export class Maintenance {
@@ -55,7 +58,7 @@ export class Maintenance {
   #queue: Promise<unknown> = Promise.resolve();
   #hasJumped = false;
   #retrySealAtMs = 0;
-  /** A sync of the series log failed: what the kernel still holds of it is not known. */
+  /** True after a failed sync of the series log: it is unknown which of its data is on disk. */
   #isSeriesLogSuspect = false;
   readonly rollups: RollupMaintenance;
   readonly #rules: RuleRetention;
@@ -78,7 +81,7 @@ export class Maintenance {
     return result;
   }
 
-  /** One round of everything that is due. */
+  /** Runs every job that is due. */
   round(): Promise<void> {
     growYoungGenerationWithHeap();
     const state = this.#state;
@@ -98,12 +101,12 @@ export class Maintenance {
     });
   }
 
-  /** Everything appended so far goes into a block. Only from within the queue. */
+  /** Writes everything appended so far to a block. Call only from within the queue. */
   async seal(): Promise<void> {
     const { head, wal, failures } = this.#state;
     const unsynced = failures.get("sync");
     this.#retrySealAtMs = this.#state.monotonicMs() + retrySealAfterMs;
-    // One that could not be sealed before comes first.
+    // Epochs whose sealing failed before come first.
     let bytes = 0;
     const sealOne = async (epoch: HeadEpoch): Promise<void> => {
       bytes += epoch.epoch.byteLength;
@@ -113,12 +116,12 @@ export class Maintenance {
     if (head.active.samples > 0) await sealOne(head.cut(wal.cut()));
     if (bytes >= worthCollectingBytes) setImmediate(collectGarbage);
     this.#sealedAtMs = this.#state.monotonicMs();
-    // What the disk may have lost of the log stands in a block now.
+    // Log data that may not have reached the disk is in a block now.
     if (unsynced !== undefined && failures.get("sync") === unsynced) failures.clear("sync");
     this.#retrySealAtMs = 0;
   }
 
-  /** Retention, rollups, then merges until none is due. Only from within the queue. */
+  /** Applies retention, updates rollups, then merges until no merge is due. Call only from within the queue. */
   async tidy(): Promise<void> {
     const state = this.#state;
     if (applyRetention(state, state.failures.isFull)) await this.#dropSeries();
@@ -155,13 +158,13 @@ export class Maintenance {
     }
   }
 
-  /** So that retention resumes after a restart where it was. */
+  /** Stores the trusted time, from which retention resumes after a restart. */
   storeTrustedTime(): void {
     const state = this.#state;
     if (state.retentionNowMs() !== state.storedTrustedMs) changeState(state, {});
   }
 
-  /** A jump of the wall clock is logged when it happens: retention does not follow it. */
+  /** Logs a jump of the wall clock, which retention ignores. */
   #watchClock(): void {
     const { clock, options } = this.#state;
     const { jumpMs } = clock;
@@ -171,7 +174,7 @@ export class Maintenance {
     else options.log.warn(describeJump(jumpMs));
   }
 
-  /** The log is part of the size limit, and only blocks can be removed. */
+  /** A log of this size is sealed. The log counts toward the size limit, and only blocks can be removed. */
   get #sealLogBytes(): number {
     const { sealLogBytes = defaultSealLogBytes, retentionBytes = Infinity } = this.#state.options;
     return Math.min(sealLogBytes, retentionBytes / 8);
@@ -221,7 +224,7 @@ export class Maintenance {
     this.seals++;
   }
 
-  /** In slices: after a first start there may be hundreds of thousands. */
+  /** In slices: after a first start there may be hundreds of thousands of series. */
   async #persistSeries(): Promise<void> {
     const state = this.#state;
     if (this.#isSeriesLogSuspect || state.pendingRewrite !== undefined) renewSeriesLog(state);
@@ -238,7 +241,7 @@ export class Maintenance {
     });
   }
 
-  /** One block out of several, or one rewritten without what was deleted or is past retention. */
+  /** Merges several blocks into one, or rewrites one without samples that are deleted or past retention. */
   async #merge(kind: MergedKind, blocks: readonly Block[]): Promise<void> {
     const [first] = blocks;
     const hadDeleted = blocks.some((block) => block.tombstones.length > 0);
@@ -271,7 +274,7 @@ export class Maintenance {
     if (hadDeleted) await this.#dropSeries();
   }
 
-  /** Columns whose labels are lost come last: they are carried along, since the labels may be found again. */
+  /** Columns with lost labels come last. They are kept, because the labels may be recovered. */
   async #refsOf(
     blocks: readonly Block[],
     toSeries = (column: number): number => column,
@@ -290,7 +293,10 @@ export class Maintenance {
     return refs;
   }
 
-  /** The block, or none where nothing is left to write. Where a source cannot be read, it is quarantined and nothing changes. */
+  /**
+   * Returns the new block, or none if nothing is left to write. A source that cannot be read is quarantined and nothing
+   * changes.
+   */
   async #build(
     refs: Uint32Array,
     fileOf: (id: number) => string,
@@ -330,7 +336,7 @@ export class Maintenance {
       options.log.error(describeUnreadable(part));
   }
 
-  /** Reads again what could not be read before. */
+  /** Retries parts that could not be read before. */
   #retryUnreadable(): void {
     const state = this.#state;
     const { quarantine, options } = state;
@@ -346,7 +352,7 @@ export class Maintenance {
           continue;
         }
         quarantine.remove(part);
-        // What was rolled up meanwhile was rolled up without it.
+        // Rollups made in the meantime lack its samples.
         if (state.blocks.includes(block))
           changeState(state, { rollups: withOutdated(state.rollups, [block]) });
       }
@@ -361,23 +367,23 @@ export class Maintenance {
   }
 }
 
-/** Blocks that are merged with each other. */
+/** A kind of blocks that are merged with each other. */
 interface MergedKind {
   retained(): RetainedBlocks;
   readonly file: (id: number) => string;
-  /** The columns of the merged block in the order they shall stand. */
+  /** The columns of the merged block, in their order in the file. */
   refs(blocks: readonly Block[]): Promise<Uint32Array>;
   readonly limits?: MergeLimits;
   readonly isBrief?: boolean;
 }
 
-/** Removes blocks that no manifest names because it could not be written. */
+/** Removes new blocks that are not in any manifest, because the manifest could not be written. */
 function discardUnlessNamed(blocks: readonly Block[], thrown: unknown): void {
   if (thrown instanceof ReplacedUnsyncedError) return;
   for (const block of blocks) block.remove();
 }
 
-/** Why a block's file cannot be opened; undefined where it can. */
+/** Returns why a block's file cannot be opened; undefined if it can. */
 function reopenFailure(file: string, context: BlockContext): string | undefined {
   try {
     new Block(file, context).release();

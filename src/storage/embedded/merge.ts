@@ -1,17 +1,17 @@
-/** Puts the pieces of one series together: one after another where they allow it, sorted and each instant once where they overlap. */
+/** Joins the pieces of one series: concatenates them, or sorts and deduplicates by timestamp if they overlap. */
 import type { Histogram } from "../../model/histogram/histogram.ts";
 import type { SeriesPieces, Tombstone } from "./column-source.ts";
 import { lowerBound } from "./index/postings.ts";
 
-/** A column that grows, used again for every series. */
+/** A growing column, reused for every series. */
 export class ColumnBuffer {
   times: Float64Array;
   values: Float64Array;
   words: Uint32Array;
   n = 0;
-  /** A NaN may be among the values. */
+  /** True if the values may include a NaN. */
   odd = false;
-  /** Native histograms, by the words that stand for them; those of samples that were left out since too. */
+  /** Native histograms, indexed by the histogram words; may include those of samples that were dropped since. */
   histograms: Histogram[] = [];
 
   constructor(length = 4096) {
@@ -29,7 +29,7 @@ export class ColumnBuffer {
   }
 }
 
-/** Values alone, of pieces that follow each other; their instants are the pieces' instants one after another. */
+/** Concatenates only the values of consecutive pieces; their timestamps are the pieces' timestamps in the same order. */
 export function concatValues(pieces: SeriesPieces, out: ColumnBuffer): void {
   if (out.values.length < pieces.samples) out.reserve(pieces.samples);
   out.n = 0;
@@ -63,7 +63,7 @@ export function concatTimes(pieces: SeriesPieces, out: Float64Array): number {
 const piece = new ColumnBuffer();
 const tail = new ColumnBuffer();
 
-/** Values and instants of pieces that overlap or of which something is deleted. Of two samples at one instant the first piece's stays. */
+/** Merges values and timestamps of pieces that overlap or have deletions. For equal timestamps the first piece's sample counts. */
 export function mergePieces(pieces: SeriesPieces, out: ColumnBuffer): void {
   out.reserve(pieces.samples);
   out.n = 0;
@@ -84,7 +84,7 @@ export function mergePieces(pieces: SeriesPieces, out: ColumnBuffer): void {
   }
 }
 
-/** Decodes one piece without its deleted samples; true if a NaN may be among the rest. */
+/** Decodes one piece without its deleted samples; returns true if the rest may include a NaN. */
 function readPiece(pieces: SeriesPieces, i: number, histograms: Histogram[]): boolean {
   const count = pieces.counts[i] as number;
   const source = pieces.sources[i];
@@ -109,13 +109,13 @@ function readPiece(pieces: SeriesPieces, i: number, histograms: Histogram[]): bo
 const placeOf = (column: ColumnBuffer, timeMs: number): number =>
   lowerBound(column.times, 0, column.n, timeMs);
 
-/** Merges the piece into what stands from `from` on. */
+/** Merges the piece into the samples from `from` on. */
 function weave(out: ColumnBuffer, from: number): void {
   const length = out.n - from;
   tail.reserve(length);
   copy(out, from, out.n, tail, 0);
   let [n, a, b] = [from, 0, 0];
-  // Whole runs at a time: a few late samples in a long column cost little more than copying it.
+  // Copies whole runs, so that a few out-of-order samples in a long column cost little more than copying it.
   while (a < length && b < piece.n) {
     const upTo = lowerBound(tail.times, a, length, piece.times[b] as number);
     copy(tail, a, upTo, out, n);
@@ -137,7 +137,7 @@ function weave(out: ColumnBuffer, from: number): void {
   out.n = n + piece.n - b;
 }
 
-/** By words: a NaN must not pass through a number. */
+/** Copied as words: a NaN payload may not survive a conversion to a number. */
 function copy(from: ColumnBuffer, start: number, end: number, to: ColumnBuffer, at: number): void {
   if (end - start > 16) {
     to.times.set(from.times.subarray(start, end), at);

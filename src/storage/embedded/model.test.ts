@@ -1,4 +1,4 @@
-/** The store against a plain map: random operations, then every series asked for and compared bit by bit. */
+/** Compares the store with a plain map: random operations, then every series is read and compared bit by bit. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -46,10 +46,13 @@ function open(dir: string): Promise<Store> {
   });
 }
 
-/** Bits as one text, so that NaNs compare; with the high word of a histogram, the one with this number. */
+/**
+ * The bits as text, so that NaNs compare equal. With the high word of a histogram, the low word is the histogram's
+ * number.
+ */
 type Bits = `${number}:${number}`;
 
-/** Numbers near each other are alike: buckets grow, now and then one is gone or the schema is another. */
+/** Histograms with close numbers are similar: buckets grow, and sometimes one disappears or the schema changes. */
 function histogramNumbered(number: number): Histogram {
   const alike = Math.floor(number / 64);
   const indexes = Int32Array.from(
@@ -85,7 +88,7 @@ function textOf(histogram: Histogram): string {
   ]);
 }
 
-/** A hint that was not known may be when it is read. */
+/** An unknown reset hint may be known after reading. */
 function hintFits(sent: Histogram, read: Histogram): boolean {
   return (
     read.resetHint === sent.resetHint ||
@@ -170,7 +173,7 @@ function randomBits(next: (below: number) => number): Bits {
   return `${scratchWords[0] as number}:${scratchWords[1] as number}`;
 }
 
-/** Two metrics of five are histograms that mostly count up. */
+/** Two of five metrics are histograms that mostly count up. */
 const nextHistogram = (series: number, step: number): Bits =>
   `${(series * 100 + step * 3) % 2000}:${histogramHigh}`;
 

@@ -1,4 +1,4 @@
-/** Opens the blocks and rollups that a manifest names. One that is lost is reported, or rolled up again where raw samples are there. */
+/** Opens the blocks and rollups listed in a manifest. A lost one is reported, or rebuilt if it is a rollup with raw samples. */
 import { renameSync } from "node:fs";
 import path from "node:path";
 import { formatError, systemCode } from "../../base/error.ts";
@@ -76,7 +76,7 @@ const isMadeAgain = (id: number, toOpen: OpenBlockOptions): boolean => {
   return hasRollups(options) && isLostRebuildable(storedRanges[String(id)], goneBeforeMs, rules);
 };
 
-/** Opens the rollups of a manifest. One that is lost is made again from raw samples where they are there. */
+/** Opens the rollups in a manifest. A lost one is rebuilt from raw samples if they exist. */
 export function openRollups(
   { rollups: stored }: StoreManifest,
   unlinkAtMs: number,
@@ -98,7 +98,7 @@ export function openRollups(
     };
   });
   if (opened.rolledToMs === undefined && rollupBlocks(opened).length > 0) {
-    // The manifest was lost: rollups count up to where raw samples begin, and from there on they are made again.
+    // Without a manifest, existing rollups are used up to the first raw samples, and rebuilt from there on.
     const ends = raw.map(({ footer }) => bucketStart(footer.minTimeMs, rollAlignMs));
     const newest = rollupBlocks(opened).map(({ footer }) => footer.maxTimeMs);
     const rolledToMs = Math.min(...ends, bucketEnd(Math.max(...newest), rollAlignMs));
@@ -107,7 +107,7 @@ export function openRollups(
   return withoutLost(opened, lostIds, toOpen.storedRanges);
 }
 
-/** Raw samples answer for what lost rollups spanned until it is rolled up again. */
+/** Marks the ranges of lost rollups as outdated: raw samples are read there until they are rolled up again. */
 function withoutLost(
   rollups: RollupState,
   ids: readonly number[],
@@ -119,7 +119,7 @@ function withoutLost(
   return { ...rollups, outdated: [...outdated, ...lost] };
 }
 
-/** Tries again to open a block that could not be opened at the start; its samples count from then on. */
+/** Tries again to open a block that could not be opened at startup; its samples count from then on. */
 export function reopenBlock(state: StoreState, { id, resolutionMs }: UnreadablePart): boolean {
   const { options, head, index, lost, rollups } = state;
   const before = lost.length;
@@ -141,7 +141,7 @@ export function reopenBlock(state: StoreState, { id, resolutionMs }: UnreadableP
   return opened.length > 0;
 }
 
-/** The numbers of its series are not given to others. */
+/** Reserves the series numbers of a rollup, so that they are not reused. */
 export function seenInRollup(block: Block, index: LabelIndex, lost: string[]): void {
   const unlabelled = new Set<number>();
   for (const column of block.directory.refs) {
@@ -153,7 +153,7 @@ export function seenInRollup(block: Block, index: LabelIndex, lost: string[]): v
     lost.push(`${unlabelled.size} series of the rollup ${block.file} have lost their labels`);
 }
 
-/** Returns how many samples have lost their labels. */
+/** Returns the number of samples that have lost their labels. */
 export function seenIn(block: Block, head: Head, index: LabelIndex, lost: string[]): number {
   let [columns, samples] = [0, 0];
   const { directory, timebases } = block.parts;

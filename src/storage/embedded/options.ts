@@ -5,57 +5,57 @@ import type { RetentionRule } from "./rules.ts";
 import type { Cardinality } from "./index/cardinality.ts";
 
 export interface StoreLimits {
-  /** Series in all. */
+  /** Limit for all series. */
   readonly maxSeries: number;
-  /** Series that carry one value of `instance`: one target cannot take everybody's place. */
+  /** Limit for series with the same `instance` value, so that one target cannot use up all series. */
   readonly maxSeriesPerTarget: number;
-  /** Series that one client (a token, or an address without one) may create. */
+  /** Limit for series created by one client (a token, or an address without one). */
   readonly maxSeriesPerClient: number;
 }
 
 export interface StoreOptions {
   readonly dir: string;
   readonly retentionMs: number;
-  /** Bytes of blocks; the oldest go first. */
+  /** Size limit of the blocks; the oldest are removed first. */
   readonly retentionBytes?: number;
-  /** How long rollups are retained; none are made where it is absent or 0. */
+  /** Retention of rollups; without it or with 0 there are no rollups. */
   readonly rollupRetentionMs?: number | undefined;
-  /** Series that are retained for less long. Absent: those of the last opener stay as they are, and nothing is removed by them. */
+  /** Rules with a shorter retention. Undefined to leave the previous opener's rules in place without applying them. */
   readonly retentionRules?: readonly RetentionRule[] | undefined;
-  /** Sealed samples are rolled up when there are as many hours of them. */
+  /** Sealed samples are rolled up once they cover this much time. */
   readonly rollEveryMs?: number;
-  /** Memory for decompressed columns of blocks; a head that outgrows it is sealed early. */
+  /** Memory for decompressed columns of blocks; a head that exceeds it is sealed early. */
   readonly memoryBytes: number;
-  /** What acknowledged means: it survives the process, or it survives a power cut. */
+  /** When a sample is acknowledged: once it survives the end of the process, or a power cut. */
   readonly durability: "process" | "power";
-  /** Evaluates PromQL; by default one with its own limits. */
+  /** Evaluates PromQL; by default an engine with its own limits. */
   readonly engine?: Engine;
   readonly log: Log;
   readonly nowMs: () => number;
-  /** A clock that nobody can set. */
+  /** A clock that cannot be set. */
   readonly monotonicMs?: () => number;
-  /** The time that retention is judged by, where it shall not be derived from the two clocks (tests). */
+  /** The time for retention; by default the trusted time derived from the two clocks. For tests. */
   readonly retentionNowMs?: () => number;
-  /** How long the file of a block past retention stays on the disk, to be used again if retention is raised. */
+  /** How long the file of a block past retention stays on disk, so that a longer retention can restore it. */
   readonly removalGraceMs?: number;
   readonly limits?: Partial<StoreLimits>;
-  /** Log bytes after which the head is sealed, whatever its age. */
+  /** Size of the log from which the head is sealed, whatever its age. */
   readonly sealLogBytes?: number;
   readonly sealAfterMs?: number;
   readonly segmentBytes?: number;
-  /** The worker's file where it is not beside the executable; false keeps its work in this thread. */
+  /** The worker's file if it is not beside the executable; false to run its jobs in this thread. */
   readonly workerFile?: string | false;
-  /** Worker threads for large queries; none where absent. */
+  /** Worker threads for large queries; absent for none. */
   readonly queryWorkers?: {
     readonly count: number;
-    /** The worker's file where it is not beside the executable. */
+    /** The worker's file if it is not beside the executable. */
     readonly file?: string;
-    /** Queries that are estimated to take less stay in the main thread. */
+    /** Queries with a lower estimated duration stay in the main thread. */
     readonly thresholdMs?: number;
-    /** Resident memory from which a worker collects its garbage after a query; V8 does not see the process's limit. */
+    /** Resident memory from which a worker collects garbage after a query, because V8 is unaware of the process's limit. */
     readonly collectAboveBytes?: number;
   };
-  /** No timers: the opener calls `maintain` (tests, benchmarks). */
+  /** Disables the timers: the caller runs `maintain` (tests, benchmarks). */
   readonly manual?: boolean;
 }
 
@@ -69,22 +69,22 @@ export const defaultSealAfterMs = 2 * 3_600_000;
 export const defaultRemovalGraceMs = 3_600_000;
 export const defaultSegmentBytes = 16 * 2 ** 20;
 
-/** What became of the samples of one append. All but `refused…` are stored, and every sample is counted. */
+/** The outcome of one append. Every sample is counted once; all but the `refused…` ones are stored. */
 export interface AppendResult {
   readonly stored: number;
-  /** Of those stored: older than the newest of their series. */
+  /** Stored samples that are older than the newest of their series. */
   readonly late: number;
-  /** Already there with the same value. */
+  /** Samples that were stored already with the same value. */
   readonly duplicates: number;
-  /** Already there with another value. */
+  /** Samples that were stored already with another value. */
   readonly refusedConflicts: number;
-  /** Before the Unix epoch, past retention, or not an instant at all. */
+  /** Samples from before the Unix epoch, past retention, or without a valid timestamp. */
   readonly refusedTooOld: number;
-  /** Their series would have been one too many. */
+  /** Samples whose series would exceed a limit. */
   readonly refusedByLimit: number;
-  /** The first few refusals, for the sender. */
+  /** The first few rejections, for the sender. */
   readonly refusals: readonly RefusedSample[];
-  /** Why samples were refused by a limit, or why the engine elsewhere refused them. */
+  /** Why a limit or a remote engine rejected samples. */
   readonly reason?: string;
 }
 
@@ -101,15 +101,15 @@ export interface StartReport {
   readonly logRecords: number;
   readonly logSamples: number;
   readonly tornTail: boolean;
-  /** Acknowledged samples that cannot be served, as far as they can be counted. */
+  /** Acknowledged samples that are lost, as far as they can be counted. */
   readonly lostSamples: number;
   /** Series whose labels are lost. */
   readonly lostSeries: number;
   /** Damaged bytes of the write-ahead log. */
   readonly lostBytes: number;
-  /** Sentences: what could not be read. */
+  /** Sentences about what could not be read. */
   readonly lost: readonly string[];
-  /** When the last process wrote to the log, by the clock of the file system; undefined for a new folder. */
+  /** Time of the last process's last log write, by the file system's clock; undefined for a new folder. */
   readonly lastWriteMs: number | undefined;
 }
 
@@ -117,9 +117,9 @@ export interface RuleStats {
   readonly match: string;
   readonly retentionMs: number;
   readonly rollupRetentionMs: number;
-  /** Series that it selects now. */
+  /** Number of series that match now. */
   readonly series: number;
-  /** Raw samples before this were removed by it; undefined where none was. */
+  /** The rule has removed raw samples before this time; undefined if it has removed none. */
   readonly removedBeforeMs: number | undefined;
 }
 
@@ -147,28 +147,28 @@ export interface StoreStats {
     readonly bytes: number;
     /** Finest first. */
     readonly tiers: readonly { readonly resolutionMs: number; readonly bytes: number }[];
-    /** The oldest entry. */
+    /** Time of the oldest entry. */
     readonly minTimeMs: number | undefined;
-    /** Samples up to here are in rollups. */
+    /** Samples up to this time are in rollups. */
     readonly rolledToMs: number | undefined;
-    /** Sealed samples that wait to be rolled up, as the time they span. */
+    /** Time span of sealed samples that are not rolled up yet. */
     readonly behindMs: number;
     readonly rolled: number;
   };
   /** Retention rules by matcher. */
   rules(): readonly RuleStats[];
-  /** Past retention, still on the disk. */
+  /** Blocks past retention that are still on disk. */
   readonly removedBlocks: number;
   readonly removedBytes: number;
   readonly logBytes: number;
   readonly appended: Readonly<Record<keyof Omit<AppendResult, "refusals" | "reason">, number>>;
   readonly lost: readonly string[];
-  /** Parts that cannot be read now and are read again later; each is a sentence of `lost`. */
+  /** Number of unreadable parts that are retried later; each has a sentence in `lost`. */
   readonly unreadable: number;
   readonly lostSamples: number;
   readonly seals: number;
   readonly compactions: number;
-  /** Threads that evaluate large queries now, the queries they had since the start, and the threads that were lost. */
+  /** Running threads for large queries, their queries since startup, and lost threads. */
   readonly queryWorkers: {
     readonly running: number;
     readonly queries: number;

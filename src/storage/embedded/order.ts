@@ -1,4 +1,4 @@
-/** The order in which series stand in a block: those of one metric together, because they resemble each other and are queried together. */
+/** The order of series in a block: grouped by metric, because such series are similar and are queried together. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LabelIndex } from "./index/index.ts";
 

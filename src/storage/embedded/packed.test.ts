@@ -30,7 +30,7 @@ const wanted = (which: number, from: number, to: number): unknown => {
   return [numbers.map((i) => i * 1000), numbers.map((i) => valueOf(which, i))];
 };
 
-/** Both ways to read, the one that writes over what was read before read last to first. */
+/** Checks both read methods; `peek`, which reuses one buffer, runs from the last series to the first. */
 function expectAll(found: readonly SelectedSeries[], from: number, to: number): void {
   const peeked = found.toReversed().map((one) => copyOf(one.peek?.()));
   found.forEach((one, which) => {

@@ -1,7 +1,7 @@
 /**
- * What a selection holds of the series it found: their columns as they are packed in head and blocks, decoded one at a time
- * on access. A query over every series then needs the memory of one column, not of all. Packed bytes never
- * change, so what was selected stays as it was, whatever is appended, sealed or deleted meanwhile.
+ * The series of a selection: their columns stay packed as they are in head and blocks, and are decoded one at a time on
+ * access. A query over every series then needs the memory of one column, not of all. Packed bytes never change, so a
+ * selection stays as it was, whatever is appended, sealed or deleted meanwhile.
  */
 import type { LabelSet } from "../../model/labels.ts";
 import { isStale } from "../../model/stale.ts";
@@ -14,14 +14,14 @@ import type { SeriesPieces } from "./column-source.ts";
 import type { SampleColumn, SelectBudget, SelectedSeries } from "../../model/select.ts";
 import type { SharedTimes } from "./times-pool.ts";
 
-/** Columns up to this long are peeked at in one place for all selections; the place for a longer one goes with its selection. */
+/** Columns up to this length share one decode buffer across all selections; longer ones use a buffer of their selection. */
 const sharedSamples = 65_536;
-/** Stands for the bytes of an open chunk, which had to be copied. */
+/** Marks a piece of an open chunk, whose values had to be copied. */
 const copied = 0xffffffff;
-/** A native histogram in memory without its counts. */
+/** Memory of a native histogram without its counts. */
 const histogramBytes = 300;
 
-/** What native histograms take once they are decoded. */
+/** Memory of decoded native histograms. */
 export const bytesOfHistograms = (histograms: readonly Histogram[]): number =>
   histograms.reduce(
     (sum, { positive, negative }) =>
@@ -40,7 +40,7 @@ class DecodeBuffer {
     this.#view = this.values.subarray(0, 0);
   }
 
-  /** Most columns of a selection are of one length. */
+  /** Cached, because most columns of a selection have the same length. */
   view(samples: number): Float64Array {
     if (this.#view.length !== samples) this.#view = this.values.subarray(0, samples);
     return this.#view;
@@ -52,7 +52,7 @@ let shared = new DecodeBuffer(1024);
 export class PackedColumns {
   readonly #bytes: Uint8Array[] = [];
   readonly #known = new Map<Uint8Array, number>();
-  /** Per piece: which of the bytes, and where in them. */
+  /** Two numbers per piece: the index of its bytes, and the offset in them. */
   #where = new Uint32Array(256);
   #used = 0;
   #open = new Float64Array(64);
@@ -65,7 +65,7 @@ export class PackedColumns {
     this.#budget = budget;
   }
 
-  /** Takes hold of a series' pieces, which must follow each other; their number is what `read` wants. */
+  /** Keeps a series' pieces, which must not overlap; returns their position for `read` and `peek`. */
   hold(pieces: SeriesPieces): number {
     const place = this.#used;
     if (place + pieces.length * 2 > this.#where.length) this.#grow(pieces.length * 2);
@@ -86,7 +86,7 @@ export class PackedColumns {
     return place;
   }
 
-  /** Decodes into memory that the next call writes over. */
+  /** Decodes into a buffer that the next call overwrites. */
   peek(held: number, times: SharedTimes): SampleColumn {
     const samples = times.to - times.from;
     if (samples > sharedSamples) {
@@ -99,7 +99,7 @@ export class PackedColumns {
     return this.#read(held, times, shared);
   }
 
-  /** Decodes into memory of its own. */
+  /** Decodes into a new buffer. */
   read(held: number, times: SharedTimes): SampleColumn {
     return this.#read(held, times, new DecodeBuffer(times.to - times.from));
   }
@@ -117,7 +117,7 @@ export class PackedColumns {
       const which = this.#where[held + i * 2] as number;
       const at = this.#where[held + i * 2 + 1] as number;
       if (which === copied) {
-        // A copy of memory, so that the payload of a NaN stays as it is.
+        // Copies memory, so that a NaN payload is preserved.
         values.set(this.#open.subarray(at + first, at + end), n);
         if (this.#openHistograms.length > 0) this.#listOpen(words, n, n + end - first, histograms);
         odd = true;
@@ -162,7 +162,7 @@ export class PackedColumns {
     if (this.#bytes.at(-1) === bytes) return this.#bytes.length - 1;
     const known = this.#known.get(bytes);
     if (known !== undefined) return known;
-    // The head is in memory anyway; a page of a block stays there for as long as the selection.
+    // The head is in memory anyway; a page of a block stays in memory for as long as the selection.
     if (!(bytes.buffer instanceof SharedArrayBuffer)) this.#budget?.hold(bytes.byteLength);
     this.#known.set(bytes, this.#bytes.length);
     return this.#bytes.push(bytes) - 1;
@@ -175,7 +175,7 @@ export class PackedColumns {
   }
 }
 
-/** A column with its stale markers and native histograms; `words` are its values. */
+/** Adds staleness markers and native histograms to a column; `words` are its values. */
 export function withMarks(
   column: SampleColumn,
   words: Uint32Array,

@@ -1,6 +1,6 @@
 /**
- * What of the blocks cannot be read now: single pages, and blocks that cannot be opened. Their files stay, nothing is merged
- * from them, and they are read again later: an I/O error of a disk, a cable or a network file system may pass.
+ * The currently unreadable parts of blocks: single pages, and blocks that cannot be opened. Their files stay, they are
+ * left out of merges, and they are retried later: an I/O error of a disk, a cable or a network file system may pass.
  */
 import type { Block } from "./blocks/block.ts";
 
@@ -8,13 +8,13 @@ const firstWaitMs = 60_000;
 const longestWaitMs = 3_600_000;
 
 export interface UnreadablePart {
-  /** Undefined for a block that could not be opened when the store started. */
+  /** Undefined for a block that could not be opened at startup. */
   readonly block: Block | undefined;
   readonly id: number;
   readonly file: string;
   /** The resolution of a rollup; absent for raw samples. */
   readonly resolutionMs?: number | undefined;
-  /** Undefined: the whole block. */
+  /** Undefined for the whole block. */
   readonly page: number | undefined;
   readonly what: string;
   readonly why: string;
@@ -34,7 +34,7 @@ export class Quarantine {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** Returns false where it is known already. */
+  /** Returns false if the part was added before. */
   add(part: UnreadablePart): boolean {
     const key = keyOf(part);
     const known = this.#entries.get(key);
@@ -68,19 +68,19 @@ export class Quarantine {
     return [...this.#entries.values()].map(({ part }) => part);
   }
 
-  /** Raw blocks that could not be opened: they still count. */
+  /** Raw blocks that could not be opened, which are still part of the store. */
   get unopened(): readonly number[] {
     return this.unopenedOf(undefined);
   }
 
-  /** The same of rollups of one resolution. */
+  /** Rollup blocks of one resolution that could not be opened; raw blocks for undefined. */
   unopenedOf(ofMs: number | undefined): readonly number[] {
     return this.parts.flatMap(({ block, id, resolutionMs }) =>
       block === undefined && resolutionMs === ofMs ? [id] : [],
     );
   }
 
-  /** The same of rollups of any resolution. */
+  /** Rollup blocks of any resolution that could not be opened. */
   get unopenedRollups(): readonly number[] {
     return this.parts.flatMap(({ block, id, resolutionMs }) =>
       block === undefined && resolutionMs !== undefined ? [id] : [],

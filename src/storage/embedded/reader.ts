@@ -1,6 +1,6 @@
 /**
- * Reads selections from head and blocks together. Long ones are read in slices, so that ingest goes on between them; the
- * blocks they read stay open until they are done.
+ * Reads selections from head and blocks together. Long reads run in slices, so that ingestion continues in between;
+ * their blocks stay open until the end.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LabelSet } from "../../model/labels.ts";
@@ -34,9 +34,9 @@ import type { RollupState } from "./rollups/state.ts";
 import type { RetainedSeries } from "./rules.ts";
 import { TimesPool } from "./times-pool.ts";
 
-/** A text in a list of label values, and its JSON. */
+/** Memory of one string in a list of label values, including its JSON. */
 const bytesPerText = 150;
-/** The longest stretch of reading without giving way to the rest of the program. */
+/** Maximum time of one slice before yielding to the event loop. */
 const sliceMs = 8;
 
 export interface ReadSources {
@@ -49,7 +49,7 @@ export interface ReadSources {
   readonly rules: readonly RetainedSeries[];
 }
 
-/** Sentences on files that cannot be opened: rollups matter where raw samples are gone. */
+/** Warnings about files that cannot be opened. Rollups matter only where raw samples are gone. */
 export function warnUnopened(
   { unopened, unopenedRollups }: ReadSources["quarantine"],
   plans: readonly SelectionPlan[],
@@ -80,7 +80,7 @@ export class StoreReader implements Queryable {
     hint?: SelectHint,
   ): Promise<Selection> {
     await budget?.series(this.#from().index.select(matchers).length);
-    // Looked up again: while it waited for memory, series may have been dropped and their numbers given to others.
+    // Looks the series up again: during the wait for memory, series may have been dropped and their numbers reused.
     const { index, head, quarantine } = this.#from();
     const refs = index.select(matchers);
     const selected: SelectedSeries[] = [];
@@ -144,7 +144,7 @@ export class StoreReader implements Queryable {
     return found;
   }
 
-  /** The series that match any of the sets, ascending, each once; start times only where asked for. */
+  /** The series that match any of the matcher sets, ascending and unique. Series of start times only if requested. */
   refs(sets: readonly (readonly Matcher[])[], withStartTimes = false): Uint32Array {
     const { index } = this.#from();
     const select = (set: readonly Matcher[]): Uint32Array =>
@@ -173,14 +173,14 @@ export class StoreReader implements Queryable {
     });
   }
 
-  /** In slices; a series dropped meanwhile is passed over. */
+  /** Runs in slices; skips series that are dropped in between. */
   async #each(
     refs: Uint32Array,
     signal: AbortSignal | undefined,
     each: (ref: number, open: BlockSources) => void,
   ): Promise<void> {
     const { index, head } = this.#from();
-    // An epoch sealed between two slices turns into a block: the list of blocks is refreshed to see it.
+    // An epoch sealed between two slices becomes a block, so the list of blocks is refreshed.
     let open = openBlocks(this.#from());
     let epochs = head.epochs.length;
     try {
@@ -216,7 +216,7 @@ interface BlockSources {
   readonly tiers: TierBlocks;
 }
 
-/** Their files stay open until `release`. */
+/** Keeps the files open until `release`. */
 function openBlocks({ blocks, rollups: { tiers } }: ReadSources) {
   const all = [...blocks, ...tiers.flatMap((tier) => tier.blocks)];
   for (const block of all) block.retain();
@@ -224,7 +224,7 @@ function openBlocks({ blocks, rollups: { tiers } }: ReadSources) {
   return { blocks, tiers, release };
 }
 
-/** Adds the sentences that there are. */
+/** Adds warnings and infos, if any. */
 export function annotate(
   selected: SelectedSeries[],
   warnings: readonly string[],
@@ -236,7 +236,7 @@ export function annotate(
   });
 }
 
-/** What a series is read from. `isRawOnly`: its rollups are outdated, raw samples answer where there are any. */
+/** The sources of a series. `isRawOnly`: its rollups are outdated, so raw samples are preferred wherever they exist. */
 export interface SeriesSources extends BlockSources {
   readonly epochs: readonly { readonly source: EpochSource }[];
   readonly plan: SelectionPlan;
@@ -255,7 +255,7 @@ function collect(
   for (const { source } of epochs) source.collect(at, fromMs, toMs, pieces);
 }
 
-/** Finds series after series of one selection. */
+/** Reads the series of one selection one by one. */
 export class SelectionWalk {
   readonly #labels: (at: number) => LabelSet;
   readonly #fromMs: number;
@@ -265,7 +265,7 @@ export class SelectionWalk {
   readonly #columns: PackedColumns;
   readonly #budget: SelectBudget | undefined;
   readonly #rollups: RollupReader;
-  /** How many series miss something, by the page that cannot be read. */
+  /** Number of incomplete series, by unreadable page. */
   readonly #incomplete = new Map<string, number>();
   readonly #infos = new Set<string>();
   #merging: ColumnBuffer | undefined;
@@ -286,7 +286,7 @@ export class SelectionWalk {
     this.#pool = new TimesPool(fromMs, toMs, budget);
   }
 
-  /** `at`: the series' number in the epochs and for its labels, where it is not the one of the blocks. */
+  /** @param at the series' number in the epochs and for its labels, if it differs from the number in the blocks */
   find(ref: number, sources: SeriesSources, at = ref): SelectedSeries | undefined {
     const { rollups, gone } = sources.plan;
     const read = sources.isRawOnly ? gone : rollups;
@@ -306,7 +306,7 @@ export class SelectionWalk {
     return new PackedSeries(this.#labels(at), this.#columns, this.#columns.hold(pieces), times);
   }
 
-  /** "raw" where rollups cannot answer, and raw samples are to. */
+  /** Returns "raw" if rollups are unusable and raw samples have to be read instead. */
   #rolledUp(
     ref: number,
     read: RollupRead,
@@ -334,7 +334,7 @@ export class SelectionWalk {
       this.#incomplete.set(part, (this.#incomplete.get(part) ?? 0) + 1);
   }
 
-  /** Which rollups answered, and why. */
+  /** Which rollups were read, and why. */
   infos(): readonly string[] {
     return [...this.#infos];
   }
@@ -345,7 +345,7 @@ export class SelectionWalk {
     );
   }
 
-  /** What overlaps is put together at once. */
+  /** Merges overlapping pieces immediately. */
   #merged(at: number): SelectedSeries | undefined {
     const column = (this.#merging ??= new ColumnBuffer());
     mergePieces(this.#pieces, column);

@@ -1,7 +1,7 @@
 /**
- * Retention: which blocks leave the store, and when. Raw blocks and the rollups of each resolution have a retention of their
- * own. A block that is past it is no longer read; its file stays for a grace period, in which a longer retention brings it
- * back. The size limit shortens that period.
+ * Retention: which blocks leave the store, and when. Raw blocks and the rollups of each resolution have separate
+ * retention times. A block past its retention is no longer read; its file stays for a grace period, in which a longer
+ * retention restores it. The size limit shortens that period.
  */
 import { formatDuration } from "../../config/duration.ts";
 import type { Block } from "./blocks/block.ts";
@@ -12,27 +12,25 @@ import { hasRollups, tierRetentionMs } from "./rollups/retention.ts";
 import { replaceTier } from "./rollups/state.ts";
 import { changeState, newestSampleMs, type RemovedBlock, type StoreState } from "./state.ts";
 
-/** Agents' clocks may be this far ahead of the hub's: more is refused on receipt. */
+/** Agents' clocks may be this far ahead of the hub's; samples further ahead are rejected on receipt. */
 const newestSlackMs = 600_000;
-/** All rollups together may take this part of the size limit; raw samples take the rest. */
+/** The share of the size limit for all rollups; raw samples get the rest. */
 const rollupShare = 0.5;
 
-/** Samples before this may be deleted. What is not rolled up yet stays, whatever its age. */
+/** Samples before this may be deleted. Samples that are not rolled up yet stay, whatever their age. */
 function rawCutoffMs(state: StoreState): number {
   const cutoffMs = cutoffOf(state, state.options.retentionMs);
   if (!hasRollups(state.options)) return cutoffMs;
   return Math.min(cutoffMs, state.rollups.rolledToMs ?? -Infinity);
 }
 
-/**
- * It follows the trusted time and is never ahead of the newest sample: a store that receives nothing deletes nothing.
- */
+/** Based on the trusted time, but never ahead of the newest sample: a store that receives nothing deletes nothing. */
 export function cutoffOf(state: StoreState, retentionMs: number): number {
   const newestMs = newestSampleMs(state.blocks, state.head) + newestSlackMs;
   return Math.min(state.retentionNowMs(), newestMs) - retentionMs;
 }
 
-/** What a wall clock that jumped means for the history. */
+/** Describes the effect of a wall clock jump on the stored data. */
 export function describeJump(jumpMs: number): string {
   const distance = formatDuration(Math.round(Math.abs(jumpMs) / 60_000) * 60_000);
   return `the clock jumped and is ${distance} ${jumpMs > 0 ? "ahead of" : "behind"} the time that retention trusts: fix the clock; retention follows it only after it has run steadily for a day`;
@@ -52,7 +50,7 @@ export const toPlannedBlocks = (blocks: readonly Block[]) =>
 export const bytesOf = (blocks: readonly Block[]): number =>
   blocks.reduce((sum, block) => sum + block.bytes, 0);
 
-/** Blocks with one retention: the raw ones, or the rollups of a resolution. */
+/** Blocks with one retention: the raw ones, or the rollups of one resolution. */
 export interface RetainedBlocks {
   readonly what: string;
   readonly blocks: readonly Block[];
@@ -60,7 +58,7 @@ export interface RetainedBlocks {
   readonly retentionMs: number;
   readonly cutoffMs: number;
   readonly limitBytes: number;
-  /** What is gone for good, and what has left the store. */
+  /** Times before which samples are permanently deleted, and before which they have left the store. */
   readonly unlinkedBeforeMs: number;
   readonly goneBeforeMs: number;
   change(to: RetainedChange): void;
@@ -102,7 +100,7 @@ export function tierBlocks(state: StoreState, resolutionMs: number): RetainedBlo
   };
 }
 
-/** Removes, restores and unlinks the blocks that are due; true when files were unlinked. */
+/** Removes, restores and unlinks the blocks that are due; returns true if files were unlinked. */
 export function applyRetention(state: StoreState, isDiskFull: boolean): boolean {
   const sets = [
     (): RetainedBlocks => rawBlocks(state),
@@ -121,7 +119,7 @@ export function applyRetention(state: StoreState, isDiskFull: boolean): boolean 
   return isUnlinked;
 }
 
-/** Retention was raised, or the time it trusts was corrected: blocks still on the disk are restored. */
+/** Restores blocks that are still on disk after retention was raised or the trusted time was corrected. */
 function restore({ options }: StoreState, set: RetainedBlocks): void {
   let roomBytes = set.limitBytes - bytesOf(set.blocks);
   const restored = set.removed.filter(({ block }) => {
@@ -181,7 +179,7 @@ function remove({ options, monotonicMs }: StoreState, set: RetainedBlocks): void
 const olderThan = (retentionMs: number): string =>
   `older than the retention of ${formatDuration(retentionMs)}`;
 
-/** A block was rewritten without its samples past retention: the old file stays for the grace period as well. */
+/** Replaces a block by its copy without samples past retention; the old file also stays for the grace period. */
 export function replaceOverdue(
   { options, monotonicMs }: StoreState,
   set: RetainedBlocks,

@@ -1,4 +1,4 @@
-/** Retention by matcher: what rules remove, from raw samples and rollups, and that nothing else changes. */
+/** Retention by matcher: what rules remove from raw samples and rollups, and that nothing else changes. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
@@ -10,7 +10,7 @@ import type { Store } from "./store.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** On the edge of a day. */
+/** A multiple of a day. */
 const startMs = Math.floor(1_750_000_000_000 / dayMs) * dayMs;
 const stepMs = 600_000;
 
@@ -62,11 +62,11 @@ async function close(store: Store): Promise<void> {
   await store.close();
 }
 
-/** Sample i of a series: known without asking the store. */
+/** The value of a series at a time, computed without the store. */
 const valueAt = (series: number, timeMs: number): number =>
   ((timeMs - startMs) / stepMs + series * 7) % 1_000;
 
-/** Every ten minutes of these days; sealed every six hours. */
+/** Appends a sample every ten minutes of these days; seals every six hours. */
 async function fill(store: Store, clock: Clock, fromDay: number, toDay: number): Promise<void> {
   for (let day = fromDay * 4; day < toDay * 4; day++) {
     const fromMs = startMs + (day * dayMs) / 4;
@@ -85,7 +85,7 @@ async function rounds(store: Store, count = 10): Promise<void> {
   for (let round = 0; round < count; round++) await store.maintain();
 }
 
-/** Of each series how many samples, the first and the last as days, and how many are wrong. */
+/** Per series: the first and last sample as days, and the number of wrong values. */
 async function raw(
   store: Store,
 ): Promise<Record<string, { from: number; to: number; wrong: number }>> {
@@ -105,7 +105,7 @@ async function raw(
   );
 }
 
-/** Samples that each hour counts, of all series of a name, from the hour that ends at day `from`. */
+/** Samples per hour, over all series of a name, from the hour that ends at day `from`. */
 async function counted(store: Store, name: string, from: number, to: number) {
   const { data, infos } = await store.range(
     `sum(count_over_time({__name__="${name}"}[1h]))`,
@@ -124,7 +124,7 @@ test("a rule removes the samples of its series, and of no other", async () => {
   const { 0: first, 1: second, ...others } = await raw(store);
   for (const one of [first, second]) {
     expect(one).toMatchObject({ to: 10, wrong: 0 });
-    // A tenth of the retention, or half of a block, may be left beyond it; never less than the retention.
+    // A tenth of the retention, or half of a block, may remain beyond the retention; nothing within it is removed.
     expect(one?.from).toBeGreaterThan(5);
     expect(one?.from).toBeLessThanOrEqual(7 + stepMs / dayMs);
   }
@@ -159,7 +159,8 @@ test("rollups of a rule's series outlive their samples for as long as it says, a
     const { counts } = await counted(store, name, 0, 8);
     expect(counts).toEqual(Array.from({ length: 8 * 24 }, () => (name === "gpulse_up" ? 6 : 12)));
   }
-  // Functions that no window fits: only the rule's series are read from rollups.
+  // Without a range window rollups are not exact, so only the rule's series, whose raw samples are gone, are read from
+  // them.
   const { infos } = await store.instant(`gpulse_up offset 5d`, clock.ms);
   expect(infos.join()).toContain("rollups answered: raw samples before");
   expect((await store.instant(`gpu_power_watts offset 5d`, clock.ms)).infos).toEqual([]);
@@ -197,7 +198,7 @@ test("late samples are rolled up again without losing rollups whose samples a ru
   appender.commit();
   await store.seal();
   await rounds(store);
-  // The late sample of the rule's series is past its retention; the others' counts.
+  // The late sample of the rule's series is past its retention; those of the other series count.
   const own = await counted(store, "gpulse_up", 0, 8);
   expect(own.counts).toEqual(Array.from({ length: 8 * 24 }, () => 6));
   const other = await counted(store, "gpu_power_watts", 0, 8);

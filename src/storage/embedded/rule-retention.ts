@@ -1,7 +1,8 @@
 /**
- * Retention by matcher: series that a rule selects are removed before all others, raw samples and rollups each after a time
- * of their own. A rule only shortens the store's retention, and of several the shortest counts, so their order means
- * nothing. What is due is hidden by a tombstone of exactly these series, and leaves the files when they are written again.
+ * Retention by matcher: raw samples and rollups of series that match a rule are removed earlier than others, each after
+ * its own time. A rule can only shorten the store's retention, and the shortest of several rules applies, so their order
+ * has no effect. Samples that are due are hidden by a tombstone for exactly these series, and leave the files at the
+ * next rewrite.
  */
 import { formatDuration } from "../../config/duration.ts";
 import type { Block } from "./blocks/block.ts";
@@ -18,13 +19,13 @@ import { replaceTier } from "./rollups/state.ts";
 import type { GoneBounds, RetainedSeries, RetentionRule } from "./rules.ts";
 import { changeState, type StoreState } from "./state.ts";
 
-/** A rule's series are looked through when this much of its retention has passed since the last time, or the blocks changed. */
+/** A rule's series are checked again after this share of its retention, or when the blocks have changed. */
 const lookShare = 0.01;
 
-/** Carries the rules out. */
+/** Applies the retention rules. */
 export class RuleRetention {
   readonly #state: StoreState;
-  /** What was looked through last: there is nothing to find again before time has passed or files have changed. */
+  /** The last check: nothing new is due before time has passed or blocks have changed. */
   readonly #looked = new Map<
     string,
     { readonly blocks: readonly Block[]; readonly dueMs: number }
@@ -34,7 +35,7 @@ export class RuleRetention {
     this.#state = state;
   }
 
-  /** Hides what is due. Only from within the queue. */
+  /** Hides samples that are due. Call only from within the queue. */
   apply(): void {
     const state = this.#state;
     const { retentionRules } = state.options;
@@ -51,7 +52,7 @@ export class RuleRetention {
     const rule = dueRule(state, match);
     if (rule === undefined) return;
     const { retentionMs, rollupRetentionMs } = rule.applied;
-    // Where rollups outlive them, samples stay until they are rolled up.
+    // If the rollups are retained longer, samples stay until they are rolled up.
     const untilMs =
       hasRollups(state.options) && rollupRetentionMs > retentionMs
         ? (state.rollups.rolledToMs ?? -Infinity)
@@ -80,7 +81,7 @@ export class RuleRetention {
       `${match} ${what}`,
       blocks,
       refs.map((ref) => columnRef(ref, "last")),
-      // By whole buckets: the columns of an entry stand at different instants.
+      // Aligned to whole buckets, because the columns of an entry have different timestamps.
       { cutoffMs: cutoffOf(state, retentionMs), retentionMs, alignMs: resolutionMs },
     );
     if (toMs === undefined) return;
@@ -95,9 +96,9 @@ export class RuleRetention {
   }
 
   /**
-   * Up to when these columns are to be removed from the blocks; undefined where nothing is due. A block is written again when
-   * all it has of a series is past retention, or a tenth of the retention and half of the block where it is large, so that a
-   * large one is written at most twice for a rule.
+   * Time up to which these columns are to be removed from the blocks; undefined if nothing is due. A block is rewritten
+   * if all of a series' samples in it are past retention, or a tenth of the retention and, in a large block, half of the
+   * block; so a large one is rewritten at most twice for a rule.
    */
   #overdueTo(
     key: string,
@@ -124,7 +125,7 @@ export class RuleRetention {
   }
 }
 
-/** Takes over the rules of the options. A rule that was changed has its grace period again. */
+/** Adopts the configured rules. A changed rule starts a new grace period. */
 function updateRules(state: StoreState, retentionRules: readonly RetentionRule[]): void {
   const { rules, rollups, goneBeforeMs } = state;
   const isKnown = ({ match, retentionMs, rollupRetentionMs }: RetentionRule): boolean =>
@@ -158,7 +159,7 @@ function updateRules(state: StoreState, retentionRules: readonly RetentionRule[]
   changeState(state, { rules: [...configured, ...ended] });
 }
 
-/** The rule, once its grace period is over. */
+/** Returns the rule once its grace period is over. */
 function dueRule({ rules, options, retentionNowMs }: StoreState, match: string) {
   const rule = rules.find((one) => one.match === match);
   const graceMs = options.removalGraceMs ?? defaultRemovalGraceMs;
@@ -177,7 +178,7 @@ const tombstoneOf = (state: StoreState, refs: Uint32Array, toMs: number): Tombst
 const withGone = ({ rules }: StoreState, { match }: RetainedSeries, gone: GoneBounds) =>
   rules.map((one) => (one.match === match ? { ...one, gone } : one));
 
-/** Whether the block has something of these columns to be removed, that no deletion hides already. */
+/** True if the block has samples of these columns that are due for removal and not hidden by a deletion yet. */
 function hasOverdue(block: Block, columns: Uint32Array, dueMs: number, slackMs: number): boolean {
   const { directory, timebases } = block.parts;
   let at = 0;

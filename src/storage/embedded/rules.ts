@@ -1,33 +1,39 @@
-/** Retention rules by matcher, what they have removed, and both in the manifest. `rule-retention.ts` carries them out. */
+/**
+ * Retention rules by matcher and what they have removed, with their form in the manifest. `rule-retention.ts` applies
+ * them.
+ */
 import type { Matcher } from "../../model/select.ts";
 import { loadBound, storeBound, type StoredRetainedSeries } from "./files/manifest.ts";
 
 export interface RetentionRule {
-  /** The selector as it was written. */
+  /** The selector as configured. */
   readonly match: string;
   readonly matchers: readonly Matcher[];
   readonly retentionMs: number;
-  /** At least as long as that of raw samples. */
+  /** At least as long as the retention of raw samples. */
   readonly rollupRetentionMs: number;
 }
 
-/** A rule that the store knows, and what it has removed. One that is no longer configured stays until all else of its time is gone. */
+/** A stored rule and what it has removed. A rule that is no longer configured stays until all other data from its time is gone. */
 export interface RetainedSeries {
   readonly match: string;
   readonly matchers: readonly Matcher[];
-  /** Undefined where it is no longer configured. */
+  /** Undefined if the rule is no longer configured. */
   readonly applied:
     | {
         readonly retentionMs: number;
         readonly rollupRetentionMs: number;
-        /** The trusted time when these durations were first configured: a mistake can be corrected for a while. */
+        /**
+         * The trusted time when these durations were first configured, which starts the grace period for correcting a
+         * mistake.
+         */
         readonly sinceMs: number;
       }
     | undefined;
   readonly gone: GoneBounds;
 }
 
-/** From when on a series has raw samples, and entries of each tier. */
+/** The start of the remaining raw samples of a series, and of its entries in each tier. */
 export interface GoneBounds {
   readonly rawMs: number;
   readonly tiersMs: readonly number[];

@@ -1,4 +1,4 @@
-/** Who may create how many series. */
+/** Limits on creating series: in total, per target and per client. */
 import { expect, test } from "vitest";
 import { labelSet } from "../../model/labels.ts";
 import { LabelIndex } from "./index/index.ts";

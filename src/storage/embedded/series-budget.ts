@@ -1,6 +1,7 @@
 /**
- * Whether one more series may be created, and by whom the existing ones were: a bound on all series, a share of it for one
- * client, and a reserve that only clients with few series may use. One client at its limit never takes the others' place.
+ * Decides whether a client may create one more series, and counts the series of each client: a limit for all series, a
+ * share of it for one client, and a reserve for clients with few series. A client at its limit never uses up the others'
+ * share.
  */
 import type { LabelSet } from "../../model/labels.ts";
 import type { LabelIndex } from "./index/index.ts";
@@ -10,9 +11,9 @@ import { GrowableUint32 } from "./slab/growable.ts";
 /** A series with longer labels counts as several. */
 const textPerSeries = 1_024;
 const maxWeight = 255;
-/** Owners have 24 bits; what more clients create belongs to nobody. */
+/** Client numbers have 24 bits; series of further clients have no owner. */
 const maxClients = 1_000_000;
-/** The last part of all series is left to clients that have less than such a part themselves. */
+/** The last share of all series is reserved for clients that have fewer than this share themselves. */
 const reserve = 0.2;
 
 interface Client {
@@ -23,24 +24,27 @@ interface Client {
 
 export class SeriesBudget {
   readonly #limits: StoreLimits;
-  /** Per series the client's number and, in the low 8 bits, the weight; 0 for one that nobody has claimed since the start. */
+  /** Per series, the client's number and in the low 8 bits the weight; 0 for a series without an owner since startup. */
   readonly #owners = new GrowableUint32();
   readonly #clients = new Map<string, Client>();
   readonly #byId: (Client | undefined)[] = [undefined];
   readonly #freeIds: number[] = [];
-  /** Why series were last refused. */
+  /** Why series were last rejected. */
   reason: string | undefined;
 
   constructor(limits: StoreLimits) {
     this.#limits = limits;
   }
 
-  /** Weighted, as the limit counts. */
+  /** The client's series, weighted like the limit. */
   countOf(client: string): number {
     return this.#clients.get(client)?.weight ?? 0;
   }
 
-  /** Without a client only the bound on all series holds: the hub's own, and what it scrapes. */
+  /**
+   * Without a client, as for the hub's own series and scraped ones, only the limits for all series and for a target
+   * apply.
+   */
   mayCreate(labels: LabelSet, index: LabelIndex, client: string | undefined): boolean {
     const { maxSeries, maxSeriesPerTarget, maxSeriesPerClient } = this.#limits;
     const all = index.table.count + Math.floor(index.symbols.textBytes / textPerSeries);
@@ -73,7 +77,7 @@ export class SeriesBudget {
     this.#own(ref, client, Math.min(maxWeight, 1 + Math.floor(letters / textPerSeries)));
   }
 
-  /** A series from before the last start belongs to the client that goes on writing it. */
+  /** A series from before the last start belongs to the client that continues it. */
   claim(ref: number, client: string | undefined): void {
     if (client !== undefined && this.#owners.at(ref) === 0) this.#own(ref, client, 1);
   }

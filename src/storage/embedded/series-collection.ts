@@ -1,4 +1,4 @@
-/** Series without a sample left are dropped, and their numbers given out again, so that churn does not make the store grow. */
+/** Drops series that have no samples left, so that their numbers are reused and churn does not make the store grow. */
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { checkFile, SeriesLog } from "./files/series-log.ts";
@@ -7,17 +7,17 @@ import { seriesRef } from "./rollups/columns.ts";
 import { rollupBlocks } from "./rollups/state.ts";
 import { changeState, seriesFile, type StoreState } from "./state.ts";
 
-/** Some 20 ms of work. */
+/** About 20 ms of work. */
 const perSlice = 10_000;
-/** Below this many dead pairs it is not worth rewriting the index. */
+/** With fewer dead label pairs a rewrite of the index does not pay off. */
 const fewPairs = 50_000;
 
-/** Numbers that head, blocks or rollups know; a block may know some whose labels were lost. */
+/** Numbers in use by the head, blocks or rollups; a block may contain some whose labels were lost. */
 function numbersInUse(state: StoreState): Uint8Array {
   const used = new Uint8Array(state.index.table.end);
   for (const block of [...state.blocks, ...state.removed.map((removed) => removed.block)])
     for (const ref of block.directory.refs) used[ref] = 1;
-  // A series may have rollups left when its samples are gone.
+  // A series may have rollups left after its samples are gone.
   for (const block of rollupBlocks(state.rollups))
     for (const column of block.directory.refs) used[seriesRef(column)] = 1;
   for (const { epoch } of state.head.epochs) {
@@ -30,7 +30,7 @@ function numbersInUse(state: StoreState): Uint8Array {
   return used;
 }
 
-/** At start: numbers that nothing knows are free. */
+/** Frees unused numbers at startup. */
 export function releaseUnused(state: StoreState): void {
   // A block that could not be opened may use any number.
   if (state.quarantine.unopenedAll.length > 0) return;
@@ -40,8 +40,9 @@ export function releaseUnused(state: StoreState): void {
 }
 
 /**
- * Drops the series that have no sample any more; returns how many. In slices with turns for others between them: after a
- * delete there may be hundreds of thousands. `onDropped` is called in the same turn as each slice. Only from within the queue.
+ * Drops the series that have no samples left and returns their number. Runs in slices and yields in between: after a
+ * delete there may be hundreds of thousands. `onDropped` runs in the same turn as each slice. Call only from within the
+ * queue.
  */
 export async function dropUnused(state: StoreState, onDropped: () => void): Promise<number> {
   if (state.quarantine.unopenedAll.length > 0) return 0;
@@ -52,7 +53,7 @@ export async function dropUnused(state: StoreState, onDropped: () => void): Prom
   let dropped = 0;
   for (let at = 0; at < unused.length; at += perSlice) {
     if (at > 0) await nextTurn();
-    // Blocks change only in the queue; samples may have come meanwhile.
+    // Blocks change only in the queue, but samples may have arrived since.
     const slice = unused.slice(at, at + perSlice).filter((ref) => !isInHead(state, ref));
     drop(state, slice);
     dropped += slice.length;
@@ -87,7 +88,7 @@ function isMostlyDead({ pairs }: LabelIndex): boolean {
   return dead > fewPairs && dead * 2 > pairs.count;
 }
 
-/** Writes the series that are left as a new series log. Files of a damaged one are set aside instead of removed. */
+/** Writes the remaining series to a new series log. Files of a damaged one are set aside instead of removed. */
 export function renewSeriesLog(state: StoreState): void {
   const isDamaged = state.pendingRewrite?.isDamaged === true;
   const old = rewriteSeriesLog(state);
@@ -97,7 +98,7 @@ export function renewSeriesLog(state: StoreState): void {
     else if (existsSync(file)) renameSync(file, `${file}.damaged`);
 }
 
-/** Symbols are never given out again, so the index is made again as well. Returns the file that counted before. */
+/** Symbols are never reused, so the index is rebuilt as well. Returns the previous file. */
 function rewriteSeriesLog(state: StoreState): string {
   const { index: old, options } = state;
   const index = new LabelIndex();

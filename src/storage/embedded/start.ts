@@ -1,6 +1,6 @@
 /**
- * Opens a data folder: what the manifest names, then the log after it. Damage is reported and left out, never a reason not to
- * start; a file that cannot be read is set aside, not deleted.
+ * Opens a data folder: the files in the manifest, then the log after them. Damage is reported and skipped and never
+ * prevents a start; a file that cannot be read is set aside, not deleted.
  */
 import { readdirSync, renameSync, statSync } from "node:fs";
 import path from "node:path";
@@ -78,14 +78,14 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
   sweep(dir, manifest, lost);
   const monotonicMs = options.monotonicMs ?? (() => performance.now());
   const quarantine = new Quarantine(monotonicMs);
-  // Without state while the log is replayed, which reads pages of raw samples alone.
+  // Undefined during the log replay, which only reads pages of raw samples.
   const opened: { state?: StoreState } = {};
   const context: BlockContext = {
     cache: new PageCache(options.memoryBytes),
     onUnreadable: (block, page, _columns, why) => {
       const part = unreadablePage(block, page, why);
       if (!quarantine.add(part)) return;
-      // The next round makes it again from raw samples, which answer until then.
+      // The next maintenance round rebuilds this rollup from raw samples, which are read until then.
       const { state: store } = opened;
       if (store && rollupBlocks(store.rollups).includes(block) && isRebuildable(store, block))
         return;
@@ -162,7 +162,7 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
     removed: removed.map((block) => ({ block, unlinkAtMs })),
     goneBeforeMs:
       manifest.goneBeforeMs ??
-      // Without a manifest: raw samples are gone where rollups alone reach back to.
+      // Without a manifest: raw samples are gone up to where only rollups exist.
       (manifest.rollups?.rolledToMs === null ? rollups.rolledToMs : undefined) ??
       -Infinity,
     unlinkedBeforeMs: manifest.unlinkedBeforeMs ?? -Infinity,
@@ -191,7 +191,7 @@ export function start(options: StoreOptions, requireLock: () => void): StartResu
     if (state.pendingRewrite === undefined) writeStateIfChanged(state);
     else renewSeriesLog(state);
   } catch (thrown) {
-    // Existing data is served; maintenance writes the manifest when there is room again, and sealing the series log.
+    // On a full disk existing data is served; maintenance later writes the manifest and the series log.
     if (!isDiskFull(thrown)) throw thrown;
     state.seriesLog.isHeld = manifest.version < formatVersion;
     state.failures.add("start", "the manifest of the store cannot be written", thrown);
@@ -222,11 +222,11 @@ function lastWriteOf(folder: string): number | undefined {
 interface IdentifiedManifest extends StoreManifest {
   readonly storeId: string;
   readonly generation: number;
-  /** Nothing proves that it is the last one: files it does not name may still be needed. */
+  /** True if nothing proves that this is the latest manifest: files it does not list may still be needed. */
   readonly isUnproven: boolean;
 }
 
-/** The manifest, or, where it is missing, damaged or an older copy, one rebuilt from the files in the folder. */
+/** Returns the manifest, or one rebuilt from the files in the folder if it is missing, damaged or an older copy. */
 function findManifest(dir: string, lost: string[]): IdentifiedManifest {
   const read = readManifest(dir);
   const stored = typeof read === "object" ? read : undefined;
@@ -255,7 +255,7 @@ function findManifest(dir: string, lost: string[]): IdentifiedManifest {
     unlinkedBeforeMs: null,
   }));
   if (read === undefined && blocks.length + segments.length + series.length === 0) {
-    // Before anything else: a crash in the middle of a first start then leaves no files without it.
+    // Written first, so that a crash during a first start leaves no files without a manifest.
     const first = {
       ...emptyManifest,
       storeId: newStoreId(),
@@ -278,7 +278,7 @@ function findManifest(dir: string, lost: string[]): IdentifiedManifest {
     generation,
     isUnproven: false,
     blocks,
-    // What has raw samples is rolled up again, in place of what is found.
+    // Ranges with raw samples are rolled up again and replace the rollups found.
     rollups: { rolledToMs: null, outdated: [], tiers },
     nextBlock: Math.max(0, ...blocks, ...tiers.flatMap((tier) => tier.blocks)) + 1,
     walFrom: segments[0] ?? 1,
@@ -286,7 +286,7 @@ function findManifest(dir: string, lost: string[]): IdentifiedManifest {
   };
 }
 
-/** For a folder whose manifest has none: the id in its other files, or a new one for files of version 1. */
+/** For a manifest without a store id: the id in the other files, or a new one for files of version 1. */
 function findStoreId(dir: string, seriesLog: number): string {
   const wal = walFolder(dir);
   let storeId = seriesLogStore(seriesFile(dir, seriesLog));
@@ -295,8 +295,8 @@ function findStoreId(dir: string, seriesLog: number): string {
 }
 
 /**
- * Removes what a crash left behind: files that were being written, and blocks that the manifest does not name. Where the
- * manifest may be an older copy, such a block may be the only one that holds its samples: it is set aside.
+ * Removes the leftovers of a crash: half-written files, and blocks that are not in the manifest. If the manifest may be
+ * an older copy, such a block may be the only one with its samples, so it is set aside.
  */
 function sweep(dir: string, manifest: IdentifiedManifest, lost: string[]): void {
   const { blocks, removed = [], rollups, isUnproven } = manifest;
@@ -363,7 +363,7 @@ function replayInto({ dir, manifest, index, head, blocks, unpersisted, lost }: R
     series: (ref: number, labels: LabelSet) => {
       const before = index.find(labels);
       if (before === ref) return;
-      // A reused number: the series that had it before was dropped, and so was the number these labels had before.
+      // A reused number: its previous series was dropped, and so was the previous number of these labels.
       if (before !== undefined) index.drop(before);
       if (index.table.isAlive(ref)) index.drop(ref);
       index.add(labels, ref);

@@ -1,4 +1,4 @@
-/** Everything an open store holds, and its changes that must reach the disk in one step. */
+/** The complete state of an open store, and the changes that must reach the disk atomically. */
 import path from "node:path";
 import { ReplacedUnsyncedError } from "../../base/state/atomic.ts";
 import type { Block, BlockContext } from "./blocks/block.ts";
@@ -34,16 +34,16 @@ export const blockFile = (dir: string, id: number): string =>
 export const seriesFile = (dir: string, number: number): string =>
   path.join(dir, `series-${number}.log`);
 
-/** A block past retention: not read any more, but still on the disk. */
+/** A block past retention: no longer read, but still on disk. */
 export interface RemovedBlock {
   readonly block: Block;
-  /** By the monotonic clock. */
+  /** Monotonic time. */
   readonly unlinkAtMs: number;
 }
 
 export interface StoreState {
   readonly options: StoreOptions;
-  /** Throws when another process has locked the folder. */
+  /** Throws if another process has locked the folder. */
   readonly requireLock: () => void;
   readonly storeId: string;
   /** Counts the manifests written. */
@@ -51,7 +51,7 @@ export interface StoreState {
   readonly context: BlockContext;
   readonly monotonicMs: () => number;
   readonly clock: TrustedClock;
-  /** The time that retention is judged by. */
+  /** The time for retention. */
   readonly retentionNowMs: () => number;
   index: LabelIndex;
   readonly head: Head;
@@ -59,14 +59,14 @@ export interface StoreState {
   readonly wal: WriteAheadLog;
   seriesLog: SeriesLog;
   seriesLogNumber: number;
-  /** Series that the series log does not hold yet. */
+  /** Series that are not in the series log yet. */
   unpersisted: number[];
   blocks: readonly Block[];
   removed: readonly RemovedBlock[];
-  /** The trusted time in the manifest on the disk. */
+  /** The trusted time in the manifest on disk. */
   storedTrustedMs: number;
   tombstones: readonly Tombstone[];
-  /** Raw samples before this may be gone, and those before `unlinkedBeforeMs` cannot be restored any more. */
+  /** Raw samples before this may be gone; those before `unlinkedBeforeMs` cannot be restored. */
   goneBeforeMs: number;
   unlinkedBeforeMs: number;
   rollups: RollupState;
@@ -74,25 +74,25 @@ export interface StoreState {
   rules: readonly RetainedSeries[];
   nextBlock: number;
   walFrom: number;
-  /** What the disk refuses now. */
+  /** Current disk failures. */
   readonly failures: DiskFailures;
-  /** What cannot be read now, and may be later. */
+  /** Parts that are unreadable now and are retried later. */
   readonly quarantine: Quarantine;
-  /** Sentences: what was lost for good since the store was opened. */
+  /** Sentences about permanent losses since the store was opened. */
   readonly lost: string[];
-  /** Samples that were acknowledged and cannot be served any more, as far as they can be counted. */
+  /** Acknowledged samples that are lost, as far as they can be counted. */
   lostSamples: number;
-  /** Numbers of series in the write-ahead log whose labels are lost: not given out again while it counts. */
+  /** Series numbers in the write-ahead log whose labels are lost; not reused while that log is in use. */
   readonly unlabelled: ReadonlySet<number>;
-  /** The checksums of the blocks that the manifest named at the start. */
+  /** The checksums of the blocks in the manifest at startup. */
   readonly storedChecks: Readonly<Record<string, number>>;
-  /** What the rollups span that the manifest named at the start. */
+  /** The time ranges of the rollups in the manifest at startup. */
   readonly storedRanges: RollupRanges;
-  /** The series log is damaged or of an older format, and is written again before the next seal. */
+  /** Set if the series log is damaged or in an older format, and is rewritten before the next seal. */
   pendingRewrite: { readonly isDamaged: boolean } | undefined;
 }
 
-/** The lists of files, of which a change counts only once it is on the disk. */
+/** The lists of files; a change takes effect only once it is on disk. */
 type Files = Partial<
   Pick<
     StoreState,
@@ -116,8 +116,8 @@ export const newestSampleMs = (blocks: readonly Block[], head: Head): number =>
   );
 
 /**
- * Makes a change to the lists, here and on the disk; if the disk does not take it, everything stays as it was. With a
- * ReplacedUnsyncedError the change counts, but a power cut may undo it: no file of before or after may be removed then.
+ * Changes the lists in memory and on disk; if the disk write fails, nothing changes. After a ReplacedUnsyncedError the
+ * change applies, but a power cut may undo it: no file from before or after it may be removed then.
  */
 export function changeState(state: StoreState, change: Files): void {
   state.requireLock();
@@ -136,7 +136,7 @@ export function changeState(state: StoreState, change: Files): void {
   }
 }
 
-/** Makes the present lists the ones that count after a restart. */
+/** Writes the current lists to the manifest, so that they apply after a restart. */
 export function writeState(state: StoreState): void {
   const trustedMs = Math.floor(state.retentionNowMs());
   const generation = state.generation + 1;
@@ -152,7 +152,10 @@ export function writeState(state: StoreState): void {
   state.wal.markGeneration(generation);
 }
 
-/** After a start they mostly count already, and putting a file on the disk can wait long for what else is on its way there. */
+/**
+ * Writes the manifest only if it differs: after startup it mostly does not, and a sync may wait long for other pending
+ * writes.
+ */
 export function writeStateIfChanged(state: StoreState): void {
   const stored = readManifest(state.options.dir);
   const lists =
@@ -169,7 +172,7 @@ export const blockCheck = ({ footer }: Block): number =>
 export const blockChecks = (blocks: readonly Block[]): Record<string, number> =>
   Object.fromEntries(blocks.map((block) => [String(block.id), blockCheck(block)]));
 
-/** Those of blocks that cannot be opened now are carried over. */
+/** Includes the stored checksums of blocks that cannot be opened now. */
 function checksOf({ blocks, removed, quarantine, storedChecks, rollups }: StoreState) {
   const removedBlocks = removed.map(({ block }) => block);
   const checks = blockChecks([...blocks, ...removedBlocks, ...rollupBlocks(rollups)]);
@@ -188,7 +191,7 @@ export const rollupRanges = (rollups: RollupState): RollupRanges =>
     ]),
   );
 
-/** Those of rollups that cannot be opened now are carried over. */
+/** Includes the stored ranges of rollups that cannot be opened now. */
 function rangesOf({ rollups, quarantine, storedRanges }: StoreState): RollupRanges {
   const unopened = quarantine.unopenedRollups.flatMap((id) => {
     const range = storedRanges[String(id)];
@@ -216,7 +219,10 @@ const manifestOf = (state: StoreState): StoreManifest => ({
   tombstones: state.tombstones.map(storeTombstone),
 });
 
-/** Assigns each block the deletions that apply to it, and drops deletions that apply to none, nor to one that cannot be opened now. */
+/**
+ * Assigns deletions to the blocks they apply to, and drops those that apply neither to a block nor to one that cannot be
+ * opened now.
+ */
 export function assignTombstones(state: StoreState): void {
   const { rollups, quarantine } = state;
   state.tombstones = assign(state, quarantine.unopened);

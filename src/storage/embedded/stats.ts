@@ -87,7 +87,7 @@ function rollupStats(state: StoreState): Omit<StoreStats["rollups"], "rolled"> {
   };
 }
 
-/** Sentences of one kind that are listed; the log has all. */
+/** Maximum number of sentences of one kind; the log has all of them. */
 const listed = 3;
 
 /** The current problems of an open store, for `/-/ready`. */

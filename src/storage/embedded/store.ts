@@ -58,7 +58,7 @@ import { problemsOf, statsOf } from "./stats.ts";
 const syncEveryMs = 1_000;
 const upkeepEveryMs = 5_000;
 const refusedLogEveryMs = 60_000;
-/** A restart takes less, and a scrape a minute apart goes on within it. */
+/** A restart takes less time, and a series that is scraped once a minute continues within it. */
 const interruptionMs = 60_000;
 const resultKinds = [
   "stored",
@@ -69,7 +69,7 @@ const resultKinds = [
   "refusedByLimit",
 ] as const;
 
-/** Opens or makes the folder, takes its lock, and replays its log. Damage is logged and does not stop it. */
+/** Opens or creates the folder, locks it and replays its log. Damage is logged and does not prevent the start. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   makeFolderSync(options.dir, { mode: 0o700 });
   if (isNearlyFull(options.dir)) releaseReserve(options.dir);
@@ -91,7 +91,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
 }
 
-/** Opening needs a few kilobytes of a disk; on a full one the reserve gives them. */
+/** Opening needs a few kilobytes of disk space; on a full disk the reserve is released for it. */
 function lockWithReserve(dir: string): FolderLock {
   try {
     return lockStore(dir);
@@ -154,7 +154,10 @@ export class Store extends StoreReader implements History {
     if (state.options.manual !== true) this.#startTimers();
   }
 
-  /** A new appender. Look series up and commit in the same turn: between turns a series may be dropped. */
+  /**
+   * Returns a new appender. Look up series and commit without yielding: between event loop turns a series may be
+   * dropped.
+   */
   appender(): Appender {
     return new Appender(this.#target);
   }
@@ -164,11 +167,11 @@ export class Store extends StoreReader implements History {
     return this.#frames.write(origin, extra, client);
   }
 
-  /** Resolves when committed samples are as safe as `durability` demands: at once, or when they are on the disk. */
+  /** Resolves when committed samples are as safe as `durability` requires: immediately, or once they are on disk. */
   async durable(): Promise<void> {
     if (this.#state.options.durability !== "power") return;
     await this.#sync();
-    // A kernel reports a failed write once and forgets it: until a block holds the samples, nothing is acknowledged.
+    // A kernel reports a failed write only once: until a block holds the samples, nothing is acknowledged.
     const failure = this.#state.failures.get("sync");
     if (failure !== undefined)
       throw new StoreError(failure.isFull ? "full" : "unusable", failure.sentence);
@@ -193,8 +196,8 @@ export class Store extends StoreReader implements History {
   }
 
   /**
-   * Ends every series that was up to date when the last process stopped writing, an instant after its last sample, so that
-   * the time in which nothing was stored is a gap and not a flat line. Nothing after a short interruption: most series go on.
+   * Ends every series that was current when the last process stopped, right after its last sample, so that the downtime
+   * is a gap and not a flat line. Does nothing after a short interruption, because most series continue.
    */
   endInterrupted(nowMs: number): AppendResult {
     const { head, index } = this.#state;
@@ -203,7 +206,7 @@ export class Store extends StoreReader implements History {
     if (lastWriteMs === undefined || nowMs - lastWriteMs < interruptionMs) return appender.commit();
     for (let ref = 0; ref < index.table.end; ref++) {
       const newestMs = head.newestMs(ref);
-      // What was imported or sent late had ended before.
+      // Excludes imported and late samples, whose series had ended before.
       const wasCurrent = newestMs >= lastWriteMs - lookbackMs && newestMs < nowMs - interruptionMs;
       if (wasCurrent && index.table.isAlive(ref)) appender.addStale(ref, newestMs + 1);
     }
@@ -251,17 +254,17 @@ export class Store extends StoreReader implements History {
     });
   }
 
-  /** Puts the whole head into a block now. */
+  /** Writes the whole head to a block now. */
   seal(): Promise<void> {
     return this.#maintenance.enqueue(() => this.#maintenance.seal());
   }
 
-  /** One round of what otherwise happens by itself every five seconds: sealing that is due, merging, retention. */
+  /** Runs the maintenance that otherwise runs every five seconds: due sealing, merging, retention. */
   maintain(): Promise<void> {
     return this.#maintenance.round();
   }
 
-  /** Everything committed so far, as a folder that `restoreSnapshot` or `openStore` takes. */
+  /** Copies everything committed so far to a folder for `restoreSnapshot` or `openStore`. */
   snapshot(dir: string, onFile: (file: string) => void = () => {}): Promise<void> {
     return this.#maintenance.enqueue(async () => {
       await this.#maintenance.seal();
@@ -299,17 +302,17 @@ export class Store extends StoreReader implements History {
     });
   }
 
-  /** The time that retention is judged by: it follows no jump of the wall clock. */
+  /** The time for retention, which ignores wall clock jumps. */
   get trustedNowMs(): number {
     return this.#state.retentionNowMs();
   }
 
-  /** Samples before this are refused. */
+  /** Older samples are rejected. */
   get oldestSampleMs(): number {
     return Math.max(0, this.trustedNowMs - this.#state.options.retentionMs);
   }
 
-  /** What needs a person's attention now, a sentence each. */
+  /** Current problems that need attention, one sentence each. */
   problems(): readonly string[] {
     const { monotonicMs, budget } = this.#state;
     const isRefusing = monotonicMs() - this.#refusedAtMs < refusedLogEveryMs;
@@ -328,7 +331,7 @@ export class Store extends StoreReader implements History {
     if (this.#closed) return;
     this.#closed = true;
     for (const timer of this.#timers) clearInterval(timer);
-    // On a full disk it stays as it was: retention then resumes a little earlier.
+    // On a full disk the stored time does not change: retention then resumes a little earlier.
     await this.#maintenance
       .enqueue(async () => this.#maintenance.storeTrustedTime())
       .catch(() => undefined);
@@ -345,19 +348,22 @@ export class Store extends StoreReader implements History {
     }
   }
 
-  /** The log names these series; a second copy of their names costs a write, and its loss would cost all their samples. */
+  /**
+   * Writes the labels of new series to the series log as well. The write-ahead log has them already, but a second copy
+   * costs only one write, and lost labels would cost all samples of these series.
+   */
   #persistNames(): void {
     const state = this.#state;
     try {
       state.seriesLog.add(state.index, state.unpersisted);
       state.unpersisted = [];
     } catch (thrown) {
-      // They stay unpersisted: the next write, or the next seal, tries again.
+      // The series stay unpersisted: the next write or seal tries again.
       state.options.log.warn(`names of series could not be written twice: ${formatError(thrown)}`);
     }
   }
 
-  /** At most once a minute: a client that creates too many series keeps trying. */
+  /** Logs at most once a minute, because a client that creates too many series keeps trying. */
   #logRefused(reason: string | undefined): void {
     const { monotonicMs, options } = this.#state;
     this.#refusedAtMs = monotonicMs();
@@ -411,7 +417,8 @@ export class Store extends StoreReader implements History {
       log: (columns) => {
         if (isClosed()) throw new StoreError("closed", "The store is closed.");
         try {
-          // A program that knows no histograms must refuse the folder before there is one in it.
+          // Raises the manifest's version before the first histogram, so that a version without histogram support
+          // rejects the folder.
           if (columns.histograms.length > 0 && state.seriesLog.isHeld) writeState(state);
           this.#logWriter.write(columns);
           state.failures.clear("write");
@@ -430,7 +437,7 @@ export class Store extends StoreReader implements History {
   }
 }
 
-/** The lock of a store's folder: the one every folder of state has, with the store's own error. */
+/** Locks the store's folder like any state folder, but throws a StoreError. */
 function lockStore(dir: string): FolderLock {
   try {
     return lockFolder(dir);
@@ -440,7 +447,7 @@ function lockStore(dir: string): FolderLock {
   }
 }
 
-/** Throws once the folder belongs to another process: further writes would damage its data. */
+/** Throws once another process owns the folder, because further writes would damage its data. */
 function requireLock(lock: FolderLock, dir: string): void {
   if (lock.isHeld()) return;
   throw new StoreError(

@@ -1,4 +1,7 @@
-/** Instants that several series of one answer have in common are one array, found again by the pieces they are made of. */
+/**
+ * Shares timestamp arrays between the series of one response that have the same timestamps, found by the pieces they
+ * consist of.
+ */
 import type { SeriesPieces } from "./column-source.ts";
 import { lowerBound } from "./index/postings.ts";
 import { mix } from "./index/hash.ts";
@@ -6,11 +9,11 @@ import { concatTimes } from "./merge.ts";
 import type { SelectBudget } from "../../model/select.ts";
 
 export interface SharedTimes {
-  /** Clipped to the selected range: the column's samples from `from` to `to`. */
+  /** The pieces' timestamps; the selected range is from index `from` to `to`. */
   readonly times: Float64Array;
   readonly from: number;
   readonly to: number;
-  /** Samples of each piece. */
+  /** Number of samples of each piece. */
   readonly counts: readonly number[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The newest exemplars of all series, in a ring: each new one takes the place of the oldest. They survive a restart through
- * a log (segments.ts). Unlike samples they are a selection by their nature, so a log that cannot be written costs nothing else.
+ * A ring buffer of the newest exemplars of all series: each new one replaces the oldest. A log (segments.ts) keeps them
+ * across restarts. Unlike samples, exemplars are only a selection, so a failed log write affects nothing else.
  */
 import { ProtoError } from "../../formats/protobuf/reader.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
@@ -41,12 +41,12 @@ export class ExemplarStore {
   readonly #max: number;
   readonly #segments: ExemplarSegments | undefined;
   readonly #series = new Map<string, StoredSeries>();
-  /** The series of each exemplar, in the order of their arrival; `#next` is the oldest once it is full. */
+  /** The series of each exemplar in order of arrival; `#next` is the oldest once the ring is full. */
   readonly #ring: StoredSeries[] = [];
   #next = 0;
   readonly #counts = new Map<ExemplarOutcome, number>();
 
-  /** @param max how many are held; 0 stores none */
+  /** @param max capacity of the ring; 0 stores no exemplars */
   constructor(max: number, segments?: ExemplarSegments) {
     this.#max = max;
     this.#segments = segments;
@@ -61,7 +61,10 @@ export class ExemplarStore {
     return this.#counts.get(outcome) ?? 0;
   }
 
-  /** The exemplars of a batch, which must still be valid. Returns how many are stored now or were before. */
+  /**
+   * Adds the exemplars of a batch, whose memory must not be reused yet. Returns how many are stored, including duplicates
+   * of stored ones.
+   */
   add(batch: SampleBatch, maxTimeMs: number): number {
     const { exemplars = [] } = batch;
     if (exemplars.length === 0 || this.#max === 0) return 0;
@@ -83,7 +86,10 @@ export class ExemplarStore {
     return stored.length + known;
   }
 
-  /** Those of the series that match any of the sets, with fromMs <= time <= toMs; series in order of their labels. */
+  /**
+   * Returns exemplars with fromMs <= time <= toMs of the series that match any of the matcher sets, sorted by series
+   * labels.
+   */
   select(
     sets: readonly (readonly Matcher[])[],
     fromMs: number,
@@ -140,7 +146,7 @@ function labelsOf(
   }
 }
 
-/** By time, then value, then labels: several buckets of a histogram may have an exemplar at one time. */
+/** Orders by time, then value, then labels: several buckets of a histogram may have an exemplar with the same timestamp. */
 function compareExemplars(a: Exemplar, b: Exemplar): number {
   if (a.timeMs !== b.timeMs) return a.timeMs - b.timeMs;
   if (a.value !== b.value && !(Number.isNaN(a.value) && Number.isNaN(b.value)))

@@ -1,6 +1,6 @@
 /**
- * The exemplars on disk: two checksummed state logs that take turns. The current one is written until it holds as many
- * exemplars as the ring; then the other is emptied and becomes the current one. So the newest are always there, nothing is
+ * The exemplars on disk: two checksummed state logs that alternate. The current one is written until it holds as many
+ * exemplars as the ring; then the other is emptied and becomes the current one. The newest are always stored, nothing is
  * ever copied, and the files hold at most twice the ring.
  *
  *   record 1:  {"segment": 7}                                   the higher number is the current one
@@ -36,7 +36,7 @@ export class ExemplarSegments {
     this.#segments = [this.#open(dir, "a"), this.#open(dir, "b")];
   }
 
-  /** Everything that was written, oldest first; once. */
+  /** Returns every stored exemplar, oldest first. May be called once. */
   load(): readonly StoredExemplar[] {
     const inOrder = [...this.#segments].sort((a, b) => a.number - b.number);
     const all = inOrder.flatMap(({ loaded }) => loaded);
@@ -44,7 +44,7 @@ export class ExemplarSegments {
     return all.slice(-this.#max);
   }
 
-  /** Exemplars that the disk refuses are held in memory only; logged when that begins and when it ends. */
+  /** Exemplars that cannot be written to disk stay in memory only; logged when this begins and when it ends. */
   append(exemplars: readonly StoredExemplar[]): void {
     try {
       const segment = this.#current();

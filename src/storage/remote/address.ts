@@ -6,15 +6,15 @@ export const engineNames = ["prometheus", "victoria-metrics", "mimir", "thanos",
 export type EngineName = (typeof engineNames)[number];
 
 export interface StoreAddress {
-  /** Without credentials, options and a slash at its end. */
+  /** Without credentials, options and trailing slash. */
   readonly base: string;
-  /** Where samples are written, if configured. */
+  /** The URL for writes, if configured. */
   readonly writeUrl: string | undefined;
   /** The kind of engine, if configured. */
   readonly engine: EngineName | undefined;
-  /** Credentials and tenant that the URL gives. */
+  /** Headers for the credentials and the tenant in the URL. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Credentials and TLS that the configuration file gives. */
+  /** Credentials and TLS settings from the configuration file. */
   readonly http: HttpClientConfig;
 }
 
@@ -27,7 +27,10 @@ export interface StoreExtras {
 
 const example = "http://victoria-metrics:8428";
 
-/** `http://user:password@host:8428/path?engine=mimir&write=…&tenant=…`; settings beside the URL win over those in it. */
+/**
+ * Parses `http://user:password@host:8428/path?engine=mimir&write=…&tenant=…`. Separate settings override those in the
+ * URL.
+ */
 export function parseStoreAddress(given: string, extras: StoreExtras = {}): StoreAddress {
   const url = readUrl(given, "--store");
   const options = Object.fromEntries(url.searchParams);
@@ -59,7 +62,7 @@ function readUrl(given: string, where: string): URL {
   return url;
 }
 
-/** A write URL on another host gets the same credentials: both are the same engine's. */
+/** A write URL on another host gets the same credentials, because it belongs to the same engine. */
 function writeOf(given: string, base: URL): string {
   const url = given.startsWith("/") ? new URL(given, base.origin) : readUrl(given, "write");
   if (url.username !== "" || url.password !== "")

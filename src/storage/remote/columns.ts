@@ -1,4 +1,4 @@
-/** Samples that came as a batch, or in pieces, as the columns a select answers with. */
+/** Converts batches or partial results of samples to the columns that a select returns. */
 import { histogramOf, type SampleBatch, wordsOf } from "../../formats/samples/batch.ts";
 import { readLabelBlock } from "../../formats/samples/labels.ts";
 import type { Histogram } from "../../model/histogram/histogram.ts";
@@ -6,10 +6,13 @@ import { labelKey, type LabelSet } from "../../model/labels.ts";
 import { isStale } from "../../model/stale.ts";
 import type { SampleColumn, SelectedSeries } from "../../model/select.ts";
 
-/** A label of a stored series may be as long as its engine allowed. */
+/** Label limits of a stored series are up to the engine. */
 const anyLength = { labels: 4_096, nameBytes: 1024 * 1024, valueBytes: 1024 * 1024 };
 
-/** A batch whose samples stand series by series, oldest first, as every engine sends them; histograms follow the floats. */
+/**
+ * Converts a batch whose samples are grouped by series, oldest first, as every engine sends them; histograms follow the
+ * floats.
+ */
 export function batchSeries(batch: SampleBatch): SelectedSeries[] {
   const { times, sampleSeries, sampleCount } = batch;
   const words = wordsOf(batch);
@@ -32,7 +35,7 @@ export function batchSeries(batch: SampleBatch): SelectedSeries[] {
   return found;
 }
 
-/** Of the samples of one series, in order of time. */
+/** The sample indexes of one series, in time order. */
 function places(times: Float64Array, start: number, end: number): Uint32Array {
   const order = Uint32Array.from({ length: end - start }, (_, at) => start + at);
   const isSorted = order.every((at) => at === start || (times[at - 1] ?? 0) < (times[at] ?? 0));
@@ -46,7 +49,7 @@ function columnOf(batch: SampleBatch, words: Uint32Array, order: Uint32Array): S
   let histograms: (Histogram | undefined)[] | undefined;
   order.forEach((from, at) => {
     const [low, high] = [words[from * 2] ?? 0, words[from * 2 + 1] ?? 0];
-    // By words: a NaN must not pass through a number.
+    // Copied as words: a NaN payload may not survive a conversion to a number.
     ownWords[at * 2] = low;
     ownWords[at * 2 + 1] = high;
     if (isStale(words, from)) (stale ??= new Uint8Array(order.length))[at] = 1;
@@ -63,7 +66,7 @@ function columnOf(batch: SampleBatch, words: Uint32Array, order: Uint32Array): S
   };
 }
 
-/** Two ranges that follow each other as one; a series may be in either or both. */
+/** Joins two consecutive ranges; a series may be in either or both. */
 export function joinSeries(
   earlier: readonly SelectedSeries[],
   later: readonly SelectedSeries[],

@@ -6,7 +6,7 @@ import { QueryError } from "../../query/errors.ts";
 import { StoreError } from "../embedded/error.ts";
 import type { StoreAddress } from "./address.ts";
 
-/** A string of JSON may be half a gigabyte in Node; an answer this large is a mistake before that. */
+/** Node limits a string to about half a gigabyte; a response this large is a mistake long before that. */
 export const maxEngineResponseBytes = 256 * 2 ** 20;
 
 export interface EngineRequest {
@@ -16,7 +16,7 @@ export interface EngineRequest {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
   readonly maxBytes?: number;
-  /** The answer is snappy, which the caller undoes. */
+  /** The response is snappy-compressed; the caller decompresses it. */
   readonly takesSnappy?: boolean;
 }
 
@@ -33,7 +33,7 @@ export class EngineConnection {
     return this.#send("GET", url, call, {});
   }
 
-  /** A form goes as a body: matchers may be longer than a URL may be. */
+  /** Sends a form as the body, because matchers may exceed the length limit of a URL. */
   post(url: string, call: EngineRequest): Promise<HttpResponse> {
     return this.#send(
       "POST",
@@ -88,7 +88,7 @@ function translateError(thrown: unknown): unknown {
   });
 }
 
-/** A quoted text need not be JSON: then it is used as it is. */
+/** Returns the text without its quotes if it is not valid JSON. */
 function unquote(quoted: string): string {
   try {
     return String(JSON.parse(quoted));

@@ -1,6 +1,6 @@
 /**
- * VictoriaMetrics's export: a line of JSON a series, `{"metric":{…},"values":[1.5,null],"timestamps":[…]}`,
- * save that infinities are written bare. It keeps no other NaN than the mark of an end, and writes that as null.
+ * Parses VictoriaMetrics's export, one line of JSON per series: `{"metric":{…},"values":[1.5,null],"timestamps":[…]}`.
+ * Infinities are not quoted. The only NaN it stores is the staleness marker, which it writes as null.
  */
 import type { LabelSet } from "../../model/labels.ts";
 import { StoreError } from "../embedded/error.ts";
@@ -21,7 +21,7 @@ export function readExport(body: Buffer): SelectedSeries[] {
   return series;
 }
 
-/** Numbers hold no quote, so the last marks of a line are the real ones whatever its labels hold. */
+/** Numbers contain no quotes, so the last occurrences of the keys are the real ones, whatever the labels contain. */
 function readLine(line: string): SelectedSeries {
   const values = line.lastIndexOf(valuesMark);
   const times = line.lastIndexOf(timesMark);
@@ -58,7 +58,7 @@ function column(valueTexts: readonly string[], timeTexts: readonly string[]): Sa
   );
 }
 
-/** VictoriaMetrics keeps what it is sent twice; the later of two stands. */
+/** VictoriaMetrics stores a sample again if it is sent twice; the later one counts. */
 function withoutTwins({ times, values, stale }: SampleColumn): SampleColumn {
   const last = (timeMs: number, at: number): boolean => times[at + 1] !== timeMs;
   if (times.every(last)) return { times, values, ...(stale === undefined ? {} : { stale }) };

@@ -1,6 +1,6 @@
 /**
- * Finds out by asking which engine answers at an address, and where it takes samples. What cannot be found can be said in
- * the address: `?engine=mimir&write=https://…`.
+ * Detects which engine is at an address and its write URL. The address can override what detection does not find:
+ * `?engine=mimir&write=https://…`.
  */
 import { GpulseError } from "../../base/error.ts";
 import type { HttpResponse } from "../../net/http/request.ts";
@@ -10,9 +10,9 @@ import { type EngineConnection, wordsOf } from "./connection.ts";
 
 export interface DetectedEngine {
   readonly name: EngineName;
-  /** As the engine reports it, or empty. */
+  /** The version that the engine reports, or empty. */
   readonly version: string;
-  /** What `/api/v1/query` is put behind. */
+  /** The base URL of `/api/v1/query`. */
   readonly readBase: string;
   readonly writeUrl: string;
 }
@@ -20,7 +20,7 @@ export interface DetectedEngine {
 const timeoutMs = 10_000;
 const maxBytes = 1024 * 1024;
 
-/** A WriteRequest with nothing in it, in snappy: a length of 0. */
+/** An empty WriteRequest, snappy-compressed: a length of 0. */
 export const emptyWrite = Uint8Array.of(0);
 export const writeHeaders = {
   "content-encoding": "snappy",
@@ -28,7 +28,7 @@ export const writeHeaders = {
   "x-prometheus-remote-write-version": "0.1.0",
 };
 
-/** @throws StoreError while it cannot be reached, GpulseError when it is reached and cannot serve. */
+/** @throws StoreError while the engine is unreachable, GpulseError if it is reachable but unsuitable. */
 export async function findEngine(
   connection: EngineConnection,
   address: StoreAddress,
@@ -38,7 +38,7 @@ export async function findEngine(
   return found;
 }
 
-/** The same for a client that only reads. */
+/** Like `findEngine`, for a client that only reads. */
 export async function findReader(
   connection: EngineConnection,
   address: StoreAddress,
@@ -55,7 +55,7 @@ export async function findReader(
   };
 }
 
-/** Mimir keeps Prometheus's API below /prometheus, and people name its root. */
+/** Mimir serves Prometheus's API below /prometheus, but users configure its root. */
 async function fetchBuildInfo(
   connection: EngineConnection,
   { base }: StoreAddress,
@@ -94,7 +94,10 @@ function textIn(build: Record<string, unknown>, key: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** VictoriaMetrics reports little of its build but signs every response; Thanos numbers its releases below 1. */
+/**
+ * VictoriaMetrics reports little build information but identifies itself in a response header; Thanos's versions are
+ * below 1.
+ */
 function nameOf({ headers }: HttpResponse, build: Record<string, unknown>): EngineName {
   if ("gpulse" in build) return "gpulse";
   if (/mimir/i.test(textIn(build, "application"))) return "mimir";

@@ -1,6 +1,6 @@
 /**
- * A native histogram as an engine's API shows it: populated buckets with their bounds, without schema and bucket numbers.
- * The schema is the one whose buckets have exactly these bounds; where there is none the bounds are custom ones.
+ * Parses a native histogram of an engine's API: populated buckets with their bounds, without schema and bucket indexes.
+ * Finds the schema with exactly these bounds; otherwise the bounds are custom ones.
  */
 import {
   type Bucket,
@@ -26,7 +26,7 @@ export function fromShown({ count, sum, buckets }: ShownHistogram): Histogram {
   const zeroThreshold = zero?.upper ?? 0;
   const others = buckets.filter((bucket) => bucket !== zero);
   const positive = others.filter(({ upper }) => upper > 0);
-  // In ascending order of their distance to zero, as they are numbered.
+  // In ascending order of their distance to zero, like the bucket indexes.
   const negative = others
     .filter(({ upper }) => upper <= 0)
     .map(({ lower, upper, count: own }) => ({ lower: -upper, upper: -lower, count: own }))
@@ -48,7 +48,7 @@ export function fromShown({ count, sum, buckets }: ShownHistogram): Histogram {
   return { ...totals, ...custom(buckets) };
 }
 
-/** Undefined where a bucket is none of this schema. */
+/** Returns undefined if a bucket does not belong to this schema. */
 function numbered(
   buckets: readonly Bucket[],
   schema: number,
@@ -59,7 +59,7 @@ function numbered(
     const index =
       upper === Infinity ? 1024 * 2 ** schema + 1 : Math.round(Math.log2(upper) * 2 ** schema);
     const own = boundOf(index - 1, schema, noBounds);
-    // A bucket that the zero bucket reaches into begins where that ends.
+    // A bucket that overlaps the zero bucket begins at the end of the zero bucket.
     const begins = own === lower || (lower === zeroThreshold && own < lower);
     if (!begins || boundOf(index, schema, noBounds) !== upper) return undefined;
     indexes[at] = index;

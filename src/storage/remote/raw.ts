@@ -1,6 +1,6 @@
 /**
- * Raw samples out of an engine, by the most exact way it has: remote read, VictoriaMetrics's export, or a range selector,
- * which alone does not show where a series ended. A range too large for one response is read in halves.
+ * Reads raw samples from an engine by its most exact method: remote read, VictoriaMetrics's export, or a range selector,
+ * which alone does not show where a series ended. A range too large for one response is halved.
  */
 import { compressSnappy } from "../../formats/snappy/compress.ts";
 import { decompressSnappy } from "../../formats/snappy/decompress.ts";
@@ -16,7 +16,7 @@ import type { DetectedEngine } from "./find.ts";
 import { decodeReadResponse, encodeReadRequest } from "./remote-read.ts";
 
 const timeoutMs = 120_000;
-/** A range this short is not split further. */
+/** Ranges this short are not split further. */
 const leastSpanMs = 60_000;
 
 export interface RawRange {
@@ -78,11 +78,11 @@ async function remoteRead(
     timeoutMs,
     signal,
   });
-  // Its refusals come as text, not as JSON.
+  // Error responses are plain text, not JSON.
   if (answer.status !== 200) readResponse(answer);
   const batch = decodeReadResponse(decompressSnappy(answer.body, maxEngineResponseBytes));
   const found = batchSeries(batch);
-  // Prometheus before 3 lists a series of native histograms without its samples.
+  // Prometheus before 3 returns a series of native histograms without its samples.
   return found.length < batch.seriesCount ? queried(connection, engine, range) : found;
 }
 
@@ -101,7 +101,7 @@ async function exported(
   return readExport(answer.body);
 }
 
-/** A range was closed at its left before Prometheus 3 and is open since: one more sample is requested, and dropped here. */
+/** A range selector is left-closed before Prometheus 3 and left-open since: requests one more sample, and drops it here. */
 async function queried(
   connection: EngineConnection,
   { readBase }: DetectedEngine,
@@ -120,7 +120,7 @@ async function queried(
   });
 }
 
-/** Floats and native histograms from this time on, in order of time. */
+/** Floats and native histograms from this time on, in time order. */
 function columnOf(
   { times, values, histograms = [] }: MatrixSeries,
   fromMs: number,

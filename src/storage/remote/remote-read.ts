@@ -1,5 +1,5 @@
 /**
- * Prometheus remote read: raw samples between two instants, bit for bit, marks of staleness included.
+ * Prometheus remote read: raw samples of a time range, bit for bit, including staleness markers.
  *
  *   PushRequest  { repeated Query queries = 1; }
  *   Query        { int64 start_timestamp_ms = 1; int64 end_timestamp_ms = 2; repeated LabelMatcher matchers = 3; }
@@ -37,7 +37,7 @@ export function encodeReadRequest(
   return message(1, query);
 }
 
-/** @throws ProtoError where the bytes are no ReadResponse. */
+/** @throws ProtoError if the bytes are not a ReadResponse. */
 export function decodeReadResponse(bytes: Uint8Array): SampleBatch {
   const reader = new ProtoReader(bytes, 0, bytes.length);
   while (reader.next()) {
@@ -55,7 +55,7 @@ function message(field: number, payload: Uint8Array): Buffer {
   return Buffer.concat([varint((field << 3) | 2), varint(payload.length), payload]);
 }
 
-/** A field that is 0 may be left out. */
+/** Encodes a varint field. A field with the value 0 may be left out. */
 const number = (field: number, value: number): Buffer =>
   Buffer.concat([varint(field << 3), varint(value)]);
 

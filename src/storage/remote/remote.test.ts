@@ -23,7 +23,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-/** A loopback engine that answers as configured. */
+/** A loopback engine with configured responses. */
 async function engine(routes: Readonly<Record<string, Handler>>): Promise<string> {
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const parts: Buffer[] = [];

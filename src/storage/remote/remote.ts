@@ -1,6 +1,6 @@
 /**
- * The history in an engine elsewhere: reads go out as PromQL, writes as remote-write. Caches no data, so
- * that a result is never older than the engine's own.
+ * A history in a remote engine: reads are sent as PromQL, writes as remote-write. Caches no data, so that a result is
+ * never older than the engine's own.
  */
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { type FrameBatch, FrameSamples } from "../../formats/samples/from-frame.ts";
@@ -54,7 +54,7 @@ export class RemoteHistory implements History {
     });
   }
 
-  /** The detected engine; detection is repeated until it succeeds. */
+  /** Returns the detected engine; detection is repeated until it succeeds. */
   engine(): Promise<DetectedEngine> {
     if (this.#closed) return Promise.reject(new StoreError("closed", "the store is closed"));
     if (this.#engine !== undefined) return Promise.resolve(this.#engine);
@@ -64,7 +64,7 @@ export class RemoteHistory implements History {
     return this.#finding;
   }
 
-  /** While the hub runs, an engine that restarts unfit counts as unavailable. */
+  /** While the hub runs, an engine that becomes unsuitable after a restart counts as unavailable. */
   #found(): Promise<DetectedEngine> {
     return this.engine().catch((thrown: unknown) => {
       throw thrown instanceof GpulseError
@@ -73,7 +73,7 @@ export class RemoteHistory implements History {
     });
   }
 
-  /** Why the newest write failed; undefined when it succeeded. */
+  /** Why the newest write failed; undefined if it succeeded. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -191,7 +191,7 @@ export class RemoteHistory implements History {
     form.set("end", secondsText(clampMs(toMs)));
     const url = `${readBase}/api/v1/${path}`;
     const call = { timeoutMs: queryTimeoutMs };
-    // Label values are served to GET alone.
+    // Engines accept only GET for label values.
     const answer = path.startsWith("label/")
       ? await this.#connection.get(`${url}?${form.toString()}`, call)
       : await this.#connection.post(url, { ...call, form });
@@ -209,7 +209,7 @@ export class RemoteHistory implements History {
   }
 }
 
-/** VictoriaMetrics answers a scalar with a vector of one. */
+/** VictoriaMetrics returns a scalar as a vector with one sample. */
 function asScalar(query: string, result: QueryResult): QueryResult {
   const { data } = result;
   if (data.type !== "vector" || data.samples.length !== 1) return result;
@@ -218,7 +218,7 @@ function asScalar(query: string, result: QueryResult): QueryResult {
   return { ...result, data: { type: "scalar", timeMs: only.timeMs, value: only.value } };
 }
 
-/** What only the engine understands is left as it answers. */
+/** Returns false for a query that only the engine can parse. */
 function isScalar(query: string): boolean {
   try {
     return typeOf(parse(query)) === "scalar";
@@ -227,7 +227,7 @@ function isScalar(query: string): boolean {
   }
 }
 
-/** VictoriaMetrics omits the last half minute and answers from its cache, unless these fields forbid it. */
+/** Without these fields, VictoriaMetrics omits the last half minute and uses its cache. */
 function engineFields(
   { name }: DetectedEngine,
   lookbackMs: number | undefined,
@@ -249,7 +249,7 @@ const isTimeout = (thrown: unknown): boolean =>
   "kind" in thrown.cause &&
   thrown.cause.kind === "timeout";
 
-/** An engine that is not reachable yet is tried again with every request; one that answers but cannot serve is an error now. */
+/** An unreachable engine is tried again with every request; a reachable but unsuitable one is an error at startup. */
 export async function openRemoteHistory(address: StoreAddress, log: Log): Promise<RemoteHistory> {
   const history = new RemoteHistory(address);
   try {

@@ -1,6 +1,6 @@
 /**
- * An engine's JSON as a query's result. Every value is the number its text stands for; what has another shape than
- * Prometheus gives is refused, never guessed.
+ * Parses an engine's JSON into query results. Numbers are parsed exactly, and any shape that differs from Prometheus's
+ * is rejected, never guessed.
  */
 import type { HttpResponse } from "../../net/http/request.ts";
 import { type LabelSet, labelSet } from "../../model/labels.ts";
@@ -22,7 +22,7 @@ interface ResponseData {
   readonly infos: readonly string[];
 }
 
-/** The `data` of an answer, or the error it stands for. */
+/** Returns the `data` of a response, or throws its error. */
 export function readResponse(answer: HttpResponse): ResponseData {
   if (answer.status !== 200) throw refusalOf(answer);
   const parsed = record(parseJson(answer));
@@ -129,7 +129,7 @@ export function numberOf(text: string): number {
   return value;
 }
 
-/** What an engine does not count is not known. */
+/** Statistics that an engine does not report are NaN. */
 function statsOf(stats: unknown): { totalSamples: number; peakSamples: number } {
   const samples = isRecord(stats) && isRecord(stats["samples"]) ? stats["samples"] : {};
   const count = (name: string): number =>
@@ -144,7 +144,7 @@ export function textsOf(data: unknown): string[] {
   });
 }
 
-/** The engine's own words under the kind that leads to the status it gave. */
+/** Keeps the engine's error text and maps its status to an error kind. */
 function refusalOf(answer: HttpResponse): Error {
   const words = wordsOf(answer).replace(/^invalid parameter "query": /, "");
   const { status } = answer;

@@ -1,4 +1,7 @@
-/** `hub.store` in gpulse.yaml: a URL, or the same with credentials and TLS under the names Prometheus's own file uses. */
+/**
+ * `hub.store` in gpulse.yaml: a URL, or a URL with credentials and TLS settings under the names of a Prometheus
+ * configuration.
+ */
 import { resolve } from "node:path";
 import * as v from "valibot";
 import { flag, text } from "../../config/fields.ts";

@@ -1,6 +1,6 @@
 /**
- * Writes samples to a remote engine. Writes that arrive while one is in flight go together in the next request,
- * in order; each gets its own result, once the engine has answered. The queue is bounded.
+ * Writes samples to a remote engine. Writes that arrive while a request is in flight are combined into the next request,
+ * in order; each gets its own result once the engine has responded. The queue is bounded.
  */
 import { encodeWriteRequest } from "../../formats/remote-write/encode.ts";
 import { type SampleBatch, splitBatch } from "../../formats/samples/batch.ts";
@@ -10,7 +10,7 @@ import { StoreError } from "../embedded/error.ts";
 import type { AppendResult } from "../embedded/options.ts";
 import { wordsOf } from "./connection.ts";
 
-/** Prometheus and Mimir take 100 MiB and less; requests of a few are as quick. */
+/** Prometheus and Mimir accept up to 100 MiB; requests of a few MiB are as fast. */
 const maxRequestBytes = 4 * 2 ** 20;
 const maxWaitingBytes = 64 * 2 ** 20;
 /** Finding one bad sample among five thousand takes 26 requests. */
@@ -18,7 +18,7 @@ const maxTries = 64;
 
 export interface WriteTarget {
   send(body: Uint8Array): Promise<HttpResponse>;
-  /** One bad sample makes it refuse the whole request and keep nothing of it. */
+  /** True if one bad sample makes the engine reject the whole request and store none of it. */
   refusesWhole(): boolean;
 }
 
@@ -51,7 +51,7 @@ export class RemoteWriter {
     });
   }
 
-  /** Resolves when every accepted write has been answered. */
+  /** Resolves when every accepted write has a response. */
   async idle(): Promise<void> {
     await this.#running;
   }
@@ -83,14 +83,14 @@ export class RemoteWriter {
       else if (parts.length === 1)
         for (const { batch, resolve } of parts)
           resolve(await this.#apart(batch, answer, { left: maxTries }));
-      // One sender's bad sample must not refuse the others': each batch is sent alone.
+      // One client's bad sample must not reject the others' samples: each batch is sent alone.
       else for (const part of parts) await this.#deliver([part]);
     } catch (thrown) {
       for (const { reject } of parts) reject(thrown);
     }
   }
 
-  /** Bisects for the sample that the engine refuses, so that the rest is stored. */
+  /** Bisects the batch for the rejected sample, so that the rest is stored. */
   async #apart(
     batch: SampleBatch,
     answer: HttpResponse,
@@ -115,19 +115,19 @@ export class RemoteWriter {
   }
 }
 
-/** Requests after each other are one request: their fields are all repeated ones. */
+/** Concatenated WriteRequests are one WriteRequest, because all of its fields are repeated. */
 const joined = (parts: readonly Uint8Array[]): Uint8Array =>
   compressSnappy(parts.length === 1 ? (parts[0] ?? new Uint8Array(0)) : Buffer.concat(parts));
 
-/** Statuses that no repetition changes: bad labels, out of order, a conflict, over a limit, too large. */
+/** Statuses for which a retry is useless: bad labels, out of order, a conflict, over a limit, too large. */
 const final = new Set([400, 409, 413, 422]);
 
-/** Interprets an engine's response to a write: accepted, refused for good, or to be retried. */
+/** Classifies an engine's response to a write: accepted, permanently rejected, or to be retried. */
 const isWriteAccepted = ({ status }: HttpResponse): boolean => status >= 200 && status < 300;
 const isFinal = ({ status }: HttpResponse): boolean => final.has(status);
 const isTooLarge = ({ status }: HttpResponse): boolean => status === 413;
 
-/** Wrong credentials and wrong paths can be fixed on the engine's side: samples are not dropped for them. */
+/** Wrong credentials and paths can be fixed on the engine's side, so samples are not dropped for them. */
 function unavailableError(answer: HttpResponse): StoreError {
   return new StoreError(
     "unavailable",
@@ -145,7 +145,7 @@ const acceptedResult = (samples: number): AppendResult => ({
   refusals: [],
 });
 
-/** Counted under the reason found in the engine's error text, which is passed on with it. */
+/** Counts the samples under the reason in the engine's error text, which is part of the result. */
 function refusedResult(samples: number, answer: HttpResponse): AppendResult {
   const reason = wordsOf(answer);
   const counted = /duplicate|different value|conflict/i.test(reason)

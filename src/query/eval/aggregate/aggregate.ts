@@ -1,4 +1,4 @@
-/** Aggregations: series into groups once, then each group for all steps. */
+/** Aggregations: groups the series once, then aggregates each group for all steps. */
 import type { Aggregate } from "../../ast.ts";
 import { executionError } from "../../errors.ts";
 import { printShortest, printFloat, printHistogram } from "../../number.ts";
@@ -70,7 +70,7 @@ const notesOf = ({ expr }: Aggregate, { run }: EvalScope): Notes => ({
   span: expr.span,
 });
 
-/** Warns of the extremes over all steps, not of each step. */
+/** Warns about the extremes over all steps instead of each step. */
 function checkQuantiles(expr: Aggregate, params: Float64Array, scope: EvalScope): void {
   const span = expr.param?.span ?? expr.span;
   const { annotations } = scope.run;
@@ -80,7 +80,7 @@ function checkQuantiles(expr: Aggregate, params: Float64Array, scope: EvalScope)
   if (lowest < 0) annotations.invalidQuantile(lowest, span);
 }
 
-/** How many to keep at each step; undefined when that is none at every step. */
+/** The number of series to keep at each step; undefined if it is zero at every step. */
 function wholeCounts(params: Float64Array): Float64Array | undefined {
   const [lowest, highest] = extremes(params);
   if (highest < 1) return undefined;
@@ -95,8 +95,8 @@ function wholeCounts(params: Float64Array): Float64Array | undefined {
 const streamed = new Set<Aggregate["op"]>(["sum", "avg", "min", "max", "count", "group"]);
 
 /**
- * An aggregation over what the store selects, or a range function of it, that adds one series after the other to its group
- * and keeps none: a sum over every series of a fleet then takes the memory of its groups.
+ * True for an aggregation over selected series, or a range function of them, that adds one series after the other to its
+ * group and retains none: a sum over every series of a fleet then only takes the memory of its groups.
  */
 function isStreamed({ op, expr }: Aggregate, scope: EvalScope): boolean {
   return streamed.has(op) && comesOneByOne(expr, scope);
@@ -122,7 +122,7 @@ async function reduceStream(expr: Aggregate, scope: EvalScope): Promise<readonly
     group.dropName ||= series.dropName;
     group.reducer.add(series);
   });
-  // What the scalar arguments of a range function held.
+  // Memory of the scalar arguments of a range function.
   scope.run.release(scope.run.heldSamples - before);
   const reduced: StepSeries[] = [];
   for (const { out, reducer, dropName } of groups.all()) {
@@ -132,7 +132,7 @@ async function reduceStream(expr: Aggregate, scope: EvalScope): Promise<readonly
   return reduced;
 }
 
-/** Aggregations that make one value of a group: sum, avg, min, max, count, group, stddev, stdvar, quantile. */
+/** Aggregations that yield one value per group: sum, avg, min, max, count, group, stddev, stdvar, quantile. */
 async function reduceGroup(
   expr: Aggregate,
   series: readonly StepSeries[],
@@ -158,7 +158,7 @@ async function reduceGroup(
   );
 }
 
-/** Welford's, in the order the series come; anything not finite makes NaN. */
+/** Welford's algorithm in series order; any value that is not finite yields NaN. */
 function variance(values: Float64Array, count: number): number {
   let mean = values[0] ?? 0;
   let total = Number.isFinite(mean) ? 0 : Number.NaN;
@@ -188,7 +188,7 @@ async function gathered(
   }
 }
 
-/** count_values: how many series have each value, the value as a label. */
+/** count_values: the number of series with each value, with the value as a label. */
 async function countValues(
   expr: Aggregate,
   label: string,

@@ -1,4 +1,4 @@
-/** Series into groups by the labels of by or without. */
+/** Groups series by the labels of by or without. */
 import type { Aggregate } from "../../ast.ts";
 import { noLabels, type LabelSet } from "../../../model/labels.ts";
 import { dropAll, keepOnly, signature } from "../../labels.ts";
@@ -9,7 +9,7 @@ export interface SeriesGroup {
   readonly series: StepSeries[];
 }
 
-/** Both NaN when any is. */
+/** Both are NaN if any parameter is. */
 export function extremes(params: Float64Array): [lowest: number, highest: number] {
   return [
     params.reduce((least, value) => Math.min(least, value), Infinity),
@@ -23,7 +23,7 @@ export function groupsOf(expr: Aggregate, input: readonly StepSeries[]): readonl
   return groups.all();
 }
 
-/** One thing for each group, made when its first series comes. */
+/** One object per group, created with the group's first series. */
 export class Groups<Group> {
   private readonly without: boolean;
   private readonly names: Set<string>;
@@ -54,7 +54,7 @@ export class Groups<Group> {
     return group;
   }
 
-  /** In the order they were made. */
+  /** In creation order. */
   all(): readonly Group[] {
     return [...this.groups.values()];
   }

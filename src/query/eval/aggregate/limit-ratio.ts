@@ -1,4 +1,4 @@
-/** limit_ratio: a share of the series, chosen by a hash of their labels, so that the choice is the same each time. */
+/** limit_ratio: a share of the series, chosen deterministically by a hash of their labels. */
 import { Buffer } from "node:buffer";
 import type { Aggregate } from "../../ast.ts";
 import type { LabelSet } from "../../../model/labels.ts";
@@ -38,14 +38,14 @@ export function limitRatio(
   return out.filter((one) => !isEmpty(one));
 }
 
-/** A negative ratio takes what the positive one of the same size from the other end would leave. */
+/** A negative ratio selects the complement of the positive ratio 1 + ratio. */
 function chosen(ratio: number, offset: number): boolean {
   if (ratio === 0) return false;
   const capped = Math.min(1, Math.max(-1, ratio));
   return capped >= 0 ? offset < capped : offset >= 1 + capped;
 }
 
-/** Where in [0, 1] a label set falls: Prometheus's hash of its own encoding of labels. */
+/** Maps a label set to [0, 1] with Prometheus's hash of its label encoding. */
 function offsetOf(labels: LabelSet): number {
   const parts: Buffer[] = [];
   for (const text of labels.flat()) {

@@ -1,4 +1,4 @@
-/** topk, bottomk and limitk: some series of each group, unchanged. At one instant topk and bottomk also order them. */
+/** topk, bottomk and limitk: some series of each group, unchanged. In instant queries topk and bottomk also sort them. */
 import { byValue } from "../functions/sort.ts";
 import type { EvalScope } from "../scope.ts";
 import { isEmpty, type StepSeries } from "../value.ts";
@@ -29,7 +29,7 @@ export async function rankK(
   return masked.filter((one) => !isEmpty(one));
 }
 
-/** A heap with the worst of the best on top, sifted as Go's container/heap does, so that ties fall alike. */
+/** A heap with the worst of the best at the top, sifted like Go's container/heap, so that ties are resolved the same way. */
 class Best {
   readonly indexes: number[] = [];
   private readonly values: number[] = [];

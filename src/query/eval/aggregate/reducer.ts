@@ -1,4 +1,4 @@
-/** Aggregations that take one series after the other and need none of them again: sum, avg, min, max, count, group. */
+/** Aggregations that process one series after the other without retaining it: sum, avg, min, max, count, group. */
 import type { AggregateOp } from "../../ast.ts";
 import { compact } from "../../../model/histogram/histogram.ts";
 import { HistogramSum } from "../../../model/histogram/sum.ts";
@@ -9,11 +9,11 @@ import { isHistogram, putHistogram, type StepSeries } from "../value.ts";
 
 export interface Reducer {
   add(series: StepSeries): void;
-  /** Puts the last word into the output. */
+  /** Writes the final values to the output. */
   finish(): void;
 }
 
-/** Fills `out`, which is empty; undefined for what has to see all values of a step at once. */
+/** Fills `out`, which is empty. Returns undefined for aggregations that need all values of a step at once. */
 export function reducerOf(op: AggregateOp, out: StepSeries, notes: Notes): Reducer | undefined {
   if (op === "sum") return new Sum(out, new HistogramTotals(out, false, notes));
   if (op === "avg") return new Mean(out, new HistogramTotals(out, true, notes));
@@ -23,15 +23,15 @@ export function reducerOf(op: AggregateOp, out: StepSeries, notes: Notes): Reduc
     : new Fold(out, fold, () => notes.annotations.ignoredInAggregation(op, notes.span));
 }
 
-/** The native histograms of a sum or mean, by step; made when the first one comes. */
+/** The native histograms of a sum or mean, by step; created with the first one. */
 class HistogramTotals {
   readonly #out: StepSeries;
   readonly #isMean: boolean;
   readonly #notes: Notes;
   readonly #sums = new Map<number, HistogramSum>();
-  /** Steps at which a float came first: their histograms are not looked at. */
+  /** Steps at which a float came first; their histograms are ignored. */
   readonly #afterFloat = new Set<number>();
-  /** Steps whose histograms had nothing in common, and whether a float had come before that was seen. */
+  /** Steps with incompatible histograms, and whether a float came before that was detected. */
   readonly #incompatible = new Map<number, boolean>();
 
   constructor(out: StepSeries, isMean: boolean, notes: Notes) {
@@ -56,7 +56,7 @@ class HistogramTotals {
     }
   }
 
-  /** Floats and histograms at one step cannot be added: nothing is left of either. */
+  /** Floats and histograms at one step cannot be added: the step has no result. */
   finish(): void {
     const { annotations, span } = this.#notes;
     for (const step of this.#afterFloat) {
@@ -78,7 +78,7 @@ class HistogramTotals {
 }
 
 interface FoldFunction {
-  /** A native histogram counts like a float; others leave it out. */
+  /** True if a native histogram counts like a float; otherwise histograms are skipped. */
   readonly takesHistograms?: boolean;
   readonly first: (value: number) => number;
   readonly next: (before: number, value: number) => number;

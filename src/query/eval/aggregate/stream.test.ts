@@ -3,7 +3,7 @@ import { labelSet } from "../../../model/labels.ts";
 import { createEngine } from "../../engine.ts";
 import { MemoryStore } from "../../memory-store.ts";
 
-/** Gaps, ends, NaN and sums beyond the largest number. */
+/** Series with gaps, ends, NaN and sums beyond the largest number. */
 function fleet(): MemoryStore {
   const store = new MemoryStore();
   let state = 7;
@@ -41,7 +41,7 @@ const outer = ["sum", "avg", "min", "max", "count", "group"].flatMap((op) => [
 test.each(outer)("%s of series that come one by one is that of all of them at once", async (op) => {
   const [engine, store] = [createEngine(), fleet()];
   for (const expr of inner) {
-    // label_replace changes nothing here, and gives its series all together.
+    // label_replace changes nothing here, but returns all series at once.
     const all = `${op} (label_replace(${expr}, "none", "", "none", ""))`;
     const streamed = await engine.range(`${op} (${expr})`, 0, 600_000, 15_000, store);
     const gathered = await engine.range(all, 0, 600_000, 15_000, store);

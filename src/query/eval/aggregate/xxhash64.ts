@@ -1,4 +1,4 @@
-/** XXH64 with seed 0, as its specification defines it. Plain and slow; fine for label sets, not for data. */
+/** XXH64 with seed 0, from its specification. Simple and slow; suitable for label sets, not for bulk data. */
 import type { Buffer } from "node:buffer";
 
 const mask = (1n << 64n) - 1n;

@@ -1,6 +1,6 @@
 /**
- * A comparison of what the store selects with a scalar, the usual threshold: series come one by one and only those that
- * pass are stored. Thousands of rules look at thousands of series, and hardly any passes.
+ * Comparisons of selected series with a scalar, such as alert thresholds: processes series one by one and stores only
+ * those that pass. Thousands of rules compare thousands of series, and hardly any passes.
  */
 import type { Binary, Expr } from "../../ast.ts";
 import { typeOf } from "../../check.ts";

@@ -9,7 +9,7 @@ export type HistogramOperand = number | Histogram;
 
 type Note = (annotations: Annotations) => void;
 
-/** The notes of an operator: of those of one step the last counts, in the order of the series, as in Prometheus. */
+/** The annotations of an operator: at each step, the last one in series order counts, as in Prometheus. */
 export class StepNotes {
   readonly #notes = new Map<number, { readonly order: number; readonly note: Note }>();
 
@@ -23,7 +23,10 @@ export class StepNotes {
   }
 }
 
-/** A comparison answers whether the left side stays; undefined, with a note, where the operator takes no such operands. */
+/**
+ * Returns the result; for a comparison, whether the left side stays. Returns undefined and adds a note for invalid
+ * operands.
+ */
 export function operateOnHistograms(
   expr: Binary,
   left: HistogramOperand,
@@ -60,7 +63,7 @@ function combined(
     put((to) => to.incompatibleBuckets(op, span));
     return undefined;
   }
-  // As in Prometheus, nothing is left where the operands disagree about a reset.
+  // As in Prometheus, there is no result if the operands disagree about a reset.
   if (result.resetCollision) {
     put((to) => to.resetCollision(operation, span));
     return undefined;

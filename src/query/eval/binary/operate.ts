@@ -1,4 +1,4 @@
-/** What each operator does to two floats. */
+/** The operators on two floats. */
 import type { BinaryOp } from "../../ast.ts";
 import { goPow } from "../arithmetic.ts";
 
@@ -32,7 +32,7 @@ export function comparisonOf(op: BinaryOp): Compare | undefined {
   return comparisons[op];
 }
 
-/** Between scalars a comparison answers 1 or 0. */
+/** Between scalars a comparison returns 1 or 0. */
 export function scalarOp(op: BinaryOp): Operate {
   const operate = arithmetic[op];
   if (operate !== undefined) return operate;

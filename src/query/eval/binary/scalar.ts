@@ -16,7 +16,7 @@ export function scalarWithScalar(
   return out;
 }
 
-/** A comparison filters and keeps the vector's value whichever side it stands on; with bool it answers 1 or 0. */
+/** A comparison filters and keeps the vector's value, whichever side it is on; with bool it returns 1 or 0. */
 export async function vectorWithScalar(
   expr: Binary,
   series: readonly StepSeries[],
@@ -26,7 +26,7 @@ export async function vectorWithScalar(
 ): Promise<readonly StepSeries[]> {
   const operate = arithmeticOf(expr.op);
   const compare = comparisonOf(expr.op);
-  // Trimming leaves the metric what it is.
+  // Trimming does not change the metric.
   const changesName = operate !== undefined || expr.bool;
   const out: StepSeries[] = [];
   const notes = new StepNotes();

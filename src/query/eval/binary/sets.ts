@@ -1,4 +1,4 @@
-/** and, or, unless: filters series step by step by the series of the other side; values are untouched. */
+/** and, or, unless: filters series step by step by the series of the other side; values do not change. */
 import type { SetOp, VectorMatching } from "../../ast.ts";
 import { signature } from "../../labels.ts";
 import { eachSeries, settleAll, takeMask, type EvalScope } from "../scope.ts";
@@ -28,7 +28,7 @@ export async function combineSets(
   return settleAll(scope, [...left, ...(await masked(right, sign, has, 0, scope))]);
 }
 
-/** The series where the other side's presence is as wanted. */
+/** Keeps the steps at which the presence on the other side equals `wanted`. */
 async function masked(
   series: readonly StepSeries[],
   sign: (labels: StepSeries["labels"]) => string,

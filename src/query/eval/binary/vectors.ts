@@ -1,4 +1,4 @@
-/** Arithmetic and comparison between vectors: series are paired by signature once, then computed for all steps. */
+/** Arithmetic and comparison between vectors: series are matched by signature once, then computed for all steps. */
 import type { Binary, VectorMatching } from "../../ast.ts";
 import type { Histogram } from "../../../model/histogram/histogram.ts";
 import { labelKey, type LabelSet, labelValue } from "../../../model/labels.ts";
@@ -28,7 +28,7 @@ export async function combineVectors(
   right: readonly StepSeries[],
   scope: EvalScope,
 ): Promise<readonly StepSeries[]> {
-  // One-to-many is many-to-one seen from the other side.
+  // One-to-many is many-to-one with swapped sides.
   const swapped = matching.card === "one-to-many";
   const many = swapped ? right : left;
   const one = swapped ? left : right;
@@ -62,7 +62,7 @@ async function pairUp(
   return pairs;
 }
 
-/** Two series of one signature on the "one" side at the same step are ambiguous. */
+/** Rejects two series with the same signature on the "one" side at the same step as ambiguous. */
 function refuseDuplicates(
   pairs: ReadonlyMap<string, Pair>,
   many: readonly StepSeries[],
@@ -97,7 +97,7 @@ class Join {
   private orders: ReadonlyMap<StepSeries, number> | undefined;
   holdsEqual = false;
 
-  /** @param all the series of both sides, in the order in which notes of one step come */
+  /** @param all the series of both sides, which determine the order of annotations at one step */
   constructor(
     expr: Binary,
     matching: VectorMatching,
@@ -116,7 +116,7 @@ class Join {
     return [...this.out.values()].filter((series) => !isEmpty(series));
   }
 
-  /** All series of one signature. The sides are "many" and "one", which for one-to-one mean left and right. */
+  /** Computes all series of one signature. The sides are "many" and "one"; for one-to-one they are left and right. */
   pair(pair: Pair): void {
     const { count } = this.scope.grid;
     const { fillLeft: fillMany, fillRight: fillOne } = this.matching;
@@ -140,7 +140,7 @@ class Join {
     }
   }
 
-  /** Stands in for the missing side. */
+  /** Creates a constant series for the missing side. */
   private filled(
     { labels }: StepSeries,
     fill: number,
@@ -201,7 +201,7 @@ class Join {
     return this.swapped ? one : many;
   }
 
-  /** What the operator makes of operands that are not both floats it takes; undefined where they are. */
+  /** Returns the operator's result if an operand is a histogram; undefined if both are floats. */
   private ofHistograms(
     many: StepSeries,
     one: StepSeries,
@@ -220,7 +220,7 @@ class Join {
     );
   }
 
-  /** Where a series stands among those of both sides; one that stands in for a missing side has no place. */
+  /** Index of a series among those of both sides; undefined for one that fills in for a missing side. */
   private orderOf(series: StepSeries): number | undefined {
     this.orders ??= new Map(this.all.map((one, index) => [one, index]));
     return this.orders.get(series);
@@ -235,14 +235,14 @@ class Join {
     return series;
   }
 
-  /** Equal labels twice at one step: stored separately, so that `settle` finds and refuses them. */
+  /** Creates a separate series for equal labels at the same step, so that `settle` finds and rejects them. */
   private another(key: string, series: StepSeries): StepSeries {
     this.holdsEqual = true;
     return this.seriesFor(`${key}\u0000${this.out.size}`, series.labels);
   }
 }
 
-/** Finds two matches for one result within a signature, and which steps have a match at all. */
+/** Detects two matches for one result within a signature, and tracks which steps have a match. */
 class DuplicateMatchCheck {
   private readonly oneToOne: boolean;
   private readonly needed: boolean;
@@ -278,13 +278,13 @@ class DuplicateMatchCheck {
   }
 }
 
-/** The labels both sides were matched by. */
+/** The labels used for matching. */
 function matchLabels(labels: LabelSet, matching: VectorMatching): LabelSet {
   if (matching.on) return keepOnly(labels, new Set(matching.labels));
   return dropAll(labels, new Set(["__name__", ...matching.labels]));
 }
 
-/** The "many" side's labels, with those group_left or group_right takes from the "one" side. */
+/** The "many" side's labels, plus those that group_left or group_right copies from the "one" side. */
 function resultLabels(
   many: LabelSet,
   one: LabelSet,

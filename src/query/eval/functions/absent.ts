@@ -4,7 +4,7 @@ import { labelSet, noLabels, type LabelSet } from "../../../model/labels.ts";
 import type { EvalScope } from "../scope.ts";
 import { emptySeries, type StepSeries } from "../value.ts";
 
-/** The labels of the selector's equality matchers. A label matched twice is left out. */
+/** The labels from the selector's equality matchers. A label with two matchers is left out. */
 export function absentLabels(expr: Expr): LabelSet {
   const selector = expr.kind === "matrix" ? expr.selector : expr;
   if (selector.kind !== "vector") return noLabels;

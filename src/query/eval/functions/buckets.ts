@@ -1,21 +1,21 @@
-/** The arithmetic of one classic histogram: cumulative counts by upper bound, interpolated linearly within a bucket. */
+/** The arithmetic of one classic histogram: cumulative counts by upper bound, with linear interpolation within a bucket. */
 
 export interface CumulativeBucket {
   readonly bound: number;
   count: number;
 }
 
-/** What had to be raised to make counts grow with the bound. */
+/** The corrections that were necessary to make the counts increase with the bound. */
 export interface ForcedMonotonicity {
   lowest: number;
   highest: number;
   largestDiff: number;
 }
 
-/** Differences below this share of the counts count as rounding errors. */
+/** Smaller relative differences of counts are rounding errors. */
 const tolerance = 1e-12;
 
-/** Buckets come sorted by bound; those of the same bound are summed. */
+/** The buckets must be sorted by bound; those with the same bound are summed. */
 export function bucketQuantile(
   q: number,
   sorted: CumulativeBucket[],
@@ -30,7 +30,7 @@ export function bucketQuantile(
   const observations = buckets[last]?.count ?? 0;
   if (last < 1 || observations === 0) return { value: Number.NaN, forced };
   let rank = q * observations;
-  // NaN counts answer false to every comparison, as the binary search of the original does.
+  // Comparisons with NaN counts are false, as in Prometheus's binary search.
   let low = 0;
   let high = last;
   while (low < high) {
@@ -103,7 +103,7 @@ export function bucketFraction(lower: number, upper: number, sorted: CumulativeB
   return (rankOf(upper, buckets, total) - low) / total;
 }
 
-/** How many observations lie below the value. */
+/** The number of observations below the value. */
 function rankOf(value: number, buckets: readonly CumulativeBucket[], total: number): number {
   let below = 0;
   let start = (buckets[0]?.bound ?? 0) <= 0 ? -Infinity : 0;

@@ -1,4 +1,4 @@
-/** The proleptic Gregorian calendar over all of int64's seconds, further than JavaScript's Date reaches. */
+/** The proleptic Gregorian calendar for all int64 seconds, which exceed JavaScript's Date. */
 import { noLabels } from "../../../model/labels.ts";
 import { timeAt } from "../grid.ts";
 import type { EvalScope } from "../scope.ts";
@@ -18,14 +18,14 @@ export interface CalendarTime {
 }
 
 const daySeconds = 86_400n;
-/** Where Go on amd64 ends up with what does not fit an int64, NaN and the infinities included. */
+/** Go's result on amd64 for values that overflow an int64, including NaN and the infinities. */
 const overflow = 2n ** 63n;
 
 export function calendarOf(seconds: number): CalendarTime {
   const whole = Math.abs(seconds) < 2 ** 63 ? BigInt(Math.trunc(seconds)) : overflow;
   const days = floorDiv(whole, daySeconds);
   const ofDay = Number(whole - days * daySeconds);
-  // Days counted from 0000-03-01, in eras of 400 years, so that the leap day is the last of its year.
+  // Counts days from 0000-03-01 in eras of 400 years, so that the leap day is the last day of its year.
   const shifted = days + 719_468n;
   const era = floorDiv(shifted, 146_097n);
   const dayOfEra = Number(shifted - era * 146_097n);
@@ -66,7 +66,7 @@ function floorDiv(a: bigint, b: bigint): bigint {
   return a % b < 0n ? quotient - 1n : quotient;
 }
 
-/** Parts of a date, in UTC, from values that are seconds since the epoch; without an argument, of the evaluation time. */
+/** Date functions, in UTC, of values in seconds since the epoch; without an argument, of the evaluation time. */
 export const dateFunctions: Readonly<Record<string, (time: CalendarTime) => number>> = {
   minute: (time) => time.minute,
   hour: (time) => time.hour,

@@ -1,4 +1,4 @@
-/** Function calls: finds who answers a function. Arguments come without parentheses around them. */
+/** Function calls: dispatches to the function's implementation. Arguments are passed without surrounding parentheses. */
 import type { Call, Expr } from "../../ast.ts";
 import { noLabels } from "../../../model/labels.ts";
 import { goMax, goMin } from "../arithmetic.ts";
@@ -80,7 +80,7 @@ async function vectorFunction(call: Call, scope: EvalScope): Promise<readonly St
       const own =
         arg.kind === "vector" && !arg.smoothed ? await evalTimestamps(arg, scope) : undefined;
       if (own !== undefined) return mapSeries(own, scope, (value) => value);
-      // A native histogram has a time as well.
+      // Native histograms have a timestamp as well.
       const dated = (await vectorArg(call, 0, scope)).map((one) => ({
         ...one,
         present: one.present.map((is) => (is === 0 ? 0 : isFloat)),
@@ -144,7 +144,7 @@ async function vectorFunction(call: Call, scope: EvalScope): Promise<readonly St
     }
     case "info":
       return evalInfo(call, await vectorArg(call, 0, scope), scope);
-    // Of samples alone: what is calculated from them has no start time.
+    // Only for samples: computed values have no start time.
     case "start_timestamp": {
       const arg = argAt(call, 0);
       if (scope.run.options.usesStartTimes && arg.kind === "vector" && !arg.smoothed)
@@ -169,7 +169,7 @@ async function bounds(call: Call, scope: EvalScope): Promise<[Float64Array, Floa
   return [await scalarArg(call, 1, scope), await scalarArg(call, 2, scope)];
 }
 
-/** The value where exactly one series has one. */
+/** The value at each step with exactly one value; NaN otherwise. */
 function onlyValue(series: readonly StepSeries[], count: number): Float64Array {
   const values = new Float64Array(count).fill(Number.NaN);
   const seen = new Uint8Array(count);

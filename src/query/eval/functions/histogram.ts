@@ -1,4 +1,4 @@
-/** Functions of histograms: native ones, and classic ones, which are series with an `le` label, grouped by their other labels. */
+/** Histogram functions, for native histograms and for classic ones: series with an `le` label, grouped by their other labels. */
 import type { Call, Span } from "../../ast.ts";
 import { labelKey, labelValue, type LabelSet } from "../../../model/labels.ts";
 import type { Histogram as NativeHistogram } from "../../../model/histogram/histogram.ts";
@@ -19,7 +19,7 @@ import { bucketFraction, bucketQuantile, type CumulativeBucket } from "./buckets
 
 interface Histogram {
   readonly labels: LabelSet;
-  /** Of a classic histogram, sorted by bound. */
+  /** The buckets of a classic histogram, sorted by bound. */
   readonly buckets: { readonly bound: number; readonly series: StepSeries }[];
   /** The series of native histograms with these labels. */
   native?: StepSeries;
@@ -66,7 +66,7 @@ function boundOf(label: string): number | undefined {
   return sign === "-" ? -value : value;
 }
 
-/** The buckets that have a value at the step; empty when none has. */
+/** The buckets with a value at the step; empty if there are none. */
 function bucketsAt(histogram: Histogram, step: number): CumulativeBucket[] {
   const buckets: CumulativeBucket[] = [];
   for (const { bound, series } of histogram.buckets) {
@@ -75,7 +75,7 @@ function bucketsAt(histogram: Histogram, step: number): CumulativeBucket[] {
   return buckets;
 }
 
-/** What a function makes of the two kinds of histograms at a step. */
+/** A function's implementations for the two kinds of histograms. */
 interface Answers {
   readonly labels: (histogram: Histogram) => LabelSet;
   readonly classic: (buckets: CumulativeBucket[], step: number, histogram: Histogram) => number;
@@ -112,7 +112,7 @@ async function answer(
 const nameOf = ({ labels }: Histogram, scope: EvalScope): string =>
   scope.run.options.delayedNameRemoval ? metricName(labels) : "";
 
-/** An estimate's value, with a note where observations of NaN took part. */
+/** Returns an estimate's value; adds a note if NaN observations are involved. */
 function noted(
   name: "histogram_quantile" | "histogram_fraction",
   { value, nan }: Estimate,
@@ -177,7 +177,7 @@ export async function histogramQuantile(
   return settle(scope, out);
 }
 
-/** Several quantiles at once, distinguished by a label. The label follows the quantile, which may differ by step. */
+/** Several quantiles at once, distinguished by a label. The label is the quantile, which may differ by step. */
 export async function histogramQuantiles(
   series: readonly StepSeries[],
   label: string,
@@ -195,7 +195,7 @@ export async function histogramQuantiles(
       const text = printOpenMetrics(q);
       const found = await answer(histograms, span, scope, {
         labels: ({ labels }) => withLabel(dropMetricName(scope, labels), label, text),
-        // The first quantile has warned of buckets that had to be corrected.
+        // The first quantile has already warned about corrected buckets.
         classic: (buckets, step, histogram) =>
           index === 0
             ? quantileAt(buckets, q, step, histogram, span, scope)
@@ -238,7 +238,7 @@ export async function histogramFraction(
   return settle(scope, out);
 }
 
-/** Functions of one native histogram; floats have no answer. */
+/** Functions of one native histogram; floats yield no result. */
 export const nativeFunctions: Readonly<Record<string, (histogram: NativeHistogram) => number>> = {
   histogram_avg: ({ sum, count }) => sum / count,
   histogram_count: ({ count }) => count,

@@ -56,14 +56,14 @@ function put(
   series.present[step] = 1;
 }
 
-/** A selector that only excludes names looks among all metrics that end in _info. */
+/** A selector that only excludes names selects all metrics that end in _info. */
 function nameMatchers(given: readonly Matcher[]): readonly Matcher[] {
   if (given.some(({ op }) => op === "=" || op === "=~")) return given;
   if (given.length > 0) return [{ name: "__name__", op: "=~", value: ".+_info" }, ...given];
   return [{ name: "__name__", op: "=", value: "target_info" }];
 }
 
-/** Info series with the time of their newest sample, in milliseconds, in place of their value. */
+/** Info series with the timestamp of their newest sample, in milliseconds, as the value. */
 async function fetchInfos(
   base: readonly StepSeries[],
   ignored: ReadonlySet<StepSeries>,
@@ -83,7 +83,7 @@ async function fetchInfos(
   return newestOf(ours, scope, refTimes(shift, scope), (column, index) => column.times[index] ?? 0);
 }
 
-/** Which info series may describe the series: those with the same identifying labels, each with a value seen among them. */
+/** Predicates for candidate info series: the same identifying labels, each with a value that occurs in the base series. */
 function identifyingGroups(base: readonly StepSeries[]): ((labels: LabelSet) => boolean)[] {
   const groups = new Map<string, ReadonlyMap<string, Set<string>>>();
   for (const { labels } of base) {
@@ -108,7 +108,7 @@ interface Shift {
   readonly offsetMs: number;
 }
 
-/** The time that every selector of the expression looks at; undefined where they differ or a part has none. */
+/** The time shift that all selectors of the expression share; undefined if they differ or if a part has no selector. */
 function sharedShift(expr: Expr): Shift | undefined {
   const shifts = selectorShifts(expr, []);
   const [first] = shifts;
@@ -122,20 +122,20 @@ const isSameTime = (a: Shift, b: Shift): boolean =>
     ? a.atMs === b.atMs && a.offsetMs === b.offsetMs
     : a.atMs - a.offsetMs === b.atMs - b.offsetMs;
 
-/** The shift of each selector, with those of the subqueries around it; "none" for a vector made of no selector. */
+/** The shift of each selector, including the subqueries around it; "none" for a vector without a selector. */
 function selectorShifts(expr: Expr, around: readonly Shift[]): readonly (Shift | "none")[] {
   const type = typeOf(expr);
   if (type !== "vector" && type !== "matrix") return [];
   if (expr.kind === "vector") return [shiftOf(expr, around)];
   const inner = expr.kind === "subquery" ? [...around, expr] : around;
-  // The second argument of info() is written as a selector and selects nothing by itself.
+  // The second argument of info() has the form of a selector but selects nothing by itself.
   const isInfo = expr.kind === "call" && expr.name === "info";
   const children = isInfo ? expr.args.slice(0, 1) : childrenOf(expr);
   const found = children.flatMap((child) => selectorShifts(child, inner));
   return found.some((one) => one !== "none") ? found : [...found, "none"];
 }
 
-/** Offsets of the subqueries around a selector add up until an @ decides the time. */
+/** Offsets of the subqueries around a selector add up, until an @ determines the time. */
 function shiftOf(selector: VectorSelector, around: readonly Shift[]): Shift {
   let { atMs, offsetMs } = selector;
   for (const outer of around.toReversed()) {
@@ -155,7 +155,10 @@ interface Newest {
   readonly names: ReadonlySet<string>;
 }
 
-/** Of several info series for one target the one written last counts; two written at once are ambiguous. */
+/**
+ * Of several info series for one target, the one with the newest sample counts; two with the same timestamp are
+ * ambiguous.
+ */
 function newestPerTarget(infos: readonly StepSeries[], step: number): Newest {
   const byTarget = new Map<string, StepSeries>();
   for (const info of infos) {
@@ -173,7 +176,7 @@ function newestPerTarget(infos: readonly StepSeries[], step: number): Newest {
   return { byTarget, names: new Set(infos.map((info) => metricName(info.labels))) };
 }
 
-/** The labels with those of the matching info series added, or undefined when the matchers demand labels that do not exist. */
+/** Adds the labels of the matching info series, or returns undefined if the matchers require labels that do not exist. */
 function describe(
   labels: LabelSet,
   newest: Newest,

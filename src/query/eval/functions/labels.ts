@@ -1,4 +1,4 @@
-/** label_replace and label_join: new labels from old ones. Values are untouched. */
+/** label_replace and label_join: new labels from existing ones. Values do not change. */
 import type { RE2JS } from "re2js";
 import { labelValue } from "../../../model/labels.ts";
 import { isTooCostly, longestPattern } from "../../../storage/embedded/index/pattern.ts";
@@ -9,7 +9,10 @@ import { isLabelName } from "../../quote.ts";
 import { eachSeries, type EvalScope } from "../scope.ts";
 import { mergeEqual, type StepSeries } from "../value.ts";
 
-/** The cost of a letter in a regular expression, in samples: the same for all, and for each part of it. */
+/**
+ * The cost of matching one character with a regular expression, in samples: a constant, plus a share of the program
+ * size.
+ */
 const samplesPerLetter = 16;
 const partsPerSample = 8;
 
@@ -63,7 +66,7 @@ export async function labelJoin(
   return mergeEqual(out);
 }
 
-/** A name given on purpose stays. */
+/** A name that is set explicitly stays. */
 function relabelled(one: StepSeries, name: string, value: string): StepSeries {
   const dropName = name === "__name__" ? false : one.dropName;
   return { ...one, dropName, labels: withLabel(one.labels, name, value) };
@@ -81,7 +84,7 @@ function compile(pattern: string): RE2JS {
   }
 }
 
-/** The replacement with $1, ${1}, $name and ${name} filled in, or undefined when the regex does not match. */
+/** Fills $1, ${1}, $name and ${name} into the replacement; returns undefined if the regex does not match. */
 function expand(
   regex: RE2JS,
   text: string,
@@ -91,7 +94,8 @@ function expand(
   const matcher = regex.matcher(text);
   if (!matcher.find()) return undefined;
   const names = regex.namedGroups();
-  // Counted as it grows: a short text named often enough would be too long to be put together at all.
+  // The length is counted during the replacement, because a short pattern with many references could produce a huge
+  // string.
   let letters = 0;
   const made = replacement.replace(
     /\$\$|\$\{(\w+)\}|\$(\w+)/g,

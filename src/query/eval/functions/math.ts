@@ -1,4 +1,4 @@
-/** Functions that change each value on its own. The result is no longer the metric, so the name goes. */
+/** Functions of single values. The result is no longer the metric, so the name is dropped. */
 import { goLog10, goLog2, goMax, goMin } from "../arithmetic.ts";
 import { eachSeries, dropMetricName, settle, type EvalScope } from "../scope.ts";
 import { floatsOf, type StepSeries } from "../value.ts";
@@ -47,7 +47,7 @@ export async function mapSeries(
   return settle(scope, out);
 }
 
-/** Where the lower bound is above the upper one nothing is left. */
+/** There is no result if the lower bound is above the upper one. */
 export async function clamp(
   series: readonly StepSeries[],
   lower: Float64Array,

@@ -1,4 +1,4 @@
-/** The sort family. Order means something in instant queries only; range results are ordered by labels. */
+/** The sort functions. They only affect instant queries; range results are ordered by labels. */
 import type { Span } from "../../ast.ts";
 import { labelValue } from "../../../model/labels.ts";
 import { compareLabels } from "../../labels.ts";
@@ -19,14 +19,14 @@ export function sortByValue(
   span: Span,
   scope: EvalScope,
 ): readonly StepSeries[] {
-  // Native histograms have no order: they are left out.
+  // Native histograms have no order, so they are left out.
   if (warnInRange(span, scope)) return series.map(floatsOf);
   return series
     .filter((one) => one.present[0] === isFloat)
     .sort((a, b) => byValue(a.values[0], b.values[0], ascending));
 }
 
-/** NaN comes last whichever way. */
+/** NaN is last in both directions. */
 export function byValue(a = 0, b = 0, ascending: boolean): number {
   if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
   return ascending ? a - b || 0 : b - a || 0;
@@ -51,7 +51,7 @@ export function sortByLabel(
   return ascending ? sorted : sorted.reverse();
 }
 
-/** Digits compare as numbers: "node2" comes before "node10". */
+/** Compares digits as numbers: "node2" comes before "node10". */
 function naturallyBefore(a: string, b: string): boolean {
   const left = a.match(/\d+|\D+/g) ?? [];
   const right = b.match(/\d+|\D+/g) ?? [];

@@ -1,4 +1,4 @@
-/** An anchored or smoothed range as a matrix: its samples, with one at each edge. */
+/** An anchored or smoothed range as a matrix: its samples, plus one at each edge. */
 import { interpolate } from "../interpolate.ts";
 import { edgesOf } from "./extended.ts";
 

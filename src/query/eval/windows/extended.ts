@@ -1,4 +1,7 @@
-/** rate, increase and delta over `anchored` and `smoothed` windows: the edges are real or interpolated, never extrapolated. */
+/**
+ * rate, increase and delta over `anchored` and `smoothed` windows: the edges are samples or interpolated, never
+ * extrapolated.
+ */
 import { isReset } from "../../../model/histogram/arithmetic.ts";
 import { equalHistograms, type Histogram } from "../../../model/histogram/histogram.ts";
 import { interpolate } from "../interpolate.ts";
@@ -44,7 +47,7 @@ function time(times: Float64Array, index: number): number {
   return times[index] ?? 0;
 }
 
-/** The samples that stand for the window's edges: the last at or before its start, and its last. */
+/** The samples at the window's edges: the last at or before its start, and its last. */
 export function edgesOf(
   times: Float64Array,
   low: number,
@@ -89,7 +92,7 @@ function corrections(
   return right < before ? correction + before : correction;
 }
 
-/** Counts pairs of neighbours in each window; an anchored window also looks at the sample at or before its start. */
+/** Counts matching pairs of neighbours in each window; an anchored window includes the sample at or before its start. */
 function countPairs(indexes: (samples: RangeSamples) => readonly number[]): WindowFunction {
   return (series, windows, call, values, present) => {
     const { refs, rangeMs, extended } = call.ranged;
@@ -114,7 +117,7 @@ function countPairs(indexes: (samples: RangeSamples) => readonly number[]): Wind
   };
 }
 
-/** The samples that differ from the one before them by what counts as a hit; a float and a histogram always do. */
+/** Indexes of samples that match compared with their predecessor; a float next to a histogram always does. */
 function hitsOf(
   samples: RangeSamples,
   ofFloats: (value: number, before: number, index: number) => boolean,

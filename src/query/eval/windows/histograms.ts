@@ -1,4 +1,4 @@
-/** Range functions over series that hold native histograms, alone or among floats. */
+/** Range functions over series with native histograms, also mixed with floats. */
 import { divide, emptyLike, isReset, multiply } from "../../../model/histogram/arithmetic.ts";
 import { compact, type Histogram, isCustom, toSchema } from "../../../model/histogram/histogram.ts";
 import { HistogramSum } from "../../../model/histogram/sum.ts";
@@ -16,13 +16,13 @@ import {
   type WindowFunction,
 } from "./window.ts";
 
-/** A series' samples with its native histograms, and what annotations call it. */
+/** A series' samples with its native histograms, and its name in annotations. */
 interface MixedSeries extends RangeSamples {
   readonly histograms: readonly (Histogram | undefined)[];
   readonly metric: string;
 }
 
-/** What a function makes of a window that holds histograms; undefined for nothing. */
+/** The result of a function for a window with histograms; undefined for none. */
 type OfWindow = (
   series: MixedSeries,
   from: number,
@@ -31,7 +31,7 @@ type OfWindow = (
   step: number,
 ) => Histogram | undefined;
 
-/** They look at times or at pairs of samples, of whichever kind. */
+/** Functions of times or of pairs of samples, which accept any kind of sample. */
 const ofAnySample = new Set([
   "count_over_time",
   "present_over_time",
@@ -89,7 +89,7 @@ function floatsOf({ times, values, histograms, starts }: MixedSeries): RangeSamp
   };
 }
 
-/** One sample of the window is the result, or what the last two say. */
+/** Functions that return one sample of the window, or a result of the last two. */
 type Picked = (
   series: MixedSeries,
   from: number,
@@ -244,7 +244,7 @@ function changeOf(
   return multiply(change, factor);
 }
 
-/** From the first histogram to the last, with what was counted before each reset in between. */
+/** The increase from the first histogram to the last, plus the counts before each reset in between. */
 function increaseOf(
   all: readonly Histogram[],
   from: number,
@@ -259,7 +259,7 @@ function increaseOf(
   if (first === undefined || second === undefined || last === undefined) return undefined;
   const gauges = all.filter(({ resetHint }) => resetHint === "gauge");
   if (isCounter && gauges.length > 0) annotations.notCounter(series.metric, call.span);
-  // Before a reset the first one only says where counting began: its buckets do not matter.
+  // With a reset after it, the first histogram only marks the start of counting: its buckets are irrelevant.
   const start = isCounter && (isNew(1) || isReset(second, first)) ? emptyLike(second) : first;
   const looked = isCounter ? [start, ...all.slice(1)] : [start, last];
   if (looked.some((one) => isCustom(one) !== isCustom(last))) {
@@ -276,7 +276,7 @@ function increaseOf(
   return change && compact({ ...change, resetHint: "gauge" });
 }
 
-/** `anchored` and `smoothed`: the edges are samples, or lie on the line between two, and nothing is extrapolated. */
+/** `anchored` and `smoothed`: the edges are samples or interpolated, and nothing is extrapolated. */
 function extendedChange(
   series: MixedSeries,
   from: number,
@@ -313,7 +313,7 @@ function extendedChange(
     annotations.notGauge(series.metric, call.span);
   let change = combined(right, left, "subtraction", series, call);
   if (isCounter && change !== undefined) {
-    // The left edge lies on the line across a reset: that reset is counted already.
+    // If the left edge is interpolated across a reset, that reset is counted already.
     const isCounted = cutsLeft && second !== undefined && isReset(second, oldest);
     const path = [isCounted ? second : left, ...inside.slice(isCounted ? 2 : 1, -1)];
     if (inside.length > (isCounted ? 2 : 1))
@@ -324,7 +324,7 @@ function extendedChange(
   return compact({ ...result, resetHint: "gauge" });
 }
 
-/** On the line from one histogram to the next. */
+/** Interpolates between two consecutive histograms. */
 function between(
   { times, histograms, metric }: MixedSeries,
   before: number,
@@ -339,7 +339,7 @@ function between(
   return interpolateHistograms(a, b, share, isCounter, metric, notesOf(call));
 }
 
-/** A change with what was counted before each reset along the path. */
+/** Adds the counts before each reset along the path to a change. */
 function withResets(
   change: Histogram,
   path: readonly Histogram[],

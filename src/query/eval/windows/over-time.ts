@@ -1,4 +1,4 @@
-/** The *_over_time family over float samples. */
+/** The *_over_time functions over floats. */
 import { Kahan, lostIn, meanOf } from "../arithmetic.ts";
 import { quantileOf } from "../quantile.ts";
 import { perWindow, type WindowFunction } from "./window.ts";
@@ -29,7 +29,7 @@ function variance(values: Float64Array, from: number, to: number): number {
   return (aux + lostAux) / (to - from);
 }
 
-/** The index of the extreme; a NaN gives way to anything. */
+/** The index of the extreme; any number replaces a NaN. */
 function extreme(
   values: Float64Array,
   from: number,
@@ -75,7 +75,7 @@ export const overTime: Readonly<Record<string, WindowFunction>> = {
   sum_over_time: perWindow(sum),
   count_over_time: perWindow((_, from, to) => to - from),
   present_over_time: perWindow(() => 1),
-  // Whether a window holds anything is all that counts; the caller turns it around.
+  // Marks windows with samples; the caller inverts the result.
   absent_over_time: perWindow(() => 1),
   first_over_time: perWindow((values, from) => values[from] ?? 0),
   last_over_time: perWindow((values, _, to) => values[to - 1] ?? 0),
@@ -87,7 +87,7 @@ export const overTime: Readonly<Record<string, WindowFunction>> = {
   quantile_over_time: quantileOverTime,
   ts_of_first_over_time: perWindow((_, from, __, times) => seconds(times, from)),
   ts_of_last_over_time: perWindow((_, __, to, times) =>
-    // Prometheus starts from 0, so a time before the epoch is never the last.
+    // Prometheus starts from 0, so the result is never before the epoch.
     Math.max(0, seconds(times, to - 1)),
   ),
   ts_of_min_over_time: perWindow((v, from, to, times) =>
@@ -104,11 +104,11 @@ export const overTime: Readonly<Record<string, WindowFunction>> = {
   ),
 };
 
-/** Minimum or maximum over sliding windows: every sample is added and removed once. NaN counts only where a window holds nothing else. */
+/** Minimum or maximum over sliding windows: every sample is added and removed once. NaN only counts in windows without numbers. */
 function slidingExtreme(better: (value: number, best: number) => boolean): WindowFunction {
   return (series, windows, call, values, present) => {
     const samples = series.values;
-    // Indexes of the samples that may still be the best, the best first: never more than a window holds.
+    // Indexes of the candidates, best first: never more than the samples of a window.
     const queue = new Int32Array(2 ** Math.ceil(Math.log2(windows.largest + 1)));
     const mask = queue.length - 1;
     let head = 0;

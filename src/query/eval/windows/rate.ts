@@ -1,4 +1,4 @@
-/** rate, increase, delta, irate, idelta: what a counter or gauge did over the window, extrapolated to its edges. */
+/** rate, increase, delta, irate, idelta: the change of a counter or gauge over the window, extrapolated to its edges. */
 import { extendedRate } from "./extended.ts";
 import {
   resetIndexes,
@@ -8,7 +8,7 @@ import {
   type WindowFunction,
 } from "./window.ts";
 
-/** Extrapolation reaches the window's edge when it is no further than this many sample distances. */
+/** Extrapolates to the window's edge if it is at most this many sample intervals away. */
 const reach = 1.1;
 
 function extrapolated(isCounter: boolean, isRate: boolean): WindowFunction {
@@ -55,11 +55,11 @@ function extrapolated(isCounter: boolean, isRate: boolean): WindowFunction {
 const noResets: readonly number[] = [];
 
 /**
- * By how much the change between samples is multiplied to stand for the whole window.
+ * The factor that extrapolates the change between the samples to the whole window.
  * @param first the first value
- * @param change what it changed by until the last
+ * @param change the difference from the first to the last value
  * @param perMs 0 for the change itself, not per second
- * @param intervals between samples, where there are more of them than times
+ * @param intervals number of intervals between samples, if it differs from the number of timestamps
  */
 export function extrapolationFactor(
   times: Float64Array,
@@ -80,7 +80,7 @@ export function extrapolationFactor(
   let toStart = (firstMs - rangeStart) / 1000;
   let toEnd = (rangeEnd - lastMs) / 1000;
   if (toStart >= distance * reach) toStart = distance / 2;
-  // A counter cannot have been below 0: it is not extrapolated past the moment it would have been.
+  // A counter is never negative: it is not extrapolated past the time at which it would have been 0.
   if (isCounter && change > 0 && first >= 0)
     toStart = Math.min(toStart, sampled * (first / change));
   if (toEnd >= distance * reach) toEnd = distance / 2;
@@ -88,7 +88,7 @@ export function extrapolationFactor(
   return perMs === 0 ? factor : factor / (perMs / 1000);
 }
 
-/** The same where counting began within the window: only its end is extrapolated to. */
+/** Like `extrapolationFactor` if counting began within the window: extrapolates only to its end. */
 export function factorFromStart(
   times: Float64Array,
   from: number,
@@ -106,7 +106,7 @@ export function factorFromStart(
   return perMs === 0 ? factor : factor / (perMs / 1000);
 }
 
-/** From the last two samples alone. */
+/** Uses only the last two samples. */
 function instant(isRate: boolean): WindowFunction {
   return (series, windows, call, values, present) => {
     for (let step = 0; step < call.grid.count; step++) {

@@ -1,11 +1,11 @@
-/** Range functions over entries that stand for several samples each: the same results as over the samples. */
+/** Range functions over rollup entries, which summarize several samples each: the same results as over the samples. */
 import { Kahan } from "../arithmetic.ts";
 import type { RangeSamples } from "../ranges.ts";
 import type { RollupFunction, RollupParts } from "../../../model/select.ts";
 import { extrapolationFactor } from "./rate.ts";
 import { perWindow, type WindowFunction } from "./window.ts";
 
-/** Of minima the minimum is what it is of samples, and so on: those that are not here are computed as they are of samples. */
+/** Functions that differ for rollup entries. Others are the same: the minimum of minima is the minimum of the samples. */
 export const overRollups: Readonly<Partial<Record<RollupFunction, WindowFunction>>> = {
   count_over_time: perWindow(total),
   avg_over_time: (series, windows, call, values, present) => {

@@ -51,7 +51,7 @@ export async function runWindows(call: Call, scope: EvalScope): Promise<readonly
   return out;
 }
 
-/** The same, one series after the other, each valid until the next. Not for functions that need all of them. */
+/** Like `runWindows`, one series at a time, each valid until the next. Not for functions that need all series. */
 export function visitWindows(
   call: Call,
   scope: EvalScope,
@@ -128,7 +128,7 @@ async function visit(
   }
 }
 
-/** Entries of a rollup stand for several samples each. */
+/** The function for rollup entries, which summarize several samples each. */
 function functionOver(
   { rollup }: RangeSamples,
   name: string,
@@ -139,7 +139,7 @@ function functionOver(
   return overEntries[name] ?? overSamples;
 }
 
-/** Where annotations point: the first argument, or, as in Prometheus, the query's start when that is a subquery. */
+/** The position of annotations: the first argument, or the query's start if that is a subquery, as in Prometheus. */
 function spanOf(call: Call): Span {
   const first = call.args[0];
   if (first === undefined) return call.span;
@@ -156,14 +156,14 @@ function refuseExtended(name: string, extended: "anchored" | "smoothed"): void {
 
 function countSamples({ from, to, total, largest }: StepWindows, scope: EvalScope): void {
   const { run } = scope;
-  // Which step matters only where `steps` is given.
+  // Per step only if per-step statistics are requested.
   if (run.samplesPerStep === undefined) scope.tally(0, total);
   else from.forEach((first, step) => scope.tally(step, (to[step] ?? 0) - first));
   run.hold(largest);
   run.release(largest);
 }
 
-/** rate() of what does not look like a counter. */
+/** Warns about rate() of a metric that is apparently not a counter. */
 function doubtCounter(labels: LabelSet, call: WindowCall): void {
   const name = metricName(labels);
   if (name === "") return;
@@ -201,10 +201,13 @@ function refuseEqual(series: readonly StepSeries[]): void {
   if (seen.size !== series.length) throw executionError(duplicateLabels);
 }
 
-/** Samples of all windows of a part together; sorting them takes some 10 ms. */
+/** Samples in all windows of one part; sorting them takes about 10 ms. */
 const partSamples = 100_000;
 
-/** A range function over one series in parts of bounded cost, with turns for others in between: a series may have 11,000 windows of a day each. */
+/**
+ * Applies a range function to one series in parts of bounded cost and yields in between: a series may have 11,000
+ * windows of a day each.
+ */
 async function applyInParts(
   apply: WindowFunction,
   series: RangeSamples,

@@ -1,11 +1,11 @@
-/** deriv, predict_linear and double_exponential_smoothing: where the samples of a window are heading. */
+/** deriv, predict_linear and double_exponential_smoothing: the trend of a window's samples. */
 import { executionError } from "../../errors.ts";
 import { Kahan } from "../arithmetic.ts";
 import { timeAt } from "../grid.ts";
 import type { RangeSamples } from "../ranges.ts";
 import type { WindowFunction } from "./window.ts";
 
-/** Least squares over samples [from, to), time counted in seconds from the intercept. */
+/** Least squares over samples [from, to), with time in seconds relative to the intercept. */
 function regression(
   series: RangeSamples,
   from: number,

@@ -1,4 +1,4 @@
-/** What a range function sees of one series, and where it writes. Functions fill all steps in one walk. */
+/** The input and output of a range function for one series. Functions fill all steps in one pass. */
 import { isStartReset, overlapsBefore } from "../../../model/start-times.ts";
 import type { Span } from "../../ast.ts";
 import type { Grid } from "../grid.ts";
@@ -11,7 +11,7 @@ export interface WindowCall {
   readonly ranged: RangeVector;
   /** The scalar arguments, in order, each with a value per step. */
   readonly scalars: readonly Float64Array[];
-  /** Where the first argument stands in the query, for annotations. */
+  /** Position of the first argument in the query, for annotations. */
   readonly span: Span;
 }
 
@@ -23,7 +23,7 @@ export type WindowFunction = (
   present: Uint8Array,
 ) => void;
 
-/** A function of the samples values[from..to) alone; `none` when it has no answer. */
+/** A function of the samples values[from..to) of each window that has samples. */
 export function perWindow(
   answer: (values: Float64Array, from: number, to: number, times: Float64Array) => number,
 ): WindowFunction {
@@ -38,7 +38,10 @@ export function perWindow(
   };
 }
 
-/** The samples before which a counter was reset, found once for all windows: lower ones, or ones with a later start. */
+/**
+ * Indexes of samples before which a counter was reset, computed once for all windows: a lower value, or a later start
+ * time.
+ */
 export function resetIndexes(series: RangeSamples): readonly number[] {
   const { values } = series;
   const resets: number[] = [];
@@ -49,14 +52,14 @@ export function resetIndexes(series: RangeSamples): readonly number[] {
   return resets;
 }
 
-/** Whether counting began again between a sample and the one before it, by their start times. */
+/** True if counting restarted between a sample and its predecessor, according to their start times. */
 export function startsAnew({ starts, times }: RangeSamples, index: number): boolean {
   if (starts === undefined) return false;
   const [startBefore, start] = [starts.times[index - 1] ?? 0, starts.times[index] ?? 0];
   return isStartReset(startBefore, times[index - 1] ?? 0, start, times[index] ?? 0);
 }
 
-/** Where counting began, if after the window's start and before its first sample: that is a sample of 0 there. 0 for nowhere. */
+/** The start time, at which the counter was 0, if it is between the window's start and its first sample; otherwise 0. */
 export function startInside(
   { starts, times }: RangeSamples,
   first: number,
@@ -66,7 +69,7 @@ export function startInside(
   return start > rangeStart && start < (times[first] ?? 0) ? start : 0;
 }
 
-/** Warns where a sample of the window claims to have started before the one before it was taken. */
+/** Warns if a sample of the window has a start time before its predecessor's timestamp. */
 export function warnOverlap(
   { starts, times }: RangeSamples,
   first: number,

@@ -1,6 +1,7 @@
 /**
- * One block file, open for reading. A page that cannot be read hides its own columns only, is reported once and may be read
- * again later; a block whose directory is damaged cannot be opened. The file is closed when nobody reads it any more, even if it is deleted meanwhile.
+ * One block file, open for reading. An unreadable page hides only its own columns, is reported once and may be retried
+ * later; a block with a damaged directory cannot be opened. The file is closed after its last reader is done, even if it
+ * was deleted in the meantime.
  */
 import { closeSync, fstatSync, openSync, readSync, rmSync } from "node:fs";
 import zlib from "node:zlib";
@@ -32,16 +33,16 @@ import {
 } from "./format.ts";
 import type { PageCache } from "./page-cache.ts";
 
-/** Timebases of a block whose instants are cached for lookups of single samples. */
+/** Number of timebases per block whose timestamps are cached for lookups of single samples. */
 const searchedTimebases = 16;
 
 export interface BlockContext {
   readonly cache: PageCache;
-  /** Called once for each page that cannot be read, with the number of columns in it. */
+  /** Called once for each unreadable page, with the number of columns in it. */
   onUnreadable(block: Block, page: number, columns: number, why: string): void;
 }
 
-/** The parsed sections of a block; parsed in the worker where that takes long. */
+/** The parsed sections of a block. Large ones are parsed in the worker. */
 export interface BlockParts {
   readonly footer: Footer;
   readonly bytes: number;
@@ -59,12 +60,12 @@ export class Block implements ColumnSource {
   readonly #pages: PageTable;
   readonly #context: BlockContext;
   readonly #bad = new Set<number>();
-  /** Instants that single samples were looked up in: those that come late mostly come many at a time. */
+  /** Cached timestamps for lookups of single samples, because late samples mostly arrive in large numbers. */
   readonly #searched = new Map<number, Float64Array>();
   readonly #fd: number;
   #readers = 1;
   #deleteWhenClosed = false;
-  /** Deletions that apply to it, newest last; set by the store. */
+  /** Deletions that apply to this block, newest last; set by the store. */
   tombstones: readonly Tombstone[] = [];
 
   constructor(file: string, context: BlockContext, parts?: BlockParts) {
@@ -107,7 +108,7 @@ export class Block implements ColumnSource {
     return { footer, bytes, directory, timebases: this.#timebases, pages: this.#pages };
   }
 
-  /** Where the series stands in the directory, searched from a place that is known to be before it; -1 if it is not there. */
+  /** Index of the series in the directory, searched from an index known to be before it; -1 if it is not there. */
   find(ref: number, from = 0): number {
     const { refs } = this.directory;
     const at = lowerBound(refs, from, refs.length, ref);
@@ -118,7 +119,7 @@ export class Block implements ColumnSource {
     return this.#timebases.lastMs[this.directory.timebase[entry] as number] as number;
   }
 
-  /** Adds the series' column if it may hold a sample of the range and can be read. */
+  /** Adds the series' column if it may hold a sample in the range and is readable. */
   collect(ref: number, fromMs: number, toMs: number, pieces: SeriesPieces): void {
     if (this.footer.minTimeMs > toMs || this.footer.maxTimeMs < fromMs) return;
     const entry = this.find(ref);
@@ -138,7 +139,7 @@ export class Block implements ColumnSource {
     pieces.push(this, entry, timebase, count, first, last, deleted);
   }
 
-  /** Whether the series has a column that reaches into the range, without reading it. */
+  /** True if the series has a column that reaches into the range. Does not read the column. */
   has(ref: number, fromMs: number, toMs: number): boolean {
     if (this.footer.minTimeMs > toMs || this.footer.maxTimeMs < fromMs) return false;
     const entry = this.find(ref);
@@ -198,7 +199,7 @@ export class Block implements ColumnSource {
     return this.directory.page.reduce((sum, one) => sum + (one === page ? 1 : 0), 0);
   }
 
-  /** Reads a page from the file again; its columns are served again if that succeeds. Returns why it does not. */
+  /** Reads a page from the file again; on success its columns are served again. Returns why it fails. */
   recheck(page: number): string | undefined {
     try {
       this.#load(page);
@@ -210,7 +211,7 @@ export class Block implements ColumnSource {
     }
   }
 
-  /** Reads every page back and counts the samples; throws for what cannot be read. */
+  /** Reads every page and counts the samples; throws if a page cannot be read. */
   countSamples(): number {
     for (let page = 0; page < this.#pages.offset.length; page++) this.#load(page);
     return this.directory.timebase.reduce(
@@ -230,7 +231,7 @@ export class Block implements ColumnSource {
     if (this.#deleteWhenClosed) rmSync(this.file, { force: true });
   }
 
-  /** Closes it, and removes its file, once the last reader is done. */
+  /** Closes the block and removes its file once the last reader is done. */
   remove(): void {
     this.#deleteWhenClosed = true;
     this.release();

@@ -1,4 +1,4 @@
-/** Writes a block from an epoch of the head or from other blocks. Sealing and compaction are this one loop. */
+/** Writes a block from an epoch of the head or from other blocks; sealing and compaction share this loop. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type ColumnSource,
@@ -16,15 +16,15 @@ export interface BuildOrder {
   readonly file: string;
   readonly id: number;
   readonly level: number;
-  /** The series in the order their columns shall stand: alike ones together compress best. */
+  /** The series in the order of their columns: similar ones next to each other compress best. */
   readonly refs: Uint32Array;
-  /** Samples before this are left out: they are past retention. */
+  /** Samples before this are past retention and left out. */
   readonly notBeforeMs: number;
-  /** What the sources hold, where nothing is left out: a build that finds less fails. */
+  /** Samples in the sources if none are left out; the build fails if it finds fewer. */
   readonly expectedSamples: number | undefined;
-  /** The longest stretch of work without giving way, for where others share the thread. */
+  /** Maximum time of one slice before yielding, if the thread is shared. */
   readonly sliceMs: number;
-  /** Written fast rather than small. */
+  /** True to write fast instead of small. */
   readonly isBrief: boolean;
 }
 
@@ -60,9 +60,9 @@ class ColumnBuilder {
   readonly #notBeforeMs: number;
   readonly #pieces = new PieceList();
   readonly #column = new ColumnBuffer();
-  /** The last series' pieces and what they became: a scrape's series follow each other and have the same. */
+  /** Timebases by the pieces they came from: consecutive series of one scrape have the same pieces. */
   readonly #known = new Map<string, number>();
-  /** Samples in the sources, before those at the same instant become one. */
+  /** Samples in the sources, before deduplication by timestamp. */
   found = 0;
 
   constructor(writer: BlockWriter, sources: readonly PieceSource[], notBeforeMs: number) {

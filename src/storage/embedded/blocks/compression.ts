@@ -1,4 +1,4 @@
-/** The entropy stage: whichever of Node's own coders pays, or none. */
+/** The compression stage: Node's own codecs, or none, whichever is worth it. */
 import zlib from "node:zlib";
 import { BlockDamagedError } from "./format.ts";
 
@@ -11,9 +11,12 @@ export interface CompressedBytes {
   readonly bytes: Uint8Array;
 }
 
-/** Brotli at 5: smaller than deflate at 9 by a tenth on a GPU's trace and as fast as deflate at 6; higher costs 4 to 30 times the time for 1 to 9 %. */
+/**
+ * Brotli at 5 is smaller than deflate at 9 by a tenth on GPU traces and as fast as deflate at 6; higher levels take 4 to
+ * 30 times the time for 1 to 9 %.
+ */
 const defaultQuality = 5;
-/** For what does not stay. */
+/** For short-lived blocks. */
 export const fastQuality = 1;
 
 export function compress(plain: Uint8Array, quality = defaultQuality): CompressedBytes {

@@ -1,9 +1,9 @@
-/** A block's sections as columns of numbers: series, the position of each column, its instants. Parsing only. */
+/** Parses a block's sections into arrays of numbers: series, the position of each column, its timestamps. */
 import { readVarint, unzigzag } from "../codec/varint.ts";
 import { largestRef } from "../index/series.ts";
 import { BlockDamagedError, type Footer } from "./format.ts";
 
-/** A rollup has up to eight columns a series. */
+/** A rollup has up to eight columns per series. */
 const largestColumn = largestRef * 8 + 7;
 
 /** Parallel arrays in ascending order of `refs`. */
@@ -18,7 +18,7 @@ export interface TimebaseTable {
   readonly count: Uint32Array;
   readonly firstMs: Float64Array;
   readonly lastMs: Float64Array;
-  /** Where each column begins in the section. */
+  /** Offset of each column in the section. */
   readonly at: Uint32Array;
   readonly bytes: Uint8Array;
 }
@@ -64,7 +64,7 @@ export function parseDirectory(bytes: Uint8Array, { series, pages }: Footer): Di
   return sortByRef({ refs: ref, page, offset, timebase }, highest);
 }
 
-/** Series are numbers without large gaps, so a place for each is cheaper than comparing them. */
+/** Series numbers have no large gaps, so a counting sort is cheaper than comparisons. */
 function sortByRef(from: Directory, highest: number): Directory {
   if (highest > from.refs.length * 256 + 1_048_576) return sortByComparing(from);
   const place = new Uint32Array(highest + 1);
@@ -90,7 +90,7 @@ function sortByRef(from: Directory, highest: number): Directory {
   return sorted;
 }
 
-/** For gaps so large that a place for each number would be gigabytes. */
+/** For gaps so large that a counting sort would need gigabytes. */
 function sortByComparing(from: Directory): Directory {
   const order = Uint32Array.from(from.refs, (_, i) => i);
   order.sort((left, right) => (from.refs[left] as number) - (from.refs[right] as number));

@@ -1,18 +1,18 @@
 /**
- * The parts of a block file, in the order they stand. All numbers little-endian; a page or section is stored by its method.
+ * The parts of a block file, in file order. All numbers are little-endian; each page and section has a compression method.
  *
  *   header, 16 bytes:  "gpulseBk", u32 version = 1, u32 0
  *   pages:             columns one after another (codec/encode.ts), about 64 KiB before compression
- *   timebases section: per timebase: varint samples, varint first instant, varint last - first, varint bytes, then its column
+ *   timebases section: per timebase: varint samples, varint first timestamp, varint last - first, varint bytes, then its column
  *   directory section: per page: varint columns; then per column in page order:
  *                      zigzag-varint ref - ref before, zigzag-varint timebase - timebase before, varint bytes
  *   page table:        per page: u8 method, varint bytes in the file, varint bytes before compression, u32 CRC-32 of the bytes in the file
- *   footer, 144 bytes: f64 block number, f64 level, f64 earliest instant, f64 latest instant, f64 samples,
+ *   footer, 144 bytes: f64 block number, f64 level, f64 earliest timestamp, f64 latest timestamp, f64 samples,
  *                      u32 series, u32 pages, u32 timebases, u32 0,
  *                      3 x section (f64 offset, u32 bytes in the file, u32 bytes before, u32 CRC-32, u32 method)
  *                      for timebases, directory, page table; u32 0, u32 CRC-32 of the footer so far, "gpulseBe"
  *
- * Methods: 0 as it is, 1 deflate without a header, 2 Brotli.
+ * Methods: 0 uncompressed, 1 deflate without a header, 2 Brotli.
  */
 import zlib from "node:zlib";
 

@@ -10,9 +10,9 @@ import { buildRollups, type RollupOrder } from "../rollups/build.ts";
 import { buildBlock, type BuildOrder } from "./build.ts";
 import { PageCache } from "./page-cache.ts";
 
-/** Pages are read in the order they are merged in, so few need to stay cached. */
+/** Small, because pages are read in merge order. */
 const cacheBytes = 32 * 2 ** 20;
-/** The longest stretch of work on a block in the main thread. */
+/** Maximum time of one slice of work on a block in the main thread. */
 const sliceMs = 5;
 const idleMs = 2_000;
 
@@ -20,21 +20,21 @@ interface JobSources {
   readonly blocks?: readonly { readonly file: string; readonly tombstones: readonly Tombstone[] }[];
 }
 
-/** One block, of samples or of a rollup's columns. */
+/** Writes one block, of samples or of a rollup's columns. */
 export interface BlockJob extends JobSources {
   readonly order: BuildOrder;
   readonly epoch?: EpochView;
 }
 
-/** Rollups of raw blocks. */
+/** Writes rollups of raw blocks. */
 export interface RollupJob extends JobSources {
   readonly rollups: RollupOrder;
 }
 
 export interface BlockJobResult {
-  /** For each file in order. Undefined when nothing was left to write, or nothing could be: there is then no file. */
+  /** One entry per file. Undefined if there was nothing to write, or if writing failed; the file does not exist then. */
   readonly parts: readonly (BlockParts | undefined)[];
-  /** What could not be read of the blocks. Nothing was written then, except for rollups of the rest. */
+  /** The unreadable source, if there was one. Then nothing was written, except for rollups of the rest. */
   readonly unreadable?: UnreadableSource;
 }
 
@@ -50,7 +50,7 @@ export interface BlockWorker {
   close(): Promise<void>;
 }
 
-/** Runs jobs in a thread, or in slices of this one where `workerFile` is false or there is no file. */
+/** Runs jobs in a worker thread, or in slices of this thread if `workerFile` is false or no worker file exists. */
 export function openBlockWorker(workerFile: string | false | undefined): BlockWorker {
   const file = workerFile === false ? undefined : (workerFile ?? findWorkerFile("store-worker.js"));
   if (file !== undefined) return new WorkerThread({ file, name: "store", idleMs });
@@ -74,11 +74,14 @@ class SourceUnreadable extends Error {
   }
 }
 
-/** Writes the blocks and reads them back. A source that cannot be read in full ends the job: its file is the only copy. */
+/**
+ * Writes the blocks and reads them back. A source that cannot be read completely ends the job, because its file is the
+ * only copy.
+ */
 export async function runBlockJob(job: BlockJob | RollupJob): Promise<BlockJobResult> {
   let unreadable: UnreadableSource | undefined;
   const fail = (source: UnreadableSource): void => {
-    // A rollup is made of what can be read, and made again when the rest can be.
+    // A rollup is built from the readable part, and rebuilt when the rest is readable.
     if ("rollups" in job) unreadable ??= source;
     else throw new SourceUnreadable(source);
   };
@@ -127,7 +130,7 @@ function openSource(
   }
 }
 
-/** A block replaces its sources only when all of it could be read from its file. One without samples is removed. */
+/** A block replaces its sources only if all of it can be read from its file. An empty one is removed. */
 function readBack(file: string, samples: number, context: BlockContext): BlockParts | undefined {
   let fresh: Block;
   try {

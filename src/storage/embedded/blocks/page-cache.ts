@@ -1,6 +1,6 @@
-/** An LRU cache of decompressed pages of blocks, within a budget. */
+/** An LRU cache of decompressed block pages with a memory limit. */
 
-/** Only to make one number of a block and a page. */
+/** Combines the numbers of a block and a page into one cache key. */
 const pagesPerBlock = 2 ** 22;
 
 export class PageCache {

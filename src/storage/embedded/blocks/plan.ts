@@ -6,15 +6,15 @@ export interface PlannedBlock {
   readonly samples: number;
   readonly minTimeMs: number;
   readonly maxTimeMs: number;
-  /** Something was deleted from it that still stands in the file. */
+  /** True if the file still contains deleted samples. */
   readonly hasDeleted: boolean;
 }
 
-/** This many blocks of about one size become one. */
+/** This many blocks of about one size are merged into one. */
 const defaultTogether = 4;
-/** Below this a block is small whatever it spans. */
+/** A block with fewer samples is small, whatever time it spans. */
 export const smallSamples = 2_000_000;
-/** A block with more than this much beyond retention is rewritten without it. */
+/** A block is rewritten if a larger share of it is past retention. */
 export const overdueShare = 0.1;
 
 export const isOverdue = (
@@ -24,9 +24,9 @@ export const isOverdue = (
 ): boolean => minTimeMs < cutoffMs - retentionMs * overdueShare;
 
 export interface MergeLimits {
-  /** The longest time a block may span, unless it is small. */
+  /** Maximum time span of a block, unless it is small. */
   readonly longestMs?: number;
-  /** Blocks that become one. */
+  /** Number of blocks that are merged into one. */
   readonly together?: number;
 }
 
@@ -34,7 +34,7 @@ export interface MergeLimits {
 export const longestBlockMs = (retentionMs: number): number =>
   Math.max(7_200_000, Math.min(31 * 86_400_000, retentionMs / 8));
 
-/** The next blocks to be written as one, or none. A single block is one to be rid of what it should no longer hold. */
+/** The next blocks to merge, or none. A single block is rewritten to remove samples that are deleted or past retention. */
 export function planMerge<B extends PlannedBlock>(
   blocks: readonly B[],
   cutoffMs: number,
@@ -70,7 +70,7 @@ export interface Removal<B> {
   readonly why: "time" | "size";
 }
 
-/** Blocks that are past retention as a whole, or the oldest ones that make the store too large. */
+/** Blocks that are entirely past retention, or the oldest ones if the store exceeds its size limit. */
 export function planRemoval<B extends PlannedBlock>(
   blocks: readonly B[],
   cutoffMs: number,

@@ -1,4 +1,4 @@
-/** Writes one block file, column by column. The file has its name only when it is whole and on the disk. */
+/** Writes one block file, column by column. The file gets its final name only once it is complete and on disk. */
 import { closeSync, fsyncSync, openSync, renameSync, writeSync } from "node:fs";
 import path from "node:path";
 import zlib from "node:zlib";
@@ -28,7 +28,7 @@ export interface WrittenBlock {
   readonly maxTimeMs: number;
 }
 
-/** Native histograms may be among the values of raw samples only. */
+/** Only raw samples may include native histograms. */
 type WrittenColumn = Pick<ColumnBuffer, "values" | "words" | "n" | "histograms">;
 
 export class BlockWriter {
@@ -40,7 +40,7 @@ export class BlockWriter {
   readonly #columns = new Bytes();
   readonly #perPage: number[] = [];
   readonly #table = new Bytes();
-  /** Timebases by the hash of their instants: equal ones are stored once whatever they came from. */
+  /** Timebases by the hash of their timestamps: equal ones are stored once, whatever their source. */
   readonly #known = new Map<number, { index: number; times: Float64Array }[]>();
   #pageColumns = 0;
   #offset = headerBytes;
@@ -52,7 +52,7 @@ export class BlockWriter {
   #minTimeMs = Infinity;
   #maxTimeMs = -Infinity;
 
-  /** `isBrief`: written fast rather than small. */
+  /** @param isBrief true to write fast instead of small */
   constructor(file: string, isBrief = false) {
     this.#file = file;
     this.#isBrief = isBrief;
@@ -65,7 +65,7 @@ export class BlockWriter {
     }
   }
 
-  /** The number of these instants in this block. */
+  /** Index of the timebase with these timestamps in this block. */
   timebase(times: Float64Array, n: number): number {
     let hash = n;
     for (let i = 0; i < n; i++) {
@@ -136,13 +136,13 @@ export class BlockWriter {
     return { ...summary, bytes: this.#offset + footerBytes };
   }
 
-  /** Also after a `finish` that failed. */
+  /** May also be called after a failed `finish`. */
   abandon(): void {
     this.#close();
     for (const file of [`${this.#file}.tmp`, this.#file]) removeLeftover(file);
   }
 
-  /** Once: the number may belong to another file of the process by the second time. */
+  /** Closes at most once, because the file descriptor may already be reused by the second time. */
   #close(): void {
     if (this.#fd >= 0) closeSync(this.#fd);
     this.#fd = -1;
@@ -191,7 +191,7 @@ export class BlockWriter {
   }
 }
 
-/** The list may hold histograms alone that are not among the samples any more. */
+/** The list may contain only histograms of samples that were dropped. */
 function hasHistogram(words: Uint32Array, n: number, histograms: readonly Histogram[]): boolean {
   if (histograms.length === 0) return false;
   for (let i = 0; i < n; i++) if (histogramIn(words, i, histograms) !== undefined) return true;
@@ -204,7 +204,7 @@ function sameTimes(a: Float64Array, b: Float64Array, n: number): boolean {
   return true;
 }
 
-/** A write may take less than it was given, on a disk that is nearly full for one. */
+/** A write may be partial, for example on a nearly full disk. */
 export function writeAll(fd: number, bytes: Uint8Array, offset: number): void {
   for (let done = 0; done < bytes.length;)
     done += writeSync(fd, bytes, done, bytes.length - done, offset + done);

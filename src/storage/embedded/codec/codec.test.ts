@@ -11,7 +11,7 @@ function random(seed: number): () => number {
   };
 }
 
-/** Its beginning, its end, its middle, single values and nothing at all. */
+/** Ranges to decode: the beginning, the end, the middle, single values and nothing. */
 const partsOf = (n: number): [from: number, to: number][] =>
   [
     [0, 0],
@@ -23,7 +23,7 @@ const partsOf = (n: number): [from: number, to: number][] =>
     [n - 1, n],
   ].filter((part): part is [number, number] => (part[0] ?? 0) <= (part[1] ?? 0));
 
-/** Encodes, decodes whole and in parts, compares every bit; returns the bytes it took. */
+/** Encodes, decodes completely and in parts, and compares every bit; returns the encoded bytes. */
 function roundTrip(words: Uint32Array, thorough: boolean): Uint8Array {
   const values = new Float64Array(words.buffer);
   const n = values.length;

@@ -1,4 +1,4 @@
-/** Reads back what encode.ts wrote (the format stands there). Every bit comes back; damage throws a RangeError, never loops. */
+/** Decodes the format in encode.ts. Every bit is restored; damaged input throws a RangeError and never loops. */
 import {
   codecBits,
   codecConstant,
@@ -12,8 +12,8 @@ import { type ByteCursor, readVarint, unzigzag } from "./varint.ts";
 const cursor: ByteCursor = { at: 0 };
 
 /**
- * Decodes the values from number `from` to before number `end` of a column of n into `values` from `to` on. `words` is the
- * same memory as `values`. Returns where the column ended.
+ * Decodes the values with index `from` (inclusive) to `end` (exclusive) of a column of n into `values` from `to` on.
+ * `words` is the same memory as `values`. Returns the end of the column.
  */
 export function decodeColumn(
   bytes: Uint8Array,
@@ -117,7 +117,7 @@ function wholes(
   const at = cursor.at;
   if (m < 0 || at + m * width > bytes.length) throw new RangeError("a column runs past the end");
   cursor.at = at + m * width;
-  // From here on the value number i stands at `shift + i`.
+  // From here on, value i is at index `shift + i`.
   const shift = to - from;
   if (codec === codecOffset) {
     const base = first + least * unit;
@@ -143,7 +143,7 @@ function wholes(
   deltas(bytes, at - 1, m, width, least * unit, unit, first, power, values, shift, from, end);
 }
 
-/** Loops of their own for the widths that nearly every column has, and for what is passed over. `at` is that of value 0. */
+/** Separate loops for the widths of nearly all columns, and for skipped values. `at` is the position of value 0. */
 function deltas(
   bytes: Uint8Array,
   at: number,

@@ -1,18 +1,18 @@
 /**
- * Makes one column of values small, exactly: every bit comes back, NaN payloads and the sign of zero too. Telemetry is
- * mostly small decimals, so the aim is whole numbers, their differences, and one byte plane after another.
+ * Compresses one column of values losslessly, including NaN payloads and the sign of zero. Telemetry is
+ * mostly small decimals, so values become integers, then their differences, then separate byte planes.
  *
  * Column, n values (n is stored elsewhere):
- *   u8      codec: 0 constant, 1 offset, 2 delta, 3 delta of delta, 4 bits; + 0x80 when exceptions follow
- *   [varint count, then count x (varint index, 8 bytes as they were)]      the exceptions: NaN, infinities, -0
+ *   u8      codec: 0 constant, 1 offset, 2 delta, 3 delta of delta, 4 bits; + 0x80 if exceptions follow
+ *   [varint count, then count x (varint index, 8 raw bytes)]      the exceptions: NaN, infinities, -0
  *   0:      8 bytes, the value
  *   1-3:    u8 decimal exponent e, u8 width w (0 to 7), varint unit, zigzag-varint first whole number,
  *           [3: zigzag-varint first difference,] zigzag-varint least, then w planes of m bytes, lowest byte first:
  *           1: m = n, whole[i] = first + (least + x[i]) * unit
  *           2: m = n - 1, whole[i] = whole[i-1] + (least + x) * unit
  *           3: m = n - 2, difference[i] = difference[i-1] + (least + x) * unit
- *           value = whole / 10^e. An exception's place holds the value before it.
- *   4:      8 planes of n bytes: the value's bytes exclusive-or those of the value before (0 before the first)
+ *           value = whole / 10^e. The slot of an exception holds the previous value.
+ *   4:      8 planes of n bytes: the value's bytes XOR those of the previous value (0 before the first)
  */
 import { writeVarint, zigzag } from "./varint.ts";
 
@@ -21,15 +21,15 @@ export const codecOffset = 1;
 export const codecDelta = 2;
 export const codecDelta2 = 3;
 export const codecBits = 4;
-/** A column with native histograms, laid out in histogram-encode.ts. */
+/** A column with native histograms; histogram-encode.ts describes its format. */
 export const codecHistograms = 5;
 export const exceptionsFlag = 0x80;
 
-/** Whether a column that begins with this byte may hold a NaN; a histogram's word is one. */
+/** True if a column that begins with this byte may hold a NaN; the word of a histogram is one. */
 export const mayHoldNaN = (head: number): boolean => head >= codecBits;
 
 export const powersOfTen = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9] as const;
-/** Above this v * 10^e may round to a neighbour; larger values stay as bits. */
+/** Above this, v * 10^e may be rounded; larger values are stored as bits. */
 const largestWhole = 2 ** 50;
 
 let whole = new Float64Array(1024);
@@ -44,12 +44,12 @@ function reserve(n: number): void {
   plain = new Float64Array(size);
 }
 
-/** The most bytes a column of n values can take. */
+/** The maximum encoded size of a column of n values. */
 export const encodedBound = (n: number): number => 64 + n * 24;
 
 /**
- * Writes n values, which begin at `from`, to `out`, and returns where it ended. `bits` is the same memory as `values`, as 32-bit words.
- * `thorough` weighs the codecs by what an entropy stage would make of them; otherwise the narrowest wins.
+ * Writes n values, which begin at `from`, to `out`, and returns the end. `bits` is the same memory as `values`, as
+ * 32-bit words. `thorough` compares the codecs by their estimated size after compression; otherwise the narrowest wins.
  */
 export function encodeColumn(
   values: Float64Array,
@@ -85,17 +85,20 @@ function writeValue(value: number, out: Uint8Array, at: number): number {
   return at + 8;
 }
 
-/** One ordinary number throughout, as two of a rollup's seven columns mostly are. */
+/** True if all values are one ordinary number, as in mostly two of a rollup's seven columns. */
 function isConstant(values: Float64Array, from: number, n: number): boolean {
   const first = values[from] as number;
   if (n === 0 || !isOrdinary(first)) return false;
-  // -0 equals 0 and is an exception.
+  // -0 equals 0 but is an exception.
   for (let i = from + 1; i < from + n; i++)
     if (values[i] !== first || (first === 0 && !isOrdinary(values[i] as number))) return false;
   return true;
 }
 
-/** Copies the values, each that arithmetic would change replaced by the one before; returns how many those are. */
+/**
+ * Copies the values and replaces each that arithmetic would change by the previous one; returns the number of
+ * replacements.
+ */
 function takeOrdinary(values: Float64Array, from: number, n: number): number {
   let odd = 0;
   let before = 0;
@@ -111,11 +114,11 @@ function takeOrdinary(values: Float64Array, from: number, n: number): number {
 const isOrdinary = (value: number): boolean =>
   value - value === 0 && (value !== 0 || 1 / value > 0);
 
-/** Finds the smallest power of ten that makes all of them whole; -1 if there is none. */
+/** Finds the smallest power of ten that makes all values integers; -1 if there is none. */
 function toWhole(n: number): number {
   let exponent = 0;
   let power = 1;
-  // Values before this one were scaled by a smaller power.
+  // Values before this index were scaled by a smaller power.
   let scaledFrom = 0;
   for (let i = 0; i < n; i++) {
     const value = plain[i] as number;
@@ -212,11 +215,11 @@ function differences(codec: number, n: number, first: number, unit: number): num
   return n - 2;
 }
 
-/** By codec: the least difference, and how many bytes the others are above it at most. */
+/** Per codec: the least difference, and the width in bytes of the largest difference above it. */
 const leasts = new Float64Array(codecDelta2 + 1);
 const widths = new Uint8Array(codecDelta2 + 1);
 
-/** Finds both for every codec in one pass; all three divide by the unit, which changes no order. */
+/** Computes both for every codec in one pass. The unit is divided out later, because it does not change the order. */
 function findRanges(n: number, unit: number): void {
   const first = whole[0] as number;
   let before = first;
@@ -230,7 +233,7 @@ function findRanges(n: number, unit: number): void {
     const delta = value - before;
     if (delta < leastDelta) leastDelta = delta;
     if (delta > mostDelta) mostDelta = delta;
-    // Of the first difference there is none before it: both comparisons with NaN are false.
+    // The first difference has no predecessor: both comparisons with NaN are false.
     const delta2 = delta - deltaBefore;
     if (delta2 < leastDelta2) leastDelta2 = delta2;
     if (delta2 > mostDelta2) mostDelta2 = delta2;
@@ -315,7 +318,7 @@ function encodeBits(
 
 const counts = new Uint32Array(256);
 
-/** What an entropy coder would need for a column: the sum over its byte planes of their order-0 entropy. An estimate only. */
+/** Estimates the size of a column after entropy coding: the sum of the order-0 entropy of its byte planes. */
 function byteEntropyBits(values: Float64Array, n: number, least: number, width: number): number {
   let bits = 0;
   let scale = 1;
@@ -323,7 +326,7 @@ function byteEntropyBits(values: Float64Array, n: number, least: number, width: 
     counts.fill(0);
     for (let i = 0; i < n; i++) {
       const shifted = ((values[i] as number) - least) / scale;
-      // Up to 2^52: the low byte of the whole part, without 32-bit overflow.
+      // Up to 2^52: the low byte of the integer part, without 32-bit overflow.
       const byte = (shifted < 4294967296 ? shifted >>> 0 : (shifted % 4294967296) >>> 0) & 0xff;
       counts[byte] = (counts[byte] as number) + 1;
     }

@@ -1,11 +1,11 @@
 /**
- * One native histogram as bytes that need nothing beside them: how the write-ahead log and the head's open chunks hold it.
+ * The self-contained encoding of one native histogram, for the write-ahead log and the head's open chunks.
  *
- *   u8      reset hint: 0 unknown, 1 reset, 2 no reset, 3 gauge; + 0x80 when counts are 8 bytes each instead of varints
+ *   u8      reset hint: 0 unknown, 1 reset, 2 no reset, 3 gauge; + 0x80 if counts are 8 bytes each instead of varints
  *   u8      schema, two's complement
  *   f64     zero threshold, f64 sum
  *   varint  bounds, then f64 each
- *   varint  positive buckets, then a zigzag-varint index each: the first as it is, the others less the one before less 1
+ *   varint  positive buckets, then a zigzag-varint index each: the first absolute, the others minus the previous one minus 1
  *   varint  negative buckets, in the same way
  *   counts: count, zero count, then those of the positive and the negative buckets
  */
@@ -18,12 +18,12 @@ import {
 import type { Bytes } from "../slab/bytes.ts";
 import { type ByteCursor, readVarint, unzigzag, writeVarint, zigzag } from "./varint.ts";
 
-/** Buckets or bounds of one histogram: what a record of the log and a chunk of the head have room for. */
+/** Maximum number of buckets or bounds of one histogram, which fits into a log record and a chunk of the head. */
 export const maxStoredBuckets = 4096;
 export const resetHints = ["unknown", "reset", "no-reset", "gauge"] as const;
 const plainCounts = 0x80;
 
-/** Why the store cannot hold it; undefined where it can. */
+/** Returns why the store cannot hold the histogram; undefined if it can. */
 export function unstorable({ positive, negative, bounds }: Histogram): string | undefined {
   const buckets = positive.indexes.length + negative.indexes.length;
   if (buckets > maxStoredBuckets || bounds.length > maxStoredBuckets)
@@ -74,7 +74,7 @@ function writeFloats(out: Bytes, values: Float64Array): void {
   for (const value of values) writeFloat(out, value);
 }
 
-/** Throws a RangeError for bytes that are none. Where its buckets are those of `before` it shares their indexes. */
+/** Throws a RangeError for invalid bytes. Shares the indexes of `before` if it has the same buckets. */
 export function readHistogram(
   bytes: Uint8Array,
   cursor: ByteCursor,
@@ -112,7 +112,7 @@ export function readHistogram(
   };
 }
 
-/** Not -0, which a varint would lose. */
+/** False for -0, because a varint would lose its sign. */
 const isVarint = (value: number): boolean =>
   value > 0
     ? value <= Number.MAX_SAFE_INTEGER && Math.floor(value) === value
@@ -162,7 +162,7 @@ export function writeIndexes(out: Bytes, indexes: Int32Array): void {
   out.length = at;
 }
 
-/** `like` itself where it has the same indexes; otherwise they are read into an array of their own. */
+/** Returns `like` itself if it has the same indexes; otherwise a new array. */
 function readIndexesLike(
   like: Int32Array | undefined,
   bytes: Uint8Array,
@@ -196,7 +196,7 @@ export function readIndexes(
   return indexes;
 }
 
-/** A length that damage cannot make larger than what there is to read. */
+/** Reads a length, limited to the available bytes in case the input is damaged. */
 function readLength(bytes: Uint8Array, cursor: ByteCursor, most: number): number {
   const length = readVarint(bytes, cursor);
   if (length > most || cursor.at + length > bytes.length)

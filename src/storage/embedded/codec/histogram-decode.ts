@@ -1,6 +1,6 @@
 /**
- * Reads back what histogram-encode.ts wrote (the format stands there). Histograms with the same buckets share one array of
- * indexes, and the counts of a run are parts of one array: a query over many of them makes few arrays.
+ * Decodes the format in histogram-encode.ts. Histograms with the same buckets share one array of indexes, and the counts
+ * of a run are parts of one array, so a query over many histograms creates few arrays.
  */
 import {
   type Buckets,
@@ -17,14 +17,14 @@ import { readBounds, readFloat, readIndexes, resetHints } from "./histogram-byte
 import { type ByteCursor, readVarint } from "./varint.ts";
 
 /**
- * `sent`: reset hints as they came, to be stored again or compared. `checked`: an unknown one becomes "no-reset" where the
- * column has the histogram before and it was no reset. Only for samples that are read without leaving any out.
+ * `sent`: the original reset hints, for storing or comparing. `checked`: an unknown hint becomes "no-reset" if the
+ * column has the previous histogram and there was no reset. Only valid if no sample is skipped.
  */
 export type HintReading = "sent" | "checked";
 
 /**
- * Decodes the samples from number `from` to before number `end` of a column of n, of any codec, into `values` from `to` on;
- * `words` is the same memory. A histogram is appended to the list, and its word is its place there.
+ * Decodes the samples with index `from` (inclusive) to `end` (exclusive) of a column of n, of any codec, into `values`
+ * from `to` on; `words` is the same memory. A histogram is appended to the list, and its word is the index there.
  */
 export function decodeSamples(
   bytes: Uint8Array,
@@ -42,7 +42,7 @@ export function decodeSamples(
     new HistogramColumn(bytes, at + 1, n, hints).read(words, to, histograms, from, end);
   else {
     decodeColumn(bytes, at, n, values, words, to, from, end);
-    // Written before a NaN with these bits was a histogram.
+    // The column is older than histogram words, so a NaN with these bits is a plain NaN.
     if (mayHoldNaN(bytes[at] as number)) clearHistogramWords(words, to, to + end - from);
   }
 }
@@ -64,15 +64,15 @@ const zeros = new Part();
 const counts = new Part();
 const totals = new Part();
 
-/** Histograms with the same buckets, one after another. */
+/** Consecutive histograms with the same buckets. */
 interface Stretch {
   readonly start: number;
   readonly end: number;
-  /** Of each bucket of the run: its place in a row, -1 where it is not there. */
+  /** For each bucket of the run, its index in a row; -1 if it is missing. */
   readonly places: Int32Array;
   readonly positive: Int32Array;
   readonly negative: Int32Array;
-  /** Where its rows begin in the run's counts. */
+  /** Start of its rows in the run's counts. */
   rows: number;
 }
 
@@ -108,7 +108,7 @@ class HistogramColumn {
     }
   }
 
-  /** A number of which damage cannot make more than `most`. */
+  /** Reads a number and rejects one above `most`, in case the input is damaged. */
   #varint(most: number): number {
     const value = readVarint(this.#bytes, this.#cursor);
     if (value > most) throw new RangeError("a column of histograms is damaged");
@@ -120,7 +120,7 @@ class HistogramColumn {
     this.#cursor.at = decodeColumn(this.#bytes, this.#cursor.at, n, values, words, 0, from, end);
   }
 
-  /** Puts the floats in their places, and returns those of the histograms. */
+  /** Writes the floats to their positions, and returns the positions of the histograms. */
   #readFloats(words: Uint32Array, to: number, from: number, end: number): Uint32Array {
     const count = this.#n - this.#h;
     const at = new Uint32Array(count);
@@ -166,7 +166,10 @@ class HistogramColumn {
     };
   }
 
-  /** Appends the histograms from number `first` to before `last` that are in the run; returns how many the run has. */
+  /**
+   * Appends the histograms with index `first` (inclusive) to `last` (exclusive) that are in the run; returns the run's
+   * length.
+   */
   #run(
     begin: number,
     first: number,
@@ -229,7 +232,7 @@ class HistogramColumn {
     return m;
   }
 
-  /** By number of the bucket: when it comes and goes. */
+  /** By bucket number: the positions at which the bucket appears or disappears. */
   #readChanges(buckets: number, m: number): ReadonlyMap<number, readonly number[]> {
     const changes = new Map<number, readonly number[]>();
     let bucket = -1;
@@ -244,7 +247,7 @@ class HistogramColumn {
     return changes;
   }
 
-  /** The counts of each histogram, one row after another. */
+  /** The counts of each histogram as consecutive rows. */
   #readCounts(
     buckets: number,
     changes: ReadonlyMap<number, readonly number[]>,
@@ -283,7 +286,7 @@ class HistogramColumn {
 const bucketsOf = (indexes: Int32Array, rows: Float64Array, from: number, end: number): Buckets =>
   from === end ? noBuckets : { indexes, counts: rows.subarray(from, end) };
 
-/** How many of the first `at` histograms have a bucket that comes and goes at these places. */
+/** Number of the first `at` histograms that have a bucket with these changes. */
 function presentBefore(changes: readonly number[], at: number): number {
   let [count, since, isThere] = [0, 0, true];
   for (const change of changes) {

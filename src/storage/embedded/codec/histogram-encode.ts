@@ -1,22 +1,22 @@
 /**
- * Makes a column that holds native histograms small: taken apart, so that each part is a column of numbers over time
- * (encode.ts). Exact, as that is: which buckets a histogram lists comes back too, be they empty.
+ * Compresses a column with native histograms: each part of a histogram becomes a column of numbers over time
+ * (encode.ts). Lossless, including which buckets a histogram lists, even empty ones.
  *
  *   u8      5
  *   varint  histograms h among the n samples
- *   [h < n: per float: varint samples since the float before it or the start; then a column of the n - h floats]
+ *   [h < n: per float: varint samples since the previous float or the start; then a column of the n - h floats]
  *   varint  runs of one reset hint, per run: varint histograms, u8 hint (0 unknown, 1 reset, 2 no reset, 3 gauge)
- *   varint  breaks, per break: varint distance to the one before or the start: a histogram with an unknown hint that follows
+ *   varint  breaks, per break: varint distance to the previous one or the start: a histogram with an unknown hint that follows
  *           no histogram, or a reset. Every other one with an unknown hint, but the first, is known to follow no reset
  *   column  of the h sums
  *   runs of one schema until h are complete, each:
  *     varint  histograms m, u8 schema, f64 zero threshold, varint bounds, f64 each
  *     varint  positive buckets that occur, their indexes; varint negative buckets, their indexes (histogram-bytes.ts)
- *     varint  buckets that not all m have, per bucket: varint number less the one before less 1, varint changes, per change:
- *             varint distance to the one before. It is there at first; each change takes it away or brings it back
+ *     varint  buckets that not all m have, per bucket: varint number minus the previous one minus 1, varint changes, per change:
+ *             varint distance to the previous one. The bucket is present at first; each change toggles it
  *     column  of the m zero counts
- *     columns of the counts of each bucket, positive ones first, where it is there
- *     u8      1, and a column of the count less zero count and buckets; or 0, and a column of the count
+ *     columns of the counts of each bucket, positive ones first, where it is present
+ *     u8      1, and a column of the count minus zero count and buckets; or 0, and a column of the count
  */
 import { isReset } from "../../../model/histogram/arithmetic.ts";
 import { type Buckets, equalNumbers, type Histogram } from "../../../model/histogram/histogram.ts";
@@ -25,7 +25,7 @@ import type { Bytes } from "../slab/bytes.ts";
 import { codecHistograms, encodedBound, encodeColumn } from "./encode.ts";
 import { resetHints, writeFloat, writeIndexes } from "./histogram-bytes.ts";
 
-/** Buckets that occur in one run: where they come and go at random another run begins. */
+/** Maximum number of distinct buckets in one run; if buckets change at random, a new run begins. */
 export const maxRunBuckets = 8192;
 
 let part = new Float64Array(1024);
@@ -37,7 +37,7 @@ function reserve(n: number): void {
   partWords = new Uint32Array(part.buffer);
 }
 
-/** Writes the n samples that begin at `from`, of which at least one is a histogram of the list. */
+/** Writes the n samples that begin at `from`, at least one of which is a histogram in the list. */
 export function encodeHistograms(
   words: Uint32Array,
   from: number,
@@ -64,7 +64,7 @@ export function encodeHistograms(
   for (let at = 0; at < list.length;) at = writeRun(list, at, out, thorough);
 }
 
-/** The histogram that a word stands for; undefined for a float. */
+/** Returns the histogram that a word refers to; undefined for a float. */
 export const histogramIn = (
   words: Uint32Array,
   i: number,
@@ -90,7 +90,7 @@ function writeFloats(
     if (histogramIn(words, from + i, histograms) !== undefined) continue;
     out.varint(i - next);
     next = i + 1;
-    // By words: a NaN must not pass through a number.
+    // Copied as words: a NaN payload may not survive a conversion to a number.
     partWords[floats * 2] = words[(from + i) * 2] as number;
     partWords[floats * 2 + 1] = words[(from + i) * 2 + 1] as number;
     floats++;
@@ -120,7 +120,7 @@ function writeHints(list: readonly Histogram[], places: readonly number[], out: 
   breaks.forEach((at, i) => out.varint(at - (breaks[i - 1] ?? 0)));
 }
 
-/** Returns where the next run begins. */
+/** Returns the start of the next run. */
 function writeRun(
   list: readonly Histogram[],
   start: number,
@@ -171,7 +171,7 @@ const isAlike = (a: Histogram, b: Histogram): boolean =>
     a.zeroThreshold === b.zeroThreshold &&
     (a.bounds === b.bounds || equalNumbers(a.bounds, b.bounds)));
 
-/** All indexes of a run: mostly the same ones again and again. */
+/** The union of all bucket indexes in a run, which mostly repeat. */
 class BucketUnion {
   #last: Int32Array | undefined;
   #all: Set<number> | undefined;
@@ -204,7 +204,7 @@ interface BucketSide {
   readonly indexes: Int32Array;
 }
 
-/** Which buckets come and go, and when. */
+/** Writes which buckets appear and disappear, and when. */
 function writeChanges(sides: readonly BucketSide[], out: Bytes): void {
   const changing: { readonly bucket: number; readonly changes: readonly number[] }[] = [];
   let first = 0;

@@ -89,7 +89,7 @@ function decode(
 const shown = (samples: readonly Sample[]): unknown[] =>
   samples.map((sample) => (typeof sample === "object" ? plain(sample) : sample));
 
-/** Counters and gauges whose buckets come and go, floats and stale markers among them. */
+/** Counters and gauges with changing buckets, mixed with floats and staleness markers. */
 function randomColumn(seed: number, n: number): Sample[] {
   const next = random(seed);
   let current = base;

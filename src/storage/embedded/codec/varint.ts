@@ -1,4 +1,7 @@
-/** Varints: whole numbers of up to 53 bits, seven bits a byte, least first; the top bit is set while more follow. */
+/**
+ * Varints: integers of up to 53 bits, seven bits per byte, least significant first; the top bit is set if more bytes
+ * follow.
+ */
 
 export interface ByteCursor {
   at: number;
@@ -7,7 +10,7 @@ export interface ByteCursor {
 export function writeVarint(out: Uint8Array, at: number, value: number): number {
   let rest = value;
   let place = at;
-  // Bit operations are 32 bits wide, so the bits above them are split off by division first.
+  // Bit operations are 32 bits wide, so division splits off the bits above them first.
   while (rest >= 0x80000000) {
     out[place++] = (rest % 128) | 0x80;
     rest = Math.floor(rest / 128);
@@ -21,7 +24,7 @@ export function writeVarint(out: Uint8Array, at: number, value: number): number 
 }
 
 export function readVarint(bytes: Uint8Array, cursor: ByteCursor): number {
-  // Most are one byte long.
+  // Fast path: most varints are one byte long.
   const first = bytes[cursor.at] as number;
   if (first < 0x80) {
     cursor.at++;
@@ -39,6 +42,6 @@ export function readVarint(bytes: Uint8Array, cursor: ByteCursor): number {
   throw new RangeError("a number is longer than eight bytes");
 }
 
-/** Signed numbers: 0, -1, 1, -2 become 0, 1, 2, 3. */
+/** Maps signed to unsigned numbers: 0, -1, 1, -2 become 0, 1, 2, 3. */
 export const zigzag = (value: number): number => (value < 0 ? -2 * value - 1 : 2 * value);
 export const unzigzag = (value: number): number => (value % 2 === 0 ? value / 2 : -(value + 1) / 2);

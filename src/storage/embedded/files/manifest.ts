@@ -1,6 +1,6 @@
 /**
- * Which files make up the store, replaced as a whole: a block counts from the instant the manifest names it, and in the same
- * instant the log before it does not. `manifest.json` is one line of JSON and one line with its CRC-32 in hexadecimal.
+ * The list of the store's files, replaced atomically: from the moment the manifest lists a block, the block replaces its
+ * part of the log. `manifest.json` is one line of JSON and one line with its CRC-32 in hexadecimal.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
@@ -16,37 +16,37 @@ import type { LogPosition } from "../wal/log.ts";
 export const formatVersion = 4;
 
 export interface StoreManifest {
-  /** Raised by every change of any file's format that an older version would misread. */
+  /** Raised by every change of a file's format that an older version would misread. */
   readonly version: number;
-  /** 16 hexadecimal digits that every file of the store carries; version 1 had none. */
+  /** 16 hexadecimal digits in every file of the store; version 1 had none. */
   readonly storeId?: string;
-  /** Counts the manifests of the store; version 2 began without. */
+  /** Counts the store's manifests; the first files of version 2 had no count. */
   readonly generation?: number;
   readonly nextBlock: number;
   readonly blocks: readonly number[];
-  /** Blocks past retention whose files are still there. */
+  /** Blocks past retention whose files still exist. */
   readonly removed?: readonly number[];
-  /** The time that retention trusted when this was written. */
+  /** The trusted time for retention when this manifest was written. */
   readonly trustedMs?: number;
-  /** The CRC-32 of each block's footer, by its number. */
+  /** The CRC-32 of each block's footer, by block number. */
   readonly blockChecks?: Readonly<Record<string, number>>;
-  /** The first and last instant of each rollup's entries, by the number of its block; early versions 4 had none. */
+  /** The first and last timestamp of each rollup's entries, by block number; early files of version 4 had none. */
   readonly rollupRanges?: RollupRanges;
   /** The log is replayed from this segment on. */
   readonly walFrom: number;
-  /** Where that segment begins. */
+  /** Log position at the start of that segment. */
   readonly walStart?: LogPosition;
-  /** The file `series-N.log` that holds the label sets. */
+  /** N of the file `series-N.log` with the label sets. */
   readonly seriesLog: number;
-  /** Records that it holds at least. */
+  /** Minimum number of its records. */
   readonly seriesRecords?: number;
   readonly tombstones: readonly StoredTombstone[];
-  /** Raw samples before these instants may be gone, or cannot be restored; null: nothing has left the store. */
+  /** Raw samples before these times may be gone, or cannot be restored; null if nothing has left the store. */
   readonly goneBeforeMs?: number | null;
   readonly unlinkedBeforeMs?: number | null;
-  /** Absent before version 4: then they are made in the background. */
+  /** Absent before version 4; rollups are then made in the background. */
   readonly rollups?: StoredRollups;
-  /** Retention rules by matcher, and what they have removed; absent where there are none. */
+  /** Retention rules by matcher and what they have removed; absent if there are none. */
   readonly rules?: readonly StoredRetainedSeries[];
 }
 
@@ -55,7 +55,7 @@ export type RollupRanges = Readonly<Record<string, readonly [fromMs: number, toM
 export interface StoredRetainedSeries {
   readonly match: string;
   readonly matchers: readonly Matcher[];
-  /** Null where it is no longer configured. */
+  /** Null for a rule that is no longer configured. */
   readonly applied: {
     readonly retentionMs: number;
     readonly rollupRetentionMs: number;
@@ -66,9 +66,9 @@ export interface StoredRetainedSeries {
 }
 
 export interface StoredRollups {
-  /** Null before the first. */
+  /** Null before the first rollup. */
   readonly rolledToMs: number | null;
-  /** Null for all series. */
+  /** `runs` is null for all series. */
   readonly outdated: readonly (StoredRange & { readonly runs: readonly number[] | null })[];
   readonly tiers: readonly {
     readonly resolutionMs: number;
@@ -85,7 +85,7 @@ interface StoredRange {
   readonly toMs: number | null;
 }
 
-/** Series as runs: first, how many, first, how many, … An open bound is null: JSON has no infinity. */
+/** Series as runs: first, count, first, count, … An open bound is null, because JSON has no infinity. */
 export interface StoredTombstone extends StoredRange {
   readonly beforeBlock: number;
   readonly runs: readonly number[];
@@ -168,14 +168,14 @@ export function writeManifest(dir: string, manifest: StoreManifest): void {
   replaceFile(fileOf(dir), `${line}${zlib.crc32(line).toString(16)}\n`);
 }
 
-/** Undefined for a folder without one; "damaged" for one that cannot be believed. */
+/** Returns undefined for a folder without a manifest, "damaged" if the checksum is wrong. */
 export function readManifest(dir: string): StoreManifest | undefined | "damaged" {
   if (!existsSync(fileOf(dir))) return undefined;
   const text = readFileSync(fileOf(dir), "utf8");
   const end = text.indexOf("\n") + 1;
   if (zlib.crc32(text.slice(0, end)).toString(16) !== text.slice(end).trim()) return "damaged";
   const manifest = parse(text.slice(0, end));
-  // Its checksum is right, so nothing is damaged: a newer format must not be touched.
+  // The checksum is right, so nothing is damaged: this is a newer format, which must not be modified.
   if (v.is(versionSchema, manifest) && manifest.version > formatVersion)
     throw new StoreError(
       "unusable",
@@ -192,7 +192,7 @@ function parse(line: string): unknown {
   }
 }
 
-/** JSON has no infinity: an open bound is null. */
+/** An open bound is null, because JSON has no infinity. */
 export const storeBound = (ms: number): number | null => (Number.isFinite(ms) ? ms : null);
 
 export const loadBound = (ms: number | null): number => ms ?? -Infinity;
@@ -209,7 +209,7 @@ export const storeTombstone = ({
   runs: toRuns(refs),
 });
 
-/** Ascending numbers as first, how many, first, how many, … */
+/** Encodes ascending numbers as first, count, first, count, … */
 export function toRuns(refs: Uint32Array): readonly number[] {
   const runs: number[] = [];
   let [first, length] = [0, 0];

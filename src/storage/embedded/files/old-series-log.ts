@@ -1,5 +1,5 @@
 /**
- * Records of the series log as version 1 of the format wrote them: label texts in records of their own, named by number.
+ * Reads series log records of format version 1, with label strings in separate records, referenced by number.
  *
  *   symbols: u8 1, varint first id, varint count, then per symbol: varint bytes, text
  *   series:  u8 2, varint count, then per series: zigzag-varint ref - ref before, varint labels, per label: varint name, varint value (symbol ids)
@@ -15,7 +15,7 @@ export class OldSeriesRecords {
   readonly #fileBytes: number;
   readonly #names = new Uint32Array(1024);
   readonly #values = new Uint32Array(1024);
-  /** Symbols that are lost, and so are the series named with them. */
+  /** Lost symbols; series that refer to them are lost too. */
   readonly #holes = new Set<number>();
   lostSeries = 0;
 
@@ -34,14 +34,14 @@ export class OldSeriesRecords {
     const { symbols } = this.#index;
     const cursor = { at: 1 };
     const first = readVarint(payload, cursor);
-    // Each of those before it took at least a byte: a number beyond the file is none.
+    // Each earlier symbol takes at least one byte, so an id beyond the file size is invalid.
     if (first > this.#fileBytes)
       throw new RangeError("it names more labels than the file can hold");
     while (symbols.count < first) this.#holes.add(symbols.skip());
     for (let left = readVarint(payload, cursor); left > 0; left--) {
       const length = readVarint(payload, cursor);
       const text = payload.toString("utf8", cursor.at, cursor.at + length);
-      // One that is there already is no symbol of ours; those after it keep their numbers all the same.
+      // A duplicate string is damage; it still uses up a number, so that later symbols keep theirs.
       if (symbols.find(text) === undefined) symbols.intern(text);
       else this.#holes.add(symbols.skip());
       cursor.at += length;

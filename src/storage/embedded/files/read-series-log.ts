@@ -1,8 +1,8 @@
 /**
- * Reads the series log back. A number may be given to another series after its first one is dropped, so a record that is
- * missing could have changed what any number means. Its copy in the check file lists the numbers it named: those are
- * dropped, the others are certain. A record missing in both files makes every number before it uncertain, and none of them
- * is served: better no name than another series' name.
+ * Reads the series log. A number may be reused after its first series is dropped, so a missing record could have changed
+ * the meaning of any number. Its copy in the check file lists its series numbers: those are dropped, the others are
+ * certain. A record missing in both files makes every earlier number uncertain, and none of those series is served: a
+ * missing series is better than one with wrong labels.
  */
 import zlib from "node:zlib";
 import { formatError, systemCode } from "../../../base/error.ts";
@@ -25,13 +25,16 @@ export interface LoadedSeries {
   readonly lost: readonly string[];
   /** Series whose labels are lost or uncertain. */
   readonly lostSeries: number;
-  /** Damaged, or of an older format: to be written again as N + 1. */
+  /** True for a file that is damaged or in an older format, and has to be rewritten as N + 1. */
   readonly isToBeRewritten: boolean;
-  /** Some of its bytes are no record: it may be of use to somebody, and is set aside rather than removed. */
+  /** True if some of its bytes are not a record; the file is then set aside instead of removed. */
   readonly isDamaged: boolean;
 }
 
-/** Fills an empty index from the file, if there is one, and opens it for more. `minRecords`: the manifest's lower bound of records in it. */
+/**
+ * Fills an empty index from the file, if it exists, and opens it for appending. `minRecords`: the manifest's minimum
+ * number of records.
+ */
 export function openSeriesLog(
   options: SeriesLogOptions,
   index: LabelIndex,
@@ -61,7 +64,7 @@ class Loader {
   readonly #minRecords: number;
   readonly #old: OldSeriesRecords;
   readonly #lost: string[] = [];
-  /** Records that neither file has, or that the log has not. */
+  /** Records that are missing in both files, or only in the log. */
   #missing = 0;
   #missingTwins = 0;
   #uncertain = 0;
@@ -141,7 +144,7 @@ class Loader {
       this.#index.table.reserve(ref + 1);
       if (this.#index.table.isAlive(ref)) this.#index.drop(ref);
     }
-    // Behind what the manifest knows of, the write-ahead log still names every series.
+    // Series beyond the manifest's minimum are still in the write-ahead log.
     if (sequence >= this.#minRecords) return;
     this.#missing++;
     this.#lostSeries += twin.refs.length;
@@ -190,7 +193,7 @@ class Loader {
   #readSeries(payload: Buffer): void {
     const index = this.#index;
     readSeriesRecord(payload, (ref, labels) => {
-      // The newer record counts: the one that dropped the older series may be lost.
+      // The newer record wins: the record that dropped the older series may be lost.
       const before = index.find(labels);
       if (before === ref) return;
       if (before !== undefined) index.drop(before);
@@ -232,7 +235,7 @@ function scanFile(file: string): ScannedFile {
   };
 }
 
-/** The store that a series log belongs to; undefined where it does not record one. */
+/** The store id in a series log; undefined if it has none. */
 export const seriesLogStore = (file: string): string | undefined =>
   readHeader(scanFile(file).records.get(0))?.storeId;
 

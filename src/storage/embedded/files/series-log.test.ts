@@ -1,4 +1,4 @@
-/** What the list of series makes of records whose checksum is right and whose words are not: it says what is lost, and goes on. */
+/** How the series log handles records with a valid checksum and invalid contents: it reports the loss and continues. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -13,7 +13,7 @@ import { checkFile } from "./series-log.ts";
 const folder = mkdtempSync(path.join(tmpdir(), "gpulse-series-log-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A record of these numbers, texts as they stand. */
+/** Encodes a record from numbers and plain strings. */
 function payloadOf(parts: readonly (number | string)[]): Buffer {
   const bytes = Buffer.alloc(1_024);
   let end = 0;
@@ -81,7 +81,7 @@ test("a symbol that stands twice, and a label that looks like a lost one, shift 
   ]);
 });
 
-/* Records that share texts and values. */
+/* Records that share strings and values. */
 
 const first = [2, 0, 1, 0, 0, 1, "a", 0, 0, 3, "b01"] as const;
 const second = [2, 1, 1, 0, 2, 1, "2"] as const;

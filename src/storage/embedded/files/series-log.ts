@@ -1,13 +1,13 @@
 /**
- * The label sets of all series. Each is appended right after the log record that names it, so that one damaged record in
- * either file loses no name. Framed records (state/record.ts) of about 4 KiB; series-record.ts writes and reads their payloads,
+ * The label sets of all series. Each is appended right after the log record that introduces it, so that one damaged record
+ * in either file loses no labels. Framed records (state/record.ts) of about 4 KiB; series-record.ts encodes their payloads,
  * except for that of record 0:
  *
  *   header:  u8 5, 16 bytes store id (ASCII), varint N of `series-N.log`
  *
- * Beside it stands `series-N.check`: for each record, under the same number, its CRC-32 and the series it names.
+ * The file `series-N.check` contains, for each record and under the same number, its CRC-32 and its series.
  *
- *   check:   u32 CRC-32 of the record's payload, varint count, then per series it names: zigzag-varint ref - ref before
+ *   check:   u32 CRC-32 of the record's payload, varint count, then per series: zigzag-varint ref - previous ref
  */
 import { closeSync, fdatasync, fdatasyncSync, openSync } from "node:fs";
 import zlib from "node:zlib";
@@ -29,7 +29,7 @@ export interface SeriesLogOptions {
   readonly requireLock: () => void;
 }
 
-/** Where the good records of the two files end, and the number of the next record. */
+/** The end of the valid records in the two files, and the number of the next record. */
 export interface SeriesLogEnd {
   readonly log: number;
   readonly check: number;
@@ -43,12 +43,12 @@ export class SeriesLog {
   readonly #log: number;
   readonly #check: number;
   readonly #record = new RecordBuffer();
-  /** Until the manifest has the version of the records: an older gpulse, which refuses the version, would misread them. */
+  /** True until the manifest has this version: an older gpulse would misread the records, but refuses a newer manifest. */
   isHeld = false;
   #end: SeriesLogEnd;
   #syncedRecords: number;
 
-  /** `syncedRecords`: how many of its records are known to be on the disk. */
+  /** @param syncedRecords number of records that are known to be on disk */
   constructor(options: SeriesLogOptions, end = startOfFile, syncedRecords = 0) {
     this.#syncedRecords = syncedRecords;
     this.#log = openSync(options.file, end.log === 0 ? "w" : "r+", 0o600);
@@ -57,7 +57,7 @@ export class SeriesLog {
     this.#options = options;
   }
 
-  /** Records that a power cut does not take. */
+  /** Number of records that survive a power cut. */
   get syncedRecords(): number {
     return this.#syncedRecords;
   }
@@ -66,7 +66,7 @@ export class SeriesLog {
     return this.#end.log;
   }
 
-  /** Writes these series. They are on the disk after `sync`. */
+  /** Writes these series. They are on disk after `sync`. */
   add(index: LabelIndex, refs: readonly number[]): void {
     if (this.isHeld) throw new Error("the manifest of the store is still of an older version");
     this.#whole(() => {
@@ -109,7 +109,7 @@ export class SeriesLog {
     closeSync(this.#check);
   }
 
-  /** A write that failed in part is overwritten by the next one. */
+  /** A partial write is overwritten by the next one. */
   #whole(write: () => void): void {
     this.#options.requireLock();
     const end = this.#end;

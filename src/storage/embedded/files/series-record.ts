@@ -1,18 +1,18 @@
 /**
- * The payload of one record of the series log, readable without the others:
+ * The payload of one series log record, which can be read without the others:
  *
- *   series:  u8 6, varint count (3 bytes), then per series: zigzag-varint ref - ref before, varint shape, values
- *   shape:   0: the next one of the record, follow varint labels and per label the text of its name; else 1 + its place among them
- *   values:  the first series of a shape: the text of each; else a bit per label, least first, in whole bytes: set where the value is
- *            another than that of the series before it with this shape; then the text of each of those
- *   text:    varint 0, varint shared, varint bytes, UTF-8 when new to the record: `shared` ASCII bytes (at most 127) of the text
- *            that it replaces come first; else varint 1 + its place among the record's texts
- *   dropped: u8 3, varint count (3 bytes), then per series: zigzag-varint ref - ref before
+ *   series:  u8 6, varint count (3 bytes), then per series: zigzag-varint ref - previous ref, varint shape, values
+ *   shape:   0: a new shape, followed by varint labels and per label the text of its name; else 1 + its index in the record
+ *   values:  for the first series of a shape: the text of each; else a bit per label, least first, in whole bytes: set if the value
+ *            differs from that of the previous series with this shape; then the text of each of those
+ *   text:    varint 0, varint shared, varint bytes, UTF-8 if new in the record: `shared` ASCII bytes (at most 127) of the text
+ *            that it replaces come first; else varint 1 + its index among the record's texts
+ *   dropped: u8 3, varint count (3 bytes), then per series: zigzag-varint ref - previous ref
  *
- * Until version 2 of the format:
+ * Up to version 2 of the format:
  *
- *   series:  u8 4, varint count (3 bytes), then per series: zigzag-varint ref - ref before, varint labels, per label: name, value;
- *            a text is varint 0, varint bytes, UTF-8 when new to the record, else varint 1 + its place among the record's texts
+ *   series:  u8 4, varint count (3 bytes), then per series: zigzag-varint ref - previous ref, varint labels, per label: name, value;
+ *            a text is varint 0, varint bytes, UTF-8 if new in the record, else varint 1 + its index among the record's texts
  */
 import type { Label } from "../../../model/labels.ts";
 import { readVarint, unzigzag, writeVarint, zigzag } from "../codec/varint.ts";
@@ -21,24 +21,24 @@ import type { LabelIndex } from "../index/index.ts";
 export const typeDropped = 3;
 export const typeTextSeries = 4;
 export const typeSeries = 6;
-/** Records are cut at about this size and at so many series, so that damage takes little with it. */
+/** A record is cut at about this size or number of series, to limit the effect of damage. */
 const recordBytes = 4_096;
 const recordSeries = 80;
 const maxShared = 127;
-/** Shapes that a series is compared with, the newest first. */
+/** Number of recent shapes that a series is compared with, newest first. */
 const comparedShapes = 32;
 
 interface Shape {
   readonly place: number;
-  /** Symbols of the names, and of the values of the last series. */
+  /** Symbols of the label names, and of the last series' values. */
   readonly names: Uint32Array;
   readonly values: Uint32Array;
 }
 
-/** Collects entries of one type into a record; the count, known only at the end, is a fixed three bytes. */
+/** Collects entries of one type into a record. The count is only known at the end, so it always takes three bytes. */
 export class RecordBuffer {
   readonly named: number[] = [];
-  /** Places of the texts, by symbol. */
+  /** Index of each text in the record, by symbol. */
   readonly #texts = new Map<number, number>();
   readonly #shapes: Shape[] = [];
   #buffer = Buffer.alloc(2 * recordBytes);
@@ -73,7 +73,7 @@ export class RecordBuffer {
     else this.#changedValues(index, shape);
   }
 
-  /** The payload; undefined where nothing was collected. */
+  /** Returns the payload; undefined if the record is empty. */
   finish(): Buffer | undefined {
     if (this.#count === 0) return undefined;
     this.#buffer[1] = (this.#count & 0x7f) | 0x80;
@@ -178,7 +178,7 @@ type Visit = (ref: number, labels: Label[]) => void;
 
 /**
  * Calls `visit` with each series of a record of either type.
- * @throws RangeError where the payload is no such record; those before are visited then.
+ * @throws RangeError for an invalid payload, after visiting the series before the error
  */
 export function readSeriesRecord(payload: Buffer, visit: Visit): void {
   const reader = new RecordReader(payload);
@@ -236,7 +236,7 @@ class RecordReader {
     });
   }
 
-  /** `replaced`: the text that it may share its beginning with; absent in a record that shares none. */
+  /** @param replaced the text whose beginning may be shared; absent in a record without shared beginnings */
   #text(replaced?: string): string {
     const known = this.#varint();
     if (known > 0) {

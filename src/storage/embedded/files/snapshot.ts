@@ -1,4 +1,7 @@
-/** Copies of a store: blocks are immutable, so within one file system a snapshot links to them and takes no room. */
+/**
+ * Copies of a store. Blocks are immutable, so a snapshot on the same file system hard-links them and takes no extra
+ * space.
+ */
 import { copyFileSync, existsSync, linkSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { makeFolderSync } from "../../../base/make-folder.ts";
@@ -7,7 +10,7 @@ import { syncFolder } from "../../../base/state/atomic.ts";
 
 const blockFolders = ["blocks", "rollups"] as const;
 
-/** The folder is made; one that holds anything is refused. */
+/** Creates the folder; throws if it exists and is not empty. */
 export function newFolder(dir: string): void {
   if (existsSync(dir) && readdirSync(dir).length > 0)
     throw new StoreError(
@@ -25,7 +28,7 @@ export function linkOrCopy(from: string, to: string): void {
   }
 }
 
-/** Makes a data folder out of a snapshot. The snapshot stays as it is. `onFile` is called with each file that was copied. */
+/** Creates a data folder from a snapshot, which is not modified. `onFile` is called for each copied file. */
 export function restoreSnapshot(
   snapshotDir: string,
   dir: string,
@@ -38,7 +41,7 @@ export function restoreSnapshot(
     );
   newFolder(dir);
   for (const folder of blockFolders) {
-    // A snapshot of an older gpulse has no rollups.
+    // Snapshots of older versions have no rollups.
     if (!existsSync(path.join(snapshotDir, folder))) continue;
     for (const file of readdirSync(path.join(snapshotDir, folder))) {
       linkOrCopy(path.join(snapshotDir, folder, file), path.join(dir, folder, file));

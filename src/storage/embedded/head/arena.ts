@@ -1,10 +1,10 @@
-/** Where the head's full chunks stand: bytes one after another in shared slabs, given back only all together. */
+/** Memory for the head's full chunks: consecutive bytes in shared slabs, released only all together. */
 
 export const arenaUnit = 4;
 const slabBytes = 4 * 2 ** 20;
 const slabUnits = slabBytes / arenaUnit;
 
-/** What a worker needs to read it. */
+/** The fields that a worker needs to read it. */
 export interface ArenaView {
   readonly slabs: readonly Uint8Array[];
 }
@@ -13,7 +13,7 @@ export class Arena implements ArenaView {
   readonly slabs: Uint8Array[] = [];
   #used = slabBytes;
 
-  /** Makes sure that this many bytes lie together, and returns the address where they begin. */
+  /** Ensures that this many contiguous bytes are available, and returns their address. */
   place(mostBytes: number): number {
     if (this.#used + mostBytes > slabBytes) {
       this.slabs.push(new Uint8Array(new SharedArrayBuffer(slabBytes)));

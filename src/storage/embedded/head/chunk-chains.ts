@@ -1,8 +1,8 @@
 /**
- * One chunk sequence per series: an open chunk of plain values, and a chain of full ones made compact. In order within a
- * chunk; a sample that is older than the open chunk's last begins a new chunk. Never an object per series or chunk.
+ * One chunk sequence per series: an open chunk of plain values, and a chain of compressed full ones. Samples are in order
+ * within a chunk; a sample older than the open chunk's last begins a new chunk. There is no object per series or chunk.
  *
- * A full chunk in the arena: u32 address of the chunk before + 1 (0: none), u32 timebase, u32 samples, then a column (codec/encode.ts).
+ * A full chunk in the arena: u32 address of the previous chunk + 1 (0: none), u32 timebase, u32 samples, then a column (codec/encode.ts).
  */
 import type { Histogram } from "../../../model/histogram/histogram.ts";
 import { clearHistogramWords, histogramHigh } from "../../../model/histogram/word.ts";
@@ -22,14 +22,14 @@ const slabMask = openPerSlab - 1;
 const encoded = new Bytes();
 const chunkWords = new Uint32Array(chunkSamples * 2);
 
-/** What a worker needs to read it. `slot` and `chain` hold one more than the number, 0 for none. */
+/** The fields that a worker needs to read it. `slot` and `chain` are numbers plus one, 0 for none. */
 export interface ChunkChainsView {
   readonly slot: Uint32Array;
   readonly count: Uint8Array;
   readonly timebase: Uint32Array;
   readonly chain: Uint32Array;
   readonly open: readonly Float64Array[];
-  /** One more than the newest instant of each series, where chunks need not follow each other; otherwise the end of the chain has it. */
+  /** The newest timestamp of each series plus one, if chunks may overlap; otherwise the last chunk of the chain has it. */
   readonly newest: Float64Array | undefined;
 }
 
@@ -43,14 +43,14 @@ export class ChunkChains {
   readonly #open: Float64Array[] = [];
   readonly #openWords: Uint32Array[] = [];
   readonly #histograms: OpenHistograms;
-  /** Series whose open chunk has a native histogram: their words are addresses. */
+  /** Series whose open chunk has a native histogram; the words of histograms are addresses. */
   readonly #withHistograms = new Set<number>();
   #slots = 0;
   #closed = 0;
 
   readonly #newest: GrowableFloat64 | undefined;
 
-  /** `ordered`: nothing older than the newest of its series is ever appended. */
+  /** @param ordered true if no sample is older than the newest of its series */
   constructor(arena: Arena, timebases: Timebases, histograms: OpenHistograms, ordered: boolean) {
     this.#arena = arena;
     this.#timebases = timebases;
@@ -58,7 +58,10 @@ export class ChunkChains {
     this.#newest = ordered ? undefined : new GrowableFloat64();
   }
 
-  /** Appends sample `i` of a batch. `words` is the same memory as `values`: a NaN must never pass through a number. */
+  /**
+   * Appends sample `i` of a batch. `words` is the same memory as `values`: a NaN payload may not survive a conversion to
+   * a number.
+   */
   append(columns: WalSampleColumns, i: number): void {
     const { refs, times, values, words } = columns;
     const ref = refs[i] as number;
@@ -105,12 +108,12 @@ export class ChunkChains {
     };
   }
 
-  /** Series that have samples in it. */
+  /** Number of series with samples. */
   get series(): number {
     return this.#slots;
   }
 
-  /** Chunks, open ones too. */
+  /** Number of chunks, including open ones. */
   get chunks(): number {
     return this.#slots + this.#closed;
   }
@@ -148,7 +151,7 @@ export class ChunkChains {
     this.#chain.array[ref] = address + 1;
   }
 
-  /** A chunk with histograms, whose places are free from now on. */
+  /** Encodes a chunk with histograms and frees their memory. */
   #encodeMixed(slot: number, n: number): void {
     const open = this.#openWords[slot >>> slabShift] as Uint32Array;
     const from = (slot & slabMask) * chunkSamples * 2;
@@ -163,7 +166,7 @@ export class ChunkChains {
     encodeHistograms(chunkWords, 0, n, histograms, encoded, false);
   }
 
-  /** The word is the number of the histogram, and becomes its address. */
+  /** Replaces the histogram's index in the word by its address. */
   #openHistogram(
     ref: number,
     open: Uint32Array,

@@ -1,4 +1,4 @@
-/** Reads an epoch, in the thread that fills it or in another: it sees shared memory only. */
+/** Reads an epoch, in the thread that fills it or in another one, from shared memory only. */
 import type { Histogram } from "../../../model/histogram/histogram.ts";
 import { histogramHigh } from "../../../model/histogram/word.ts";
 import { mayHoldNaN } from "../codec/encode.ts";
@@ -14,7 +14,7 @@ import { type ChunkChainsView, chunkHeaderBytes, openPerSlab } from "./chunk-cha
 import { openHistogram } from "./open-histograms.ts";
 import { chunkSamples, copyTimes, timeOf } from "./timebases.ts";
 
-/** Addresses from here on are open chunks: of the in-order chains, then of the out-of-order ones. */
+/** Addresses from here on refer to open chunks: of the in-order chains, then of the out-of-order ones. */
 const openInOrder = 2 ** 33;
 const openLate = 2 ** 34;
 
@@ -23,7 +23,7 @@ const scratch = new PieceList();
 export class EpochSource implements ColumnSource {
   readonly #epoch: { view(): EpochView };
 
-  /** Gets the view at every step: an open epoch may have replaced the previous one. */
+  /** Requests the view at every step, because an open epoch may have replaced the previous one. */
   constructor(epoch: { view(): EpochView }) {
     this.#epoch = epoch;
   }
@@ -32,14 +32,14 @@ export class EpochSource implements ColumnSource {
     return this.#epoch.view();
   }
 
-  /** Adds the pieces of a series that may hold a sample of the range. */
+  /** Adds the pieces of a series that may hold a sample in the range. */
   collect(ref: number, fromMs: number, toMs: number, pieces: SeriesPieces): void {
     const { inOrder, late } = this.#view;
     this.#collectLane(inOrder, openInOrder, ref, fromMs, toMs, pieces);
     if (late !== undefined) this.#collectLane(late, openLate, ref, fromMs, toMs, pieces);
   }
 
-  /** Whether the series has a piece that reaches into the range. */
+  /** True if the series has a piece that reaches into the range. */
   has(ref: number, fromMs: number, toMs: number): boolean {
     scratch.clear();
     this.collect(ref, fromMs, toMs, scratch);
@@ -59,7 +59,7 @@ export class EpochSource implements ColumnSource {
       const slot = address % openInOrder;
       const open = chains?.open[Math.floor(slot / openPerSlab)] as Float64Array;
       const from = (slot % openPerSlab) * chunkSamples;
-      // A copy of memory, so that the payload of a NaN stays as it is.
+      // Copies memory, so that a NaN payload is preserved.
       values.set(open.subarray(from, from + count), to);
       const { histograms: stored } = this.#view;
       for (let i = to; stored.slabs.length > 0 && i < to + count; i++)
@@ -112,7 +112,7 @@ export class EpochSource implements ColumnSource {
       const last = timeOf(timebases, timebase, samples - 1);
       if (first <= toMs && last >= fromMs)
         pieces.push(this, address, timebase, samples, first, last);
-      // Where chunks follow each other, all that come before this one are older still.
+      // If chunks do not overlap, all earlier ones are older than the range.
       if (before < 0 || (first <= fromMs && chains.newest === undefined)) break;
       address = before;
       const slab = arenaSlab(arena, address);

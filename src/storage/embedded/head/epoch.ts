@@ -1,6 +1,6 @@
 /**
- * The head's samples between two cuts of the log. The newest epoch takes samples; an older one is frozen until a block holds
- * it, and is then forgotten whole: cutting costs nothing per series.
+ * The head's samples between two cuts of the log. The newest epoch accepts samples; an older one is frozen until a block
+ * holds it, and is then dropped as a whole, so that a cut costs nothing per series.
  */
 import { Arena, type ArenaView } from "./arena.ts";
 import { ChunkChains, type ChunkChainsView } from "./chunk-chains.ts";
@@ -8,7 +8,7 @@ import { OpenHistograms, type OpenHistogramsView } from "./open-histograms.ts";
 import { Timebases, type TimebasesView } from "./timebases.ts";
 import type { WalSampleColumns } from "../wal/records.ts";
 
-/** All that a worker needs to read an epoch; shared memory, nothing is copied. */
+/** The fields that a worker needs to read an epoch; all of it is shared memory, nothing is copied. */
 export interface EpochView {
   readonly arena: ArenaView;
   readonly timebases: TimebasesView;
@@ -18,7 +18,7 @@ export interface EpochView {
 }
 
 export class Epoch {
-  /** Log segments from this one on hold its samples. */
+  /** The first log segment with its samples. */
   readonly firstSegment: number;
   readonly #arena = new Arena();
   readonly #timebases = new Timebases();
@@ -50,7 +50,7 @@ export class Epoch {
     if (timeMs > this.maxTimeMs) this.maxTimeMs = timeMs;
   }
 
-  /** Good until the next append. */
+  /** Valid until the next append. */
   view(): EpochView {
     this.#view ??= {
       arena: { slabs: this.#arena.slabs },
@@ -72,7 +72,7 @@ export class Epoch {
     );
   }
 
-  /** Series that have samples in it, not those the store has ever seen. */
+  /** Number of series with samples in this epoch. */
   get series(): number {
     return this.#inOrder.series;
   }

@@ -1,4 +1,4 @@
-/** The samples that are not in blocks yet: the epoch that takes new ones, and those that are being sealed. */
+/** The samples that are not in blocks yet: the epoch that accepts new ones, and the epochs that are being sealed. */
 import { GrowableFloat64 } from "../slab/growable.ts";
 import { Epoch } from "./epoch.ts";
 import { EpochSource } from "./epoch-source.ts";
@@ -12,7 +12,7 @@ export interface HeadEpoch {
 export class Head {
   #active: HeadEpoch;
   #frozen: HeadEpoch[] = [];
-  /** One more than the newest instant of each series, in head and blocks; 0 for none. */
+  /** The newest timestamp of each series plus one, in head and blocks; 0 for none. */
   readonly #newest = new GrowableFloat64();
 
   constructor(firstSegment: number) {
@@ -32,7 +32,7 @@ export class Head {
     return this.#frozen;
   }
 
-  /** Whether sample `i` is newer than all samples of its series. */
+  /** True if sample `i` is newer than all samples of its series. */
   isNewer({ refs, times }: WalSampleColumns, i: number): boolean {
     return (times[i] as number) >= (this.#newest.array[refs[i] as number] ?? 0);
   }
@@ -41,12 +41,12 @@ export class Head {
     if (timeMs >= this.#newest.at(ref)) this.#newest.put(ref, timeMs + 1);
   }
 
-  /** The newest instant of a series; -1 where it has none. */
+  /** The newest timestamp of a series; -1 if it has none. */
   newestMs(ref: number): number {
     return (this.#newest.array[ref] ?? 0) - 1;
   }
 
-  /** A series' number is about to mean another series. */
+  /** Called before a series' number is reused. */
   forget(ref: number): void {
     this.#newest.put(ref, 0);
   }

@@ -1,22 +1,22 @@
 /**
- * The native histograms of open chunks, as bytes in shared slabs: a chunk's word is an address here. When the chunk is closed
- * it holds them itself, and their places are used again.
+ * The native histograms of open chunks, as bytes in shared slabs: a histogram word in a chunk is an address here. A
+ * closed chunk contains its histograms itself, and their memory is reused.
  */
 import type { Histogram } from "../../../model/histogram/histogram.ts";
 import { readHistogram } from "../codec/histogram-bytes.ts";
 
-/** Places are multiples of this; one of each size is used again for that size only. */
+/** Allocations are multiples of this; freed memory is reused for the same size only. */
 const unit = 64;
 const slabUnits = 2 ** 14;
 
-/** What a worker needs to read them. */
+/** The fields that a worker needs to read them. */
 export interface OpenHistogramsView {
   readonly slabs: readonly Uint8Array[];
 }
 
 export class OpenHistograms implements OpenHistogramsView {
   readonly slabs: Uint8Array[] = [];
-  /** Free places by their size in units. */
+  /** Free addresses by their size in units. */
   readonly #free = new Map<number, number[]>();
   #used = slabUnits;
 
@@ -30,13 +30,13 @@ export class OpenHistograms implements OpenHistogramsView {
     return address;
   }
 
-  /** Copies one of another epoch and returns its address here. */
+  /** Copies a histogram of another epoch and returns its address here. */
   copy(from: OpenHistogramsView, address: number): number {
     openHistogram(from, address);
     return this.add(slabOf(from, address), offsetOf(address), cursor.at);
   }
 
-  /** Reads it for the last time; `before` is the one before it, often with the same buckets. */
+  /** Reads a histogram and frees its memory; `before` is the previous one, often with the same buckets. */
   take(address: number, before?: Histogram): Histogram {
     const histogram = openHistogram(this, address, before);
     const units = Math.ceil((cursor.at - offsetOf(address)) / unit);

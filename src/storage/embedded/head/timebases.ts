@@ -1,18 +1,18 @@
 /**
- * The instants that chunks stand on. Series scraped together point to one timebase for as long as their instants are the same;
- * a series that differs forks, and others that differ in the same way join its fork.
+ * The timestamps of chunks. Series scraped together share one timebase for as long as their timestamps are the same; a
+ * series that differs forks it, and others that differ in the same way join its fork.
  */
 import { GrowableUint32, GrowableUint8 } from "../slab/growable.ts";
 
-/** Samples of a chunk, and so instants of a timebase. */
+/** Samples of a chunk, and so timestamps of a timebase. */
 export const chunkSamples = 32;
 const perSlab = 16_384;
 const slabShift = 14;
 const slabMask = perSlab - 1;
-/** Instants at which open timebases began that are remembered for others to join. */
+/** Number of start timestamps of open timebases that are remembered for other series to join. */
 const rememberedStarts = 65_536;
 
-/** What a worker needs to read them. */
+/** The fields that a worker needs to read them. */
 export interface TimebasesView {
   readonly slabs: readonly Float64Array[];
 }
@@ -20,7 +20,7 @@ export interface TimebasesView {
 export class Timebases implements TimebasesView {
   readonly slabs: Float64Array[] = [];
   readonly #length = new GrowableUint8();
-  /** The newest fork of each, one more than its number. */
+  /** The newest fork of each timebase, as its number plus one. */
   readonly #fork = new GrowableUint32();
   #startedAt = new Map<number, number>();
   #startedBefore = new Map<number, number>();
@@ -31,7 +31,7 @@ export class Timebases implements TimebasesView {
     return this.#count;
   }
 
-  /** For a chunk whose first sample is at `times[i]`. */
+  /** The timebase of a chunk whose first sample is at `times[i]`. */
   start(times: Float64Array, i: number): number {
     const timeMs = times[i] as number;
     if (this.#last >= 0 && this.time(this.#last, 0) === timeMs) return this.#last;
@@ -40,7 +40,7 @@ export class Timebases implements TimebasesView {
     return this.#last;
   }
 
-  /** For the sample number n of a chunk on this timebase, at `times[i]`: the timebase to point to from now on. */
+  /** The timebase to use from now on for sample number n of a chunk, at `times[i]`. */
   extend(timebase: number, n: number, times: Float64Array, i: number): number {
     const timeMs = times[i] as number;
     if (n === this.#length.array[timebase]) {
@@ -50,7 +50,7 @@ export class Timebases implements TimebasesView {
     return this.time(timebase, n) === timeMs ? timebase : this.#forked(timebase, n, timeMs);
   }
 
-  /** Whether instant number n of the timebase is before `times[i]`. */
+  /** True if timestamp number n of the timebase is before `times[i]`. */
   isBefore(timebase: number, n: number, times: Float64Array, i: number): boolean {
     return this.time(timebase, n) < (times[i] as number);
   }

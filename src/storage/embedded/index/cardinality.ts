@@ -1,4 +1,4 @@
-/** The numbers of the cardinality page: which names and values make the many series. */
+/** The statistics of the cardinality page: the label names and values with the most series. */
 import type { LabelIndex } from "./index.ts";
 
 export interface NamedCount {

@@ -18,7 +18,7 @@ function fleet(): LabelIndex {
   return index;
 }
 
-/** `name=value` and its kin, spelled as in PromQL without quotes. */
+/** Parses `name=value` and the other operators, as in PromQL but without quotes. */
 function matchers(text: string): Matcher[] {
   return text.split(" ").map((one) => {
     const [, name = "", op = "=", value = ""] = /^(\w+)(=~|!~|!=|=)(.*)$/s.exec(one) ?? [];

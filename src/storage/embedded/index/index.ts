@@ -1,4 +1,7 @@
-/** The inverted label index: label sets to series numbers and back, and the series that matchers select. Knows no samples. */
+/**
+ * The inverted label index: label sets to series numbers and back, and the series that matchers select. It contains no
+ * samples.
+ */
 import type { Label, LabelSet } from "../../../model/labels.ts";
 import type { Matcher } from "../../../model/select.ts";
 import { noStartTimes, startTimeLabel } from "../../../model/start-times.ts";
@@ -7,7 +10,7 @@ import { Pairs } from "./pairs.ts";
 import { SeriesTable } from "./series.ts";
 import { Symbols } from "./symbols.ts";
 
-/** Pairs cached as texts; more than a few ten thousand would make collections longer. */
+/** Number of cached label pairs; more than a few ten thousand would prolong garbage collections. */
 const keptLabels = 50_000;
 
 export class LabelIndex {
@@ -30,7 +33,7 @@ export class LabelIndex {
     return this.table.find(this.#scratch, count);
   }
 
-  /** Adds a set (sorted by name, no empty values) that is not there yet. */
+  /** Adds a label set (sorted by name, no empty values) that is not in the index yet. */
   add(labels: LabelSet, wanted?: number): number {
     let count = 0;
     for (const [name, value] of labels)
@@ -41,7 +44,7 @@ export class LabelIndex {
     return this.#addPairs(count, wanted);
   }
 
-  /** The same with the symbols known, as the series log holds them. */
+  /** Like `add`, with the symbols from the series log. */
   addSymbols(names: Uint32Array, values: Uint32Array, count: number, wanted: number): number {
     for (let i = 0; i < count; i++)
       this.#scratchAt(i, this.pairs.intern(names[i] as number, values[i] as number));
@@ -54,7 +57,7 @@ export class LabelIndex {
     this.table.drop(ref);
   }
 
-  /** Many at once: each posting list is filtered once, however many refs leave it. */
+  /** Drops many series at once: each posting list is filtered once, however many series leave it. */
   dropAll(refs: readonly number[]): void {
     const marked = new Uint8Array(this.table.end);
     const touched = new Set<number>();
@@ -74,7 +77,7 @@ export class LabelIndex {
     return labels;
   }
 
-  /** Series share their pairs, so most answers are made of the same few. */
+  /** Cached, because series share their pairs and most results consist of the same few. */
   #label(pair: number): Label {
     const known = this.#labels.get(pair);
     if (known !== undefined) return known;
@@ -87,7 +90,7 @@ export class LabelIndex {
     return label;
   }
 
-  /** How many series carry this pair. */
+  /** Number of series with this pair. */
   seriesWith(name: string, value: string): number {
     const [nameId, valueId] = [this.symbols.find(name), this.symbols.find(value)];
     if (nameId === undefined || valueId === undefined) return 0;
@@ -95,7 +98,7 @@ export class LabelIndex {
     return pair === undefined ? 0 : this.pairs.series.length(pair);
   }
 
-  /** The series that match all matchers, in ascending order; start times only where a matcher names their label. */
+  /** Returns the series that match all matchers, in ascending order; start times only if a matcher refers to their label. */
   select(matchers: readonly Matcher[]): Uint32Array {
     const isHidden =
       this.symbols.find(startTimeLabel) !== undefined &&
@@ -103,7 +106,7 @@ export class LabelIndex {
     return this.selectAll(isHidden ? [...matchers, noStartTimes] : matchers);
   }
 
-  /** The same with the series of start times. */
+  /** Like `select`, including the series of start times. */
   selectAll(matchers: readonly Matcher[]): Uint32Array {
     const ready = matchers.map((matcher) => this.#matching.ready(matcher));
     const narrow = ready
@@ -122,7 +125,7 @@ export class LabelIndex {
     return refs;
   }
 
-  /** The value's symbol that a series has for a name's symbol. */
+  /** Returns the value symbol of a series for a name symbol. */
   valueOf(ref: number, nameId: number): number | undefined {
     const count = this.table.pairCount(ref);
     for (let i = 0; i < count; i++) {
@@ -175,7 +178,7 @@ export class LabelIndex {
     return { matcher, pairs, series };
   }
 
-  /** A series has one value for a name, so the lists of one name's pairs have nothing in common. */
+  /** A series has one value per name, so the lists of one name's pairs are disjoint. */
   #union(pairs: readonly number[]): Uint32Array {
     const [only] = pairs;
     if (only === undefined) return new Uint32Array(0);

@@ -10,9 +10,9 @@ const keepAnswers = 1_000_000;
 
 export interface ReadyMatcher {
   readonly name: string;
-  /** Whether a series without the label matches: in Prometheus's model an empty label is no label. */
+  /** True if a series without the label matches: in Prometheus's model an empty label is no label. */
   readonly matchesEmpty: boolean;
-  /** The only values it can match, where they are known. */
+  /** The only values it can match, if they are known. */
   readonly literals?: readonly string[];
   matches(valueId: number): boolean;
 }

@@ -1,23 +1,23 @@
 /**
- * Regular expressions of matchers: RE2's meaning, fully anchored, dot takes line breaks too, time linear in the text. What
- * people write most (a word, words between bars, a prefix) is answered without an engine.
+ * Regular expressions of matchers with RE2 semantics: fully anchored, dot matches line breaks, linear time. The most
+ * common forms (a word, alternatives of words, a prefix) are matched without a regex engine.
  */
 import { RE2JS } from "re2js";
 import { StoreError } from "../error.ts";
 
 export interface CompiledPattern {
   test(text: string): boolean;
-  /** The only texts it can match, where they are few and known. */
+  /** The only texts it can match, if they are few and known. */
   readonly literals?: readonly string[];
 }
 
-/** What an engine has to work on; words between bars may be more. */
+/** Length limit for the regex engine; alternatives of plain words may be longer. */
 export const longestPattern = 65_536;
-/** Parts of a pattern times letters of one text: about two seconds. */
+/** Limit for pattern size times text length: about two seconds. */
 const mostSteps = 20_000_000;
-/** How long one matcher may keep everything else waiting. What it has found is remembered, so asking again goes on from there. */
+/** Time limit for one matcher, which blocks the thread. Its results are cached, so a repeated query continues from there. */
 const mostMs = 5_000;
-/** Tests that are further apart belong to different questions. */
+/** A longer pause between two tests starts a new time limit. */
 const pauseMs = 1_000;
 
 export const isTooCostly = (pattern: RE2JS, text: string): boolean =>

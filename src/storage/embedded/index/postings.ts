@@ -1,13 +1,13 @@
 /**
- * Sorted lists of numbers, thousands of them, in one slab: which series have a label pair, which values a name has. A list
- * that outgrows its place moves to one twice as large; the old place is used again.
+ * Thousands of sorted lists of numbers in one slab: the series of a label pair, or the values of a name. A list that
+ * outgrows its allocation moves to one twice as large; the old one is reused.
  */
 import { GrowableUint32 } from "../slab/growable.ts";
 
 const smallest = 2;
 
 export class Postings {
-  /** Per list: where it stands, how long it is, and the power of two of its place. */
+  /** Per list: its start, its length, and the power of two of its allocation. */
   readonly #start = new GrowableUint32();
   readonly #length = new GrowableUint32();
   readonly #room = new GrowableUint32();
@@ -23,13 +23,13 @@ export class Postings {
     return this.#slab.array[this.#start.at(list) + index] as number;
   }
 
-  /** A view that is good until the next change. */
+  /** A view that is valid until the next change. */
   view(list: number): Uint32Array {
     const start = this.#start.at(list);
     return this.#slab.array.subarray(start, start + this.#length.at(list));
   }
 
-  /** Puts the value where it belongs; nearly always that is the end. */
+  /** Inserts the value in order, nearly always at the end. */
   add(list: number, value: number): void {
     const length = this.#length.at(list);
     if (length === this.#room.at(list)) this.#grow(list, length);
@@ -56,7 +56,7 @@ export class Postings {
     if (end - start === 1) this.#release(list);
   }
 
-  /** Removes from one list every value that is marked, in one pass. */
+  /** Removes every marked value from one list, in one pass. */
   removeMarked(list: number, marked: Uint8Array): void {
     const slab = this.#slab.array;
     const start = this.#start.at(list);
@@ -103,7 +103,7 @@ export class Postings {
   }
 }
 
-/** The first place from `from` on whose value is not below the one given. */
+/** The first index from `from` on whose value is not less than `value`. */
 export function lowerBound(
   sorted: Uint32Array | Float64Array,
   from: number,

@@ -1,6 +1,6 @@
 /**
- * From the hash of a label block, as a request carries it, straight to the series: a warm remote-write decodes no label at
- * all. Only the hash is stored (see formats/samples/label-hash.ts), not the bytes.
+ * Maps the hash of a request's label block to the series, so that repeated remote-write requests decode no labels. Only
+ * the hash is stored (see formats/samples/label-hash.ts), not the bytes.
  */
 import { hashWords } from "../../../formats/samples/label-hash.ts";
 import { tableSize } from "./hash.ts";
@@ -9,14 +9,14 @@ const fields = hashWords + 1;
 const most = 4_000_000;
 
 export class RawLabels {
-  /** Hashes and series, in the order they first came; the next request most likely has the same order. */
+  /** Hashes and series in the order of their first arrival, which the next request most likely repeats. */
   #entries = new Uint32Array(1024 * fields);
   #count = 0;
-  /** Entries by their first hash, one more than their number. */
+  /** Entry numbers plus one, by their first hash. */
   #table = new Uint32Array(tableSize(1024));
   #last = -1;
 
-  /** The series that was put for the hash at `hashes[at]`, or -1. */
+  /** Returns the series for the hash at `hashes[at]`, or -1. */
   find(hashes: Uint32Array, at: number): number {
     const next = this.#last + 1;
     if (next < this.#count && this.#is(next, hashes, at)) this.#last = next;
@@ -28,7 +28,7 @@ export class RawLabels {
     return this.#entries[this.#last * fields + hashWords] as number;
   }
 
-  /** For a hash that `find` did not find. */
+  /** Adds a hash that `find` did not find. */
   put(hashes: Uint32Array, at: number, ref: number): void {
     if (this.#count >= most) this.clear();
     if ((this.#count + 1) * 2 > this.#table.length) this.#grow();
@@ -41,7 +41,7 @@ export class RawLabels {
     this.#last = entry;
   }
 
-  /** Called when series are dropped: their numbers may come to mean others. */
+  /** Called when series are dropped, because their numbers may be reused. */
   clear(): void {
     this.#entries = new Uint32Array(1024 * fields);
     this.#table = new Uint32Array(tableSize(1024));

@@ -1,23 +1,23 @@
 /**
- * The series themselves: each an integer with its label pairs in a slab, found again by the hash of its label set. Never
- * an object or an array per series: at 400,000 of them a collection would take a third of a second.
+ * The series: each an integer with its label pairs in a slab, found by the hash of its label set. There is no object or
+ * array per series: at 400,000 series a garbage collection would take a third of a second.
  */
 import { GrowableUint32, GrowableUint8 } from "../slab/growable.ts";
 import { mix, tableSize } from "./hash.ts";
 
 /**
- * The largest number a series has. Columns are indexed by it, so a corrupt number would cost gigabytes for nothing.
- * Numbers are reused once no block names them: two million new series a day, stored for a month, stay below it.
+ * The largest series number. Columns are indexed by it, so a corrupt number would waste gigabytes. Numbers are reused
+ * once no block contains them: two million new series a day, stored for a month, stay below it.
  */
 export const largestRef = 2 ** 26;
 
 const deleted = 0xffffffff;
 
 export class SeriesTable {
-  /** Where the label pairs of a series begin; per series in the slab: count, then that many pairs by label name. */
+  /** Start of each series' label pairs in the slab; there: the count, then that many pairs ordered by label name. */
   readonly #start = new GrowableUint32();
   readonly #alive = new GrowableUint8();
-  /** Stored so that a hash table that has grown too small is rebuilt in milliseconds: the rebuild blocks the thread. */
+  /** Stored so that a rebuild of the hash table, which blocks the thread, takes only milliseconds. */
   readonly #hash = new GrowableUint32();
   #slab = new GrowableUint32(4096);
   #slabUsed = 0;
@@ -28,12 +28,12 @@ export class SeriesTable {
   #next = 0;
   #count = 0;
 
-  /** How many there are. */
+  /** Number of series. */
   get count(): number {
     return this.#count;
   }
 
-  /** One more than the highest that was ever given out. */
+  /** The highest number ever assigned, plus one. */
   get end(): number {
     return this.#next;
   }
@@ -55,7 +55,7 @@ export class SeriesTable {
     return entry === 0 ? undefined : entry - 1;
   }
 
-  /** Adds a set that is not there. A given number is used as it is: the log or blocks refer to it. */
+  /** Adds a label set that does not exist yet. A given number is used as it is, because the log or blocks refer to it. */
   add(pairs: Uint32Array, count: number, wanted?: number): number {
     if (wanted !== undefined && !(wanted >= 0 && wanted <= largestRef))
       throw new RangeError(`no series has the number ${wanted}`);
@@ -78,13 +78,13 @@ export class SeriesTable {
     return ref;
   }
 
-  /** Never again gives out a number below this one, unless it is released. */
+  /** Prevents the assignment of numbers below this one, unless they are released. */
   reserve(end: number): void {
     if (end > largestRef + 1) throw new RangeError(`no series has the number ${end - 1}`);
     this.#next = Math.max(this.#next, end);
   }
 
-  /** Forgets a series. Its number is given out again only after `release`. */
+  /** Drops a series. Its number is reused only after `release`. */
   drop(ref: number): void {
     const count = this.pairCount(ref);
     const mask = this.#table.length - 1;

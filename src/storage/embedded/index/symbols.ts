@@ -1,4 +1,4 @@
-/** Strings as numbers: every label name and value once. Ids count up from 0 and are never given to another string. */
+/** Interned strings: every label name and value has one id. Ids count up from 0 and are never reused for another string. */
 
 export class Symbols {
   readonly #ids = new Map<string, number>();
@@ -9,7 +9,7 @@ export class Symbols {
     return this.#texts.length;
   }
 
-  /** Roughly what the texts take in memory. */
+  /** Approximate memory of the strings. */
   get textBytes(): number {
     return this.#textBytes;
   }
@@ -17,7 +17,7 @@ export class Symbols {
   intern(text: string): number {
     const known = this.#ids.get(text);
     if (known !== undefined) return known;
-    // A string cut out of a larger one keeps the larger one alive; a copy of its own does not.
+    // A substring keeps the larger string alive; a copy does not.
     const own = Buffer.from(text, "utf8").toString("utf8");
     const id = this.#texts.push(own) - 1;
     this.#ids.set(own, id);
@@ -25,7 +25,7 @@ export class Symbols {
     return id;
   }
 
-  /** Gives a number to no string: what stood under it is lost, and those after it must keep theirs. */
+  /** Uses up an id without a string: its string is lost, and later ones must keep their ids. */
   skip(): number {
     return this.#texts.push("") - 1;
   }

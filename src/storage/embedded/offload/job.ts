@@ -1,4 +1,4 @@
-/** One query in a query worker: the messages between the threads, and its evaluation there. */
+/** One query in a query worker: the messages between the threads, and its evaluation. */
 import { parentPort } from "node:worker_threads";
 import type { ClientKey } from "../../../base/fair/client-key.ts";
 import { formatError } from "../../../base/error.ts";
@@ -21,7 +21,7 @@ import type { SelectPlan } from "./plan.ts";
 import type { QueryWorkerData } from "./pool.ts";
 import { OpenBlocks, PlannedStore, UnreadableBlockError } from "./planned-store.ts";
 
-/** Parts that a worker makes ahead of the reader, a quarter of a megabyte each. */
+/** Response parts that a worker prepares ahead of the reader, a quarter of a megabyte each. */
 export const partsAhead = 16;
 
 export interface QueryJob {
@@ -41,7 +41,7 @@ export interface QueryJob {
     | "maxSubqueryDepth"
   >;
   readonly perStepStats: boolean;
-  /** What planning took in the main thread. */
+  /** Time spent on planning in the main thread. */
   readonly plannedMs: number;
   readonly client: ClientKey | undefined;
   readonly memory: SharedReservation;
@@ -52,7 +52,7 @@ export interface QueryJob {
   };
 }
 
-/** To a worker: a new query, its cancellation, or that the reader has taken a part. */
+/** Messages to a worker: a new query, its cancellation, or that the reader has consumed a part. */
 export type ToWorker =
   | { readonly id: number; readonly job: QueryJob }
   | { readonly id: number; readonly cancel: true }
@@ -60,13 +60,13 @@ export type ToWorker =
 
 export interface FailedQuery {
   readonly message: string;
-  /** Absent where the failure is none of a query's: a BUG. */
+  /** Absent if the failure is not a query error but a BUG. */
   readonly kind?: QueryErrorKind;
   readonly shed?: QueryShedError["reason"];
   readonly isUnreadable: boolean;
 }
 
-/** From a worker: the query is evaluated, or failed; then the parts of its response, the last one marked. */
+/** Messages from a worker: the query is evaluated, or has failed; then the parts of its response, the last one marked. */
 export type FromWorker =
   | { readonly id: number; readonly evaluated: true }
   | {
@@ -78,12 +78,12 @@ export type FromWorker =
 
 interface RunningQuery {
   readonly abort: AbortController;
-  /** Parts that may be sent before the reader takes one. */
+  /** Parts that may be sent before the reader consumes one. */
   credit: number;
   wake: (() => void) | undefined;
 }
 
-/** Serves the main thread. Queries run side by side, in turns. */
+/** Serves the main thread. Queries run concurrently, in turns. */
 export function serveQueries({ cacheBytes, collectAboveBytes }: QueryWorkerData): void {
   const port = parentPort;
   if (port === null) throw new Error("BUG: serveQueries outside of a worker thread");
@@ -151,7 +151,7 @@ async function evaluate(
   return { ...result, stats: { ...result.stats, selectMs: selectMs + plannedMs } };
 }
 
-/** One ahead, so that the last is known when it is sent; never more than the reader has taken. */
+/** Generates one part ahead, to mark the last one when it is sent. Waits for the reader if it has no credit left. */
 async function sendParts(
   id: number,
   parts: Generator<Buffer, void>,
@@ -167,7 +167,7 @@ async function sendParts(
       await new Promise<void>((resolve) => (query.wake = resolve));
     query.credit--;
     send({ id, part, isLast: next.done === true });
-    // Others have their turn, and a cancellation is seen.
+    // Yields to other queries, and to a cancellation.
     if (next.done !== true) await new Promise((resolve) => setImmediate(resolve));
   }
 }

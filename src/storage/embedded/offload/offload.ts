@@ -1,4 +1,4 @@
-/** Decides whether a query is evaluated in a query worker, plans what the worker reads, and counts what it uses. */
+/** Decides whether a query runs in a query worker, plans what the worker reads, and tracks its resource usage. */
 import type { Offload, OffloadTask } from "../../../query/engine.ts";
 import { selectError } from "../../../query/engine.ts";
 import { QueryError } from "../../../query/errors.ts";
@@ -12,8 +12,8 @@ import { planSelect, type PlannedSelect } from "./plan.ts";
 import type { PoolResponse, QueryPool } from "./pool.ts";
 
 /**
- * A query that takes less stays in the main thread, which gives way every 12 ms: a worker that has just started runs code that
- * is not compiled yet, and would take longer than this.
+ * Queries below this estimate stay in the main thread, which yields every 12 ms: a fresh worker runs code that is not
+ * compiled yet, and would take longer than this.
  */
 const defaultOffloadMs = 30;
 
@@ -26,7 +26,7 @@ export function createOffload(
     const { run, expr, request } = task;
     const requests = selectRequests(run, expr, request);
     if (requests.length === 0 || selectsLater(expr)) return undefined;
-    // Start times are read here alone.
+    // Start times are only read in the main thread.
     if (requests.some(({ ofStartTimes }) => ofStartTimes)) return undefined;
     const reservedBytes = run.options.memory.bytes;
     const began = run.options.nowMs();
@@ -45,7 +45,7 @@ export function createOffload(
   };
 }
 
-/** The series that match, and the samples of one in the range if they are spread evenly. */
+/** Number of matching series, and samples per series in the range if they are spread evenly. */
 function selectionSize(
   sources: ReadSources,
   { matchers, fromMs, toMs, hint }: SelectRequest,
@@ -85,7 +85,7 @@ function within(
   return (samples / series) * Math.min(1, share);
 }
 
-/** One after another: they share one budget and one thread. */
+/** Sequentially, because all plans share one budget and one thread. */
 async function planAll(
   { run }: OffloadTask,
   requests: readonly SelectRequest[],
@@ -152,7 +152,7 @@ async function runPlanned(
     signal,
     (refused) => {
       memory.unshare(refused);
-      // Those of a worker that was lost; otherwise it has released them.
+      // Frees the samples of a lost worker; otherwise the worker has released them.
       samples.release(held.value);
       for (const { blocks } of planned) releaseAll(blocks);
     },

@@ -1,7 +1,7 @@
 /**
- * What a query worker needs to read a selection by itself: the series that match, their labels, the open chunks of the head
- * as they are now, and the blocks. Full chunks are not copied: they stand in shared memory and never change, and the
- * worker's reference keeps them there. Costs a microsecond a series; the worker does the rest.
+ * Collects what a query worker needs to read a selection: the matching series, their labels, a copy of the head's open
+ * chunks, and the blocks. Full chunks are not copied: they are in shared memory and never change, and the worker's
+ * reference keeps them alive. Costs a microsecond per series; the worker does the rest.
  */
 import { loopTurns } from "../../../base/fair/loop-turns.ts";
 import type { ClientKey } from "../../../base/fair/client-key.ts";
@@ -19,13 +19,13 @@ import { hasUnrolled, planSelection, type SelectionPlan } from "../rollups/choos
 import type { TierBlocks } from "../rollups/read.ts";
 import type { RollupState } from "../rollups/state.ts";
 
-/** Label sets with each text once. */
+/** Label sets with each string once. */
 export interface PackedLabels {
   readonly texts: readonly string[];
-  /** Name and value of each pair, as numbers of texts. */
+  /** Name and value of each pair, as indexes into `texts`. */
   readonly names: Uint32Array;
   readonly values: Uint32Array;
-  /** Where each series' pairs begin in `pairs`, and one more for the end. */
+  /** Start of each series' pairs in `pairs`, plus the end. */
   readonly starts: Uint32Array;
   readonly pairs: Uint32Array;
 }
@@ -40,7 +40,7 @@ export interface SelectPlan {
   readonly key: string;
   readonly fromMs: number;
   readonly toMs: number;
-  /** The numbers of the series in blocks. In labels and epochs they are numbered from 0. */
+  /** The series numbers in blocks. `labels` and `epochs` number the series from 0. */
   readonly refs: Uint32Array;
   readonly labels: PackedLabels;
   readonly epochs: readonly EpochView[];
@@ -49,26 +49,26 @@ export interface SelectPlan {
   readonly hint: SelectHint | undefined;
   /** Which parts are read from rollups. */
   readonly selections: readonly SelectionPlan[];
-  /** Which of these each series has, numbered from 0; the first where absent. */
+  /** The index into `selections` for each series, numbered from 0; undefined if all use the first. */
   readonly selectionOf: Uint16Array | undefined;
   readonly tiers: readonly {
     readonly resolutionMs: number;
     readonly blocks: readonly SelectedBlock[];
   }[];
-  /** 1 for series whose rollups are outdated; numbered from 0. */
+  /** 1 for series whose rollups are outdated; series are numbered from 0. */
   readonly rawOnly: Uint8Array | undefined;
 }
 
 export interface PlannedSelect {
   readonly plan: SelectPlan;
-  /** Blocks whose files must stay until the worker has read them; released by the caller. */
+  /** Blocks whose files must exist until the worker has read them; the caller releases them. */
   readonly blocks: readonly Block[];
 }
 
-/** Series between two looks at the clock, and the longest stretch without giving way. */
+/** Series between two checks of the time, and maximum time before yielding. */
 const seriesPerLook = 512;
 const sliceMs = 4;
-/** A head that is sealed meanwhile asks for another attempt. */
+/** Number of attempts, because sealing the head in the meantime requires another one. */
 const attempts = 3;
 
 export interface PlanOptions {
@@ -78,7 +78,10 @@ export interface PlanOptions {
   readonly hint: SelectHint | undefined;
 }
 
-/** Undefined where only the main thread can answer: a page is in quarantine, or head and blocks change too often. */
+/**
+ * Returns undefined if only the main thread can run the query: a page is in quarantine, or head and blocks change too
+ * often.
+ */
 export async function planSelect(
   from: () => ReadSources,
   key: string,
@@ -171,7 +174,7 @@ function tiersOf({ tiers }: RollupState, plans: readonly SelectionPlan[]): TierB
   }));
 }
 
-/** One epoch of the head as it is now, with the series of a selection numbered from 0. */
+/** A copy of one epoch of the head, with the series of a selection numbered from 0. */
 class EpochCopy {
   readonly #epoch: () => EpochView;
   readonly #inOrder: ChainsCopy;
@@ -195,7 +198,7 @@ class EpochCopy {
     if (histograms.slabs.length > 0) this.#copyHistograms(histograms, copiedLate);
   }
 
-  /** Of open chunks: their places are used again when the chunks are closed. */
+  /** Copies histograms of open chunks, because their memory is reused when the chunks are closed. */
   #copyHistograms(from: OpenHistogramsView, copied: Float64Array | undefined): void {
     if (copied === undefined) return;
     const words = new Uint32Array(copied.buffer, copied.byteOffset, copied.length * 2);
@@ -231,7 +234,7 @@ class ChainsCopy {
     };
   }
 
-  /** Returns the copy of the open chunk; undefined where there is none. */
+  /** Returns the copy of the open chunk; undefined if there is none. */
   add(from: ChunkChainsView, ref: number, at: number): Float64Array | undefined {
     const count = from.count[ref] ?? 0;
     if (count === 0) return undefined;
@@ -245,7 +248,7 @@ class ChainsCopy {
     }
     const values = from.open[Math.floor(taken / openPerSlab)] as Float64Array;
     const begin = (taken % openPerSlab) * chunkSamples;
-    // A copy of memory, so that the payload of a NaN stays as it is.
+    // Copies memory, so that a NaN payload is preserved.
     const slab = open.at(-1) as Float64Array;
     slab.set(values.subarray(begin, begin + count), room * chunkSamples);
     slot[at] = own + 1;

@@ -1,4 +1,4 @@
-/** In a query worker: reads the selections that the main thread planned, from shared memory and from files of blocks. */
+/** Runs in a query worker: reads the selections planned by the main thread, from shared memory and block files. */
 import type { Label, LabelSet } from "../../../model/labels.ts";
 import type {
   Matcher,
@@ -23,7 +23,7 @@ import type { PackedLabels, SelectedBlock, SelectPlan } from "./plan.ts";
 const unusedMs = 10_000;
 const sliceMs = 12;
 
-/** A block or page cannot be read. The main thread has to answer: it knows what is in quarantine. */
+/** A block or page cannot be read. The query has to run in the main thread, which manages the quarantine. */
 export class UnreadableBlockError extends Error {
   override readonly name = "UnreadableBlockError";
 }
@@ -42,7 +42,7 @@ export class OpenBlocks {
     };
   }
 
-  /** With the deletions of the plan; a selection reads it to the end before another one opens it with others. */
+  /** Sets the plan's deletions; a selection reads the block completely before another one opens it with different ones. */
   open({ id, file, tombstones }: SelectedBlock): Block {
     const known = this.#blocks.get(id);
     const block = known?.block ?? this.#read(file);
@@ -79,14 +79,14 @@ export class PlannedStore implements Queryable {
     this.#blocks = blocks;
   }
 
-  /** As the main thread decided when it planned. */
+  /** Returns the main thread's decision from the plan. */
   heeds(hint: SelectHint, fromMs: number, toMs: number): boolean {
     for (const plan of this.#plans.values())
       if (plan.key.endsWith(selectKey([], fromMs, toMs, hint).slice("[[]".length))) return true;
     return false;
   }
 
-  /** The series were counted against the budget when they were planned. */
+  /** The budget already counts these series, since planning. */
   async select(
     matchers: readonly Matcher[],
     fromMs: number,
@@ -122,7 +122,7 @@ export class PlannedStore implements Queryable {
       await loopTurns.turn("query", this.#client);
       signal?.throwIfAborted();
       untilMs = performance.now() + sliceMs;
-      // Another query may have set other deletions, or have let a block close.
+      // Another query may have set other deletions, or closed a block.
       sources = openAll();
     }
     const [unreadable] = walk.warnings();

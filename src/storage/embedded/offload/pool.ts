@@ -1,6 +1,6 @@
 /**
- * The worker threads that evaluate large queries. They start with the first one, serve several side by side, and end when
- * idle, which frees their heap. A worker that is lost fails the queries it had and is replaced with the next one.
+ * The worker threads that evaluate large queries. They start with the first query, run several concurrently, and end
+ * when idle, which frees their heap. A lost worker fails its queries and is replaced with the next query.
  */
 import { Worker } from "node:worker_threads";
 import { formatError } from "../../../base/error.ts";
@@ -14,11 +14,11 @@ import type { FailedQuery, FromWorker, QueryJob, ToWorker } from "./job.ts";
 
 /** A dashboard refreshes every 5 to 30 s; starting a worker takes a tenth of a second. */
 const idleMs = 30_000;
-/** A worker looks at the clock every few milliseconds. One that does not answer this long after the deadline is stuck. */
+/** A worker checks the time every few milliseconds. One without a response this long after the deadline is stuck. */
 const stuckMs = 10_000;
 
 export interface QueryWorkerData {
-  /** For decompressed pages of blocks. */
+  /** Memory for decompressed pages of blocks. */
   readonly cacheBytes: number;
   /** Resident memory of the process from which garbage is collected after each query. */
   readonly collectAboveBytes: number;
@@ -30,7 +30,7 @@ export interface QueryPoolOptions extends QueryWorkerData {
   readonly log: Log;
 }
 
-/** What became of a query: a response, whole or in parts; or a block could not be read. */
+/** The outcome of a query: a response, complete or in parts, or an unreadable block. */
 export type PoolResponse = Buffer | AsyncIterable<Buffer> | "unreadable";
 
 interface PendingQuery {
@@ -45,10 +45,10 @@ interface PoolWorker {
   idle: NodeJS.Timeout | undefined;
 }
 
-/** A worker's cache is a part of the memory for decompressed columns. */
+/** The workers' share of the memory for decompressed columns. */
 const cacheShare = 0.25;
 
-/** Undefined where there are none, or no file to start them from. */
+/** Returns undefined if no workers are configured, or if the worker file is missing. */
 export function openQueryPool({
   queryWorkers,
   memoryBytes,
@@ -79,7 +79,7 @@ export class QueryPool {
     return { running: this.#workers.size, queries: this.#nextId, lost: this.#lost };
   }
 
-  /** `settled` is called once, when the worker has read and evaluated everything, or will not. */
+  /** @param settled called once, when the worker has read and evaluated everything, or will not */
   run(
     job: QueryJob,
     signal: AbortSignal | undefined,
@@ -98,7 +98,7 @@ export class QueryPool {
       ).unref();
       const onAbort = (): void => {
         post({ id, cancel: true });
-        // A worker that only sends parts does not report its end.
+        // The worker does not report that it has sent all parts.
         if (isEvaluated) end();
       };
       const settle = (refused?: QueryMemory["refused"]): void => {
@@ -156,7 +156,7 @@ export class QueryPool {
     );
   }
 
-  /** The one with the fewest queries; another one is started while all are busy and the pool has room. */
+  /** Returns the worker with the fewest queries; starts another one if all are busy and the pool has room. */
   #pick(): PoolWorker {
     const [least] = [...this.#workers].sort((a, b) => a.queries.size - b.queries.size);
     if (
@@ -214,7 +214,7 @@ export class QueryPool {
   }
 }
 
-/** Parts that have arrived and wait for the reader. */
+/** Received parts that the reader has not consumed. */
 class PartStream {
   readonly #taken: () => void;
   readonly #parts: Buffer[] = [];
@@ -243,7 +243,7 @@ class PartStream {
     this.#wake?.();
   }
 
-  /** `left` is called when the reader goes before the end. */
+  /** @param left called if the reader stops before the end */
   async *parts(left: () => void): AsyncGenerator<Buffer, void> {
     try {
       for (;;) {

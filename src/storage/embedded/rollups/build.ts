@@ -1,4 +1,4 @@
-/** Writes the rollups of a range of time, a block for each resolution, from the raw blocks that overlap it. Runs in the store's worker. */
+/** Writes the rollups of a time range, one block per resolution, from the overlapping raw blocks. Runs in the store's worker. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { BlockWriter } from "../blocks/writer.ts";
 import type { PieceSource } from "../blocks/build.ts";
@@ -15,13 +15,13 @@ export interface RollupFile {
 }
 
 export interface RollupOrder {
-  /** The range is (afterMs, toMs], its ends on edges of buckets. */
+  /** The range is (afterMs, toMs]; both are bucket boundaries. */
   readonly afterMs: number;
   readonly toMs: number;
-  /** In the order their columns shall stand. */
+  /** In the order of their columns. */
   readonly refs: Uint32Array;
   readonly files: readonly RollupFile[];
-  /** The longest stretch of work without giving way, for where others share the thread. */
+  /** Maximum time of one slice before yielding, if the thread is shared. */
   readonly sliceMs: number;
 }
 
@@ -49,17 +49,17 @@ export async function buildRollups(
   }
 }
 
-/** Timebases whose buckets are cached. */
+/** Number of timebases whose buckets are cached. */
 const mostKnown = 256;
 
-/** The instants of a series, and where its buckets of the finest resolution end. */
+/** The timestamps of a series, and the ends of its buckets in the finest resolution. */
 interface SampleBuckets {
   readonly times: Float64Array;
   readonly from: number;
   readonly bounds: Uint32Array;
 }
 
-/** The entries of one series after another. */
+/** Builds the entries of one series after another. */
 class EntryBuilder {
   readonly #sources: readonly PieceSource[];
   readonly #afterMs: number;
@@ -75,7 +75,7 @@ class EntryBuilder {
     this.#toMs = toMs;
   }
 
-  /** False where the series has nothing in the range. */
+  /** Returns false if the series has no samples in the range. */
   build(ref: number): boolean {
     const pieces = this.#pieces;
     pieces.clear();
@@ -108,7 +108,7 @@ class EntryBuilder {
     return true;
   }
 
-  /** Series that were scraped together have the same pieces, of the same timebases. */
+  /** Series scraped together have the same pieces with the same timebases, and so the same buckets. */
   #sharedBuckets(): SampleBuckets {
     const pieces = this.#pieces;
     let key = "";

@@ -1,4 +1,4 @@
-/** What a selection reads from rollups of an open store. */
+/** Decides what a selection reads from the rollups of an open store. */
 import type { Matcher, SelectHint } from "../../../model/select.ts";
 import type { ReadSources } from "../reader.ts";
 import { bucketEnd, bucketStart, columnRef } from "./columns.ts";
@@ -10,16 +10,16 @@ import type { TierBlocks } from "./read.ts";
 import type { RollupState } from "./state.ts";
 
 export interface SelectionPlan {
-  /** Where series are read from; raw samples alone where absent. */
+  /** How series are read; undefined for raw samples only. */
   readonly rollups: RollupRead | undefined;
-  /** The same for series whose raw samples answer wherever there are any. */
+  /** Like `rollups`, for series that read raw samples wherever they exist. */
   readonly gone: RollupRead | undefined;
 }
 
-/** The plans of a selection: the first for all series but those that rules have removed more of. */
+/** The plans of a selection: the first is for all series, except those of which rules have removed more. */
 export interface SelectionPlans {
   readonly plans: readonly SelectionPlan[];
-  /** Which plan a series has, where it is not the first. */
+  /** The plan index of each series that does not use the first plan. */
   readonly ofSeries: ReadonlyMap<number, number>;
 }
 
@@ -46,7 +46,7 @@ export function planSelection(
   return { plans, ofSeries };
 }
 
-/** Whether a rollup may answer for any series. */
+/** True if a rollup may be used for any series. */
 export const mayUseRollups = (
   { goneBeforeMs, rollups, rules }: PlanSources,
   hint: SelectHint,
@@ -78,7 +78,7 @@ function planSeries(
   };
 }
 
-/** Whether the series may have samples in the rollups' range that are not in those that can be read. */
+/** True if the series may have samples in the rollups' range that are missing in the readable rollups. */
 export function hasUnrolled(
   { head, rollups: { outdated }, quarantine }: Pick<ReadSources, "head" | "rollups" | "quarantine">,
   read: RollupRead | undefined,
@@ -91,7 +91,7 @@ export function hasUnrolled(
   return isOutdated(outdated, ref, fromMs, rawFromMs - 1) || head.has(ref, fromMs, rawFromMs - 1);
 }
 
-/** Whether a rollup has an entry of the series that may be of the range, without reading it. */
+/** True if a rollup may have an entry of the series in the range. Does not read the entries. */
 export const hasEntries = (tiers: TierBlocks, ref: number, fromMs: number, toMs: number): boolean =>
   tiers.some(({ resolutionMs, blocks }) => {
     const beginMs = bucketStart(fromMs, resolutionMs);

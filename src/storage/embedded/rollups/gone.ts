@@ -1,4 +1,4 @@
-/** What retention has removed, by series: rules by matcher remove samples of some series before those of all others. */
+/** What retention has removed, per series: rules by matcher remove some series earlier than the others. */
 import type { Matcher } from "../../../model/select.ts";
 import type { LabelIndex } from "../index/index.ts";
 import type { GoneBounds, RetainedSeries } from "../rules.ts";
@@ -17,17 +17,17 @@ export const goneOfAll = (
   tiersMs: tiers.map((tier) => tier.goneBeforeMs),
 });
 
-/** The later of two bounds of each kind. */
+/** The later bounds of each kind. */
 const laterBounds = (a: GoneBounds, b: GoneBounds): GoneBounds => ({
   rawMs: Math.max(a.rawMs, b.rawMs),
   tiersMs: a.tiersMs.map((ms, i) => Math.max(ms, b.tiersMs[i] ?? -Infinity)),
 });
 
-/** Whether the first has removed something that the second has not. */
+/** True if the first has removed something that the second has not. */
 export const isLaterGone = (a: GoneBounds, b: GoneBounds): boolean =>
   a.rawMs > b.rawMs || a.tiersMs.some((ms, i) => ms > (b.tiersMs[i] ?? -Infinity));
 
-/** The bounds of series for which rules have removed more than for all others; a series without an entry has the common ones. */
+/** The bounds of series of which rules have removed more; series without an entry have the common bounds. */
 export function goneBySeries(
   rules: readonly RetainedSeries[],
   common: GoneBounds,

@@ -1,7 +1,7 @@
 /**
- * Background work on rollups: what late samples, deletions or damage made outdated is rolled up again, then the next
- * stretch of sealed samples. A rollup counts from the instant the manifest names it, and in the same instant
- * `rolledToMs` passes it: a crash before that leaves the work to do, a crash after it leaves it done.
+ * Background work on rollups: rebuilds what late samples, deletions or damage made outdated, then rolls up the next
+ * range of sealed samples. One manifest write adds a rollup and advances `rolledToMs`: after an earlier crash the work
+ * is still to do, after a later one it is done.
  */
 import { Block } from "../blocks/block.ts";
 import type { BlockWorker, UnreadableSource } from "../blocks/job.ts";
@@ -22,11 +22,11 @@ import {
   type RollupTier,
 } from "./state.ts";
 
-/** Samples may come this much after those of other series without making a rollup outdated. */
+/** Samples may arrive this much later than those of other series without making a rollup outdated. */
 const settleMs = 300_000;
-/** Few, larger rollups: each is merged with others later, and until then raw samples answer. */
+/** Few, larger rollups, because each is merged with others later; until then raw samples are read. */
 const defaultRollEveryMs = 86_400_000;
-/** A folder without rollups, or behind with them, is caught up with in slices of this. */
+/** A folder whose rollups are missing or behind is processed in slices of this length. */
 const sliceMs = 86_400_000;
 
 export class RollupMaintenance {
@@ -45,7 +45,7 @@ export class RollupMaintenance {
     this.#isolate = isolate;
   }
 
-  /** Only from within the queue. */
+  /** Call only from within the queue. */
   async round(): Promise<void> {
     const state = this.#state;
     if (!hasRollups(state.options)) return this.#forget();
@@ -57,7 +57,7 @@ export class RollupMaintenance {
     await this.#roll(next.afterMs, next.toMs, undefined, () => ({ rolledToMs: next.toMs }));
   }
 
-  /** Raw samples of the range cannot be read now, or the entries that new ones are to replace are not known. */
+  /** True if raw samples of the range are unreadable now, or if the entries to replace are unknown. */
   #hasUnreadable({ fromMs, toMs }: OutdatedRange): boolean {
     const { quarantine, blocks } = this.#state;
     if (quarantine.unopenedAll.length > 0) return true;
@@ -70,7 +70,7 @@ export class RollupMaintenance {
     );
   }
 
-  /** Rolls an outdated range up again, for series of which rules have removed more from a later time on. */
+  /** Rebuilds an outdated range; for series of which rules have removed more, only from a later time on. */
   async #rollAgain(range: OutdatedRange): Promise<void> {
     const state = this.#state;
     const { rolledToMs = -Infinity } = state.rollups;
@@ -81,7 +81,7 @@ export class RollupMaintenance {
         refs,
         afterMs: Math.max(
           bucketStart(range.fromMs, rollAlignMs),
-          // Of a bucket that retention has cut, the rollup is all there is.
+          // A bucket that retention has cut only exists as a rollup.
           goneBeforeMs === -Infinity
             ? bucketStart(rawFromMs, rollAlignMs)
             : bucketEnd(goneBeforeMs, rollAlignMs),
@@ -97,7 +97,10 @@ export class RollupMaintenance {
       await this.#roll(afterMs, toMs, refs, i === parts.length - 1 ? outdated : () => ({}));
   }
 
-  /** The series of an outdated range by what is gone of them; undefined for all there are. */
+  /**
+   * The series of an outdated range, grouped by the time before which their raw samples are gone; `refs` is undefined
+   * for all.
+   */
   #byGone({ fromMs, toMs, refs }: OutdatedRange) {
     const { rules, rollups, goneBeforeMs, index, blocks } = this.#state;
     const gone = goneBySeries(rules, goneOfAll(goneBeforeMs, rollups), index);
@@ -119,14 +122,17 @@ export class RollupMaintenance {
     }));
   }
 
-  /** Rollups were turned off and their files are deleted: should they be turned on again, they begin from the start. */
+  /**
+   * Resets the state after rollups were turned off and their files deleted, so that they start from scratch if turned on
+   * again.
+   */
   #forget(): void {
     const { rollups } = this.#state;
     if (rollups.rolledToMs === undefined || rollupBlocks(rollups).length > 0) return;
     changeState(this.#state, { rollups: emptyRollups });
   }
 
-  /** A rollup with a damaged page is made again where the raw samples are there; otherwise it stays as it is. */
+  /** Rebuilds a rollup with a damaged page if the raw samples exist; otherwise keeps it. */
   #replaceUnreadable(): void {
     const state = this.#state;
     for (const { resolutionMs, blocks } of state.rollups.tiers)
@@ -157,8 +163,8 @@ export class RollupMaintenance {
   }
 
   /**
-   * Rolls the range (afterMs, toMs] up and makes it count together with the change. Where not all raw samples could be read
-   * it is outdated from the start: a restart forgets what could not be read, the manifest does not.
+   * Rolls up the range (afterMs, toMs] and commits it together with `change`. If some raw samples were unreadable the
+   * range is outdated from the start, because a restart forgets the quarantine, but not the manifest.
    */
   async #roll(
     afterMs: number,
@@ -211,7 +217,7 @@ export class RollupMaintenance {
     this.rolled++;
   }
 
-  /** The series of these raw blocks, or those of them that are wanted, those of one metric together. */
+  /** The series of these raw blocks, limited to `wanted` if given, grouped by metric. */
   #ordered(raw: readonly Block[], wanted: Uint32Array | undefined): Promise<Uint32Array> {
     const { index } = this.#state;
     const has = new Uint8Array(index.table.end);
@@ -222,10 +228,10 @@ export class RollupMaintenance {
   }
 }
 
-/** The next range (afterMs, toMs] to roll up; undefined where none is due. */
+/** The next range (afterMs, toMs] to roll up; undefined if none is due. */
 function nextSlice(state: StoreState): { afterMs: number; toMs: number } | undefined {
   const { blocks, options, rollups } = state;
-  // Raw samples stay until they are rolled up: a short retention is not to be much exceeded.
+  // Raw samples stay until they are rolled up, so a short retention needs shorter intervals.
   const { rollEveryMs = Math.min(defaultRollEveryMs, options.retentionMs / 8) } = options;
   const rolledToMs = rollups.rolledToMs ?? -Infinity;
   const ahead = blocks.filter(({ footer }) => footer.maxTimeMs > rolledToMs);
@@ -237,8 +243,8 @@ function nextSlice(state: StoreState): { afterMs: number; toMs: number } | undef
 }
 
 /**
- * Sealed samples up to here are not expected to be joined by others. Judged by the wall clock: the time that retention trusts
- * may be behind it for days, and samples that a jump made late are rolled up again.
+ * Sealed samples up to here are considered complete. Uses the wall clock: the trusted time may be behind it for days,
+ * and samples that are late because of a jump are rolled up again.
  */
 export function settledToMs({ blocks, options }: StoreState): number {
   const newestMs = Math.max(...blocks.map(({ footer }) => footer.maxTimeMs));
@@ -251,7 +257,7 @@ const oldestMs = (blocks: readonly Block[]): number =>
 const refsOf = ({ directory }: Block): Uint32Array => directory.refs;
 const seriesOf = ({ directory }: Block): Uint32Array => directory.refs.map(seriesRef);
 
-/** Each once. */
+/** Sorts and deduplicates. */
 function ascending(lists: readonly Uint32Array[]): Uint32Array {
   const refs = new Set<number>();
   for (const list of lists) for (const ref of list) refs.add(ref);

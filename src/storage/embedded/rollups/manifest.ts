@@ -36,7 +36,7 @@ export interface OpenedTier {
   readonly removed: RollupTier["removed"];
 }
 
-/** `open` opens the files of one resolution. */
+/** @param open opens the files of one resolution */
 export function loadRollups(
   stored: StoredRollups | undefined,
   open: (tier: StoredRollups["tiers"][number]) => OpenedTier,

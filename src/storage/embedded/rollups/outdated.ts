@@ -1,11 +1,11 @@
-/** Which rollups no longer say what the raw samples say, because samples came late or were deleted. */
+/** Tracks which rollups differ from the raw samples because of late samples or deletions. */
 import type { Block } from "../blocks/block.ts";
 import type { Tombstone } from "../column-source.ts";
 import { lowerBound } from "../index/postings.ts";
 import { bucketEnd, bucketStart, columnRef, componentNames } from "./columns.ts";
 import type { OutdatedRange, RollupState } from "./state.ts";
 
-/** What a new raw block makes outdated: its series with samples that should have been rolled up before. */
+/** What a new raw block makes outdated: its series with samples from before `rolledToMs`. */
 function outdatedBy(block: Block, { rolledToMs }: RollupState): readonly OutdatedRange[] {
   if (rolledToMs === undefined || block.footer.minTimeMs > rolledToMs) return [];
   const { directory, timebases } = block.parts;
@@ -41,7 +41,7 @@ export const isOutdated = (
         range.refs[lowerBound(range.refs, 0, range.refs.length, ref)] === ref),
   );
 
-/** The columns of these series, in their order. */
+/** The columns of these series, in the same order. */
 export function columnsOf(refs: Uint32Array): Uint32Array {
   const columns = new Uint32Array(refs.length * componentNames.length);
   let at = 0;
@@ -49,7 +49,7 @@ export function columnsOf(refs: Uint32Array): Uint32Array {
   return columns;
 }
 
-/** Hides all entries of buckets that hold an instant of the range, in the blocks there are now. */
+/** Hides all entries of buckets that overlap the range, in the current blocks. */
 export const hideBuckets = (
   fromMs: number,
   toMs: number,
@@ -63,7 +63,7 @@ export const hideBuckets = (
   refs: columns,
 });
 
-/** Hides what a deletion touches at once; what of these buckets was not deleted is rolled up again from raw samples. */
+/** Hides the affected buckets of a deletion at once; their remaining samples are rolled up again from raw samples. */
 export function deleteFromRollups(
   rollups: RollupState,
   { fromMs, toMs, beforeBlock, refs }: Tombstone,

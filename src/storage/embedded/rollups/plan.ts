@@ -1,8 +1,8 @@
-/** Decides which parts of a selection are read from rollups and which from raw samples. Reads nothing. */
+/** Decides which parts of a selection are read from rollups and which from raw samples. Reads nothing itself. */
 import type { SelectHint } from "../../../model/select.ts";
 import { bucketEnd, bucketStart, formatResolution } from "./columns.ts";
 
-/** What there is to choose from. */
+/** The available data. */
 export interface RollupChoice {
   readonly rolledToMs: number | undefined;
   /** Raw samples before this may be gone. */
@@ -18,7 +18,7 @@ export interface RollupSegment {
   readonly toMs: number;
 }
 
-/** Where a series is read from: rollups one after another, oldest first, then raw samples. */
+/** How a series is read: consecutive rollups, oldest first, then raw samples. */
 export interface RollupRead {
   readonly segments: readonly RollupSegment[];
   readonly rawFromMs: number;
@@ -26,8 +26,8 @@ export interface RollupRead {
 }
 
 /**
- * Undefined: raw samples alone. `isExact`: rollups may also answer where there are raw samples, since every window of the
- * hint begins and ends on the edge of a bucket; otherwise they answer only for what is gone.
+ * Returns undefined for raw samples only. `isExact`: rollups may also replace existing raw samples, if every window of
+ * the hint begins and ends at a bucket boundary; otherwise they are used only for removed raw samples.
  */
 export function planRead(
   { rolledToMs, rawFromMs, tiers }: RollupChoice,
@@ -41,7 +41,7 @@ export function planRead(
   if (exact === undefined && fromMs >= rawFromMs) return undefined;
   const [finest] = tiers;
   if (finest === undefined) return undefined;
-  // The bucket that retention has cut into is read as a rollup.
+  // The bucket that retention has cut is read as a rollup.
   const goneToMs = bucketEnd(rawFromMs - 1, finest.resolutionMs);
   const beginMs = Math.min(rolledToMs, exact === undefined ? goneToMs : Math.max(toMs, goneToMs));
   const from = tiers.filter(({ resolutionMs }) => resolutionMs >= (exact ?? 0));
@@ -50,7 +50,7 @@ export function planRead(
   from.forEach(({ resolutionMs, goneBeforeMs }, i) => {
     if (untilMs <= fromMs) return;
     const next = from[i + 1];
-    // A coarser rollup ends where one of its buckets ends.
+    // A coarser rollup ends at one of its own bucket boundaries.
     const keptFromMs = next === undefined ? -Infinity : bucketEnd(goneBeforeMs, next.resolutionMs);
     const afterMs = Math.max(keptFromMs, bucketStart(fromMs + 1, resolutionMs));
     if (afterMs >= untilMs) return;

@@ -1,4 +1,4 @@
-/** Reads one series from rollups and, for what they do not reach, from raw samples, as one column. */
+/** Reads one series as one column, from rollups and beyond their reach from raw samples. */
 import { histogramHigh } from "../../../model/histogram/word.ts";
 import type { RollupFunction, SampleColumn, SelectBudget } from "../../../model/select.ts";
 import { isStale } from "../../../model/stale.ts";
@@ -9,7 +9,7 @@ import { ColumnBuffer, mergePieces } from "../merge.ts";
 import { columnRef, type RollupComponent, isRawOnly } from "./columns.ts";
 import type { RollupRead, RollupSegment } from "./plan.ts";
 
-/** The columns that a function needs: its values, and whether entries count for more than one sample. */
+/** The columns that a function needs: its values, and what it needs to weight entries of several samples. */
 const needs: Readonly<
   Record<
     RollupFunction,
@@ -32,10 +32,10 @@ const needs: Readonly<
   delta: { value: "last", more: ["first", "count", "resets"] },
 };
 
-/** Rollups of a series cannot answer: raw samples have to. */
+/** Why the rollups of a series are unusable, so that raw samples have to be read. */
 export type UnusableRollup = "unreadable" | "raw only";
 
-/** Of each resolution, the blocks. */
+/** The blocks of each resolution. */
 export type TierBlocks = readonly {
   readonly resolutionMs: number;
   readonly blocks: readonly Block[];
@@ -67,7 +67,7 @@ export class RollupReader {
     this.#budget = budget;
   }
 
-  /** Undefined where the series has nothing in the range. `unreadable` gets the parts that cannot be read. */
+  /** Returns undefined if the series has no samples in the range. Adds unreadable parts to `unreadable`. */
   read(
     ref: number,
     { segments, rawFromMs }: RollupRead,
@@ -154,7 +154,7 @@ export class RollupReader {
     );
   }
 
-  /** The pieces' samples of the range; undefined where one of them is of a kind that is not for here. */
+  /** Reads the pieces' samples in the range; returns undefined if `isOther` is true for one of them. */
   #take(
     fromMs: number,
     toMs: number,
@@ -179,7 +179,7 @@ export class RollupReader {
     return { times: this.#shared(buffer.times, from, to), values, stale };
   }
 
-  /** Series that were scraped together mostly have the same instants. */
+  /** Series scraped together mostly have the same timestamps, which are shared. */
   #shared(times: Float64Array, from: number, to: number): Float64Array {
     const known = this.#times;
     let isSame = known.length === to - from;
@@ -202,7 +202,7 @@ interface EntryColumns extends ReadColumn {
   readonly resets?: Float64Array | undefined;
 }
 
-/** Ranges do not see the end of a series. */
+/** Range functions ignore staleness markers. */
 function withoutMarkers(entries: EntryColumns): EntryColumns {
   const { stale } = entries;
   if (stale === undefined) return entries;
@@ -218,7 +218,7 @@ function withoutMarkers(entries: EntryColumns): EntryColumns {
   };
 }
 
-/** Samples as entries that stand for one each. */
+/** Converts samples to entries of one sample each. */
 function asEntries({ times, values }: ReadColumn, isCount: boolean): EntryColumns {
   const counts = new Float64Array(times.length).fill(1);
   return {
@@ -231,7 +231,7 @@ function asEntries({ times, values }: ReadColumn, isCount: boolean): EntryColumn
   };
 }
 
-/** The first and the last sample of each bucket, and the markers: the samples that are left of it. */
+/** Expands entries to the remaining samples: the first and the last of each bucket, and the markers. */
 function thin({ times, values, stale, firstTimes, firstValues }: EntryColumns): ReadColumn {
   const out: { time: number; value: number; isEnd: boolean }[] = [];
   for (let i = 0; i < times.length; i++) {
@@ -249,7 +249,7 @@ function thin({ times, values, stale, firstTimes, firstValues }: EntryColumns): 
   };
 }
 
-/** One after another. A column that one of them lacks is not needed. */
+/** Concatenates parts. A column that one of them lacks is not needed. */
 function join(parts: readonly EntryColumns[]): EntryColumns {
   const [first] = parts;
   if (first === undefined || parts.length === 1) return first ?? emptyColumn;

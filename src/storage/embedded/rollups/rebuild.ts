@@ -1,4 +1,4 @@
-/** Rollups whose file is lost or cannot be read: which of them raw samples can make again, so that nothing is lost with them. */
+/** Lost or unreadable rollups: decides which of them can be rebuilt from raw samples without loss. */
 import type { Block } from "../blocks/block.ts";
 import type { RollupRanges } from "../files/manifest.ts";
 import type { RetainedSeries } from "../rules.ts";
@@ -8,11 +8,11 @@ import { goneBySeries, goneOfAll } from "./gone.ts";
 import { hasRollups } from "./retention.ts";
 import { type OutdatedRange, rollupBlocks } from "./state.ts";
 
-/** Whether a rollup that begins at `fromMs` is of raw samples alone that are all there. */
+/** True if all raw samples of a rollup that begins at `fromMs` still exist. */
 const isWithinRaw = (fromMs: number, goneBeforeMs: number): boolean =>
   bucketStart(fromMs, rollAlignMs) >= goneBeforeMs;
 
-/** Of a rollup that is open. */
+/** For an open rollup. */
 export function isRebuildable(
   { options, rules, rollups, goneBeforeMs, index }: StoreState,
   block: Block,
@@ -26,7 +26,7 @@ export function isRebuildable(
   return isWithinRaw(block.footer.minTimeMs, latestMs);
 }
 
-/** Of one whose file is gone: its series are not known, so a rule counts for all of them. */
+/** For a rollup whose file is gone: its series are unknown, so every rule counts. */
 export function isLostRebuildable(
   range: RollupRanges[string] | undefined,
   goneBeforeMs: number,
@@ -36,7 +36,7 @@ export function isLostRebuildable(
   return latestMs === -Infinity || (range !== undefined && isWithinRaw(range[0], latestMs));
 }
 
-/** What has to be rolled up again in place of a lost rollup; everything, where it is not known what it spanned. */
+/** The range to roll up again for a lost rollup; everything, if its range is unknown. */
 export const lostRange = (
   range: RollupRanges[string] | undefined,
   rolledToMs: number,
@@ -46,7 +46,7 @@ export const lostRange = (
   refs: undefined,
 });
 
-/** Parts in quarantine that are data: without those of rollups that the next round makes again. */
+/** Quarantined parts that mean data loss: without rollups that the next round rebuilds. */
 export const unreadableData = (state: StoreState): StoreState["quarantine"]["parts"] => {
   const { quarantine, rollups } = state;
   const { parts } = quarantine;

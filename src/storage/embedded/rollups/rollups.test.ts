@@ -1,4 +1,4 @@
-/** Queries answered from rollups against the same queries over raw samples, on random series. */
+/** Compares queries over rollups with the same queries over raw samples, on random series. */
 import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -13,7 +13,7 @@ afterAll(() => folders.remove());
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** On the edge of an hour. */
+/** A multiple of an hour. */
 const startMs = Math.floor(1_750_000_000_000 / hourMs) * hourMs;
 
 function random(seed: number): (below: number) => number {
@@ -49,7 +49,7 @@ class Generator {
     return this.#next(n);
   }
 
-  /** A gauge, or a counter that is reset now and then; sometimes NaN or an infinity. */
+  /** A gauge, or a counter with occasional resets; sometimes NaN or an infinity. */
   value(series: number): number {
     if (series % 2 === 0) {
       const kind = this.#next(400);
@@ -78,7 +78,7 @@ const rounds = async (store: Store, count = 12): Promise<void> => {
   for (let round = 0; round < count; round++) await store.maintain();
 };
 
-/** The same samples in all stores: gaps, jitter, ends, late ones, deletions. */
+/** Writes the same samples to all stores: gaps, jitter, ends, late samples, deletions. */
 async function fill(stores: readonly Store[], generator: Generator, days: number): Promise<void> {
   const { labels } = generator;
   const late: [LabelSet, number, number][] = [];
@@ -149,7 +149,7 @@ function pointsOf({ data }: QueryResult): Point[] {
     .sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-/** Exact results are the same number; sums agree but for the rounding of adding. */
+/** Exact results are equal; sums are equal except for rounding. */
 function expectSame(got: QueryResult, want: QueryResult, exact: boolean, what: string): void {
   const [a, b] = [pointsOf(got), pointsOf(want)];
   expect(
@@ -320,7 +320,7 @@ test("a damaged or missing rollup is made again from raw samples; without them i
     await rolled.close();
     files().forEach(damage);
     rolled = await openAt(dir, options);
-    // The page that was damaged is found when it is read.
+    // The damaged page is detected when it is read.
     await rolled.range("max_over_time(load[1h])", ...range, hourMs);
     expect(rolled.stats().lost).toEqual([]);
     await rounds(rolled, 6);

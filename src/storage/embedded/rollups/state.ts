@@ -1,23 +1,23 @@
-/** The rollups of an open store: which blocks hold them, up to when they are complete, and what of them has to be made again. */
+/** The rollups of an open store: their blocks, the time up to which they are complete, and the ranges to be rebuilt. */
 import path from "node:path";
 import type { Block } from "../blocks/block.ts";
 import type { Tombstone } from "../column-source.ts";
 import type { RemovedBlock } from "../state.ts";
 import { formatResolution, resolutionsMs } from "./columns.ts";
 
-/** Changed only as a whole. */
+/** Immutable; replaced as a whole. */
 export interface RollupTier {
   readonly resolutionMs: number;
   readonly blocks: readonly Block[];
   readonly removed: readonly RemovedBlock[];
-  /** Of columns, not of series: refs are those of `columnRef`. */
+  /** For columns, not series: the refs are those of `columnRef`. */
   readonly tombstones: readonly Tombstone[];
-  /** Entries before this may be gone, and those before `unlinkedBeforeMs` cannot be restored any more. */
+  /** Entries before this may be gone; those before `unlinkedBeforeMs` cannot be restored. */
   readonly goneBeforeMs: number;
   readonly unlinkedBeforeMs: number;
 }
 
-/** Samples of these series came late or were deleted after they were rolled up; all series where there are none. */
+/** Samples of these series arrived late or were deleted after they were rolled up; `refs` is undefined for all series. */
 export interface OutdatedRange {
   readonly fromMs: number;
   readonly toMs: number;
@@ -25,7 +25,10 @@ export interface OutdatedRange {
 }
 
 export interface RollupState {
-  /** All samples in blocks up to this instant are in the rollups, except for what is outdated; undefined before the first. */
+  /**
+   * All samples in blocks up to this time are in the rollups, except for outdated ones; undefined before the first
+   * rollup.
+   */
   readonly rolledToMs: number | undefined;
   readonly outdated: readonly OutdatedRange[];
   readonly tiers: readonly RollupTier[];
@@ -51,7 +54,7 @@ export const rollupFile = (dir: string, id: number, resolutionMs: number): strin
     `${String(id).padStart(10, "0")}-${formatResolution(resolutionMs)}.block`,
   );
 
-/** Every rollup block whose file is there. */
+/** Every rollup block whose file exists. */
 export const rollupBlocks = ({ tiers }: RollupState): readonly Block[] =>
   tiers.flatMap(({ blocks, removed }) => [...blocks, ...removed.map(({ block }) => block)]);
 
@@ -66,7 +69,7 @@ export const replaceTier = (
   ),
 });
 
-/** Without those past retention, for a copy that does not have their files. */
+/** Drops the blocks past retention, for a copy without their files. */
 export const withoutRemoved = (rollups: RollupState): RollupState => ({
   ...rollups,
   tiers: rollups.tiers.map((tier) => ({

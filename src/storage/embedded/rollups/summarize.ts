@@ -1,11 +1,11 @@
-/** Makes the entries of a rollup: from samples, or from the entries of a finer rollup. Pure. */
+/** Computes the entries of a rollup from samples, or from the entries of a finer rollup. Pure. */
 import { histogramHigh } from "../../../model/histogram/word.ts";
 import { isStale, putStale } from "../../../model/stale.ts";
 import type { ColumnBuffer } from "../merge.ts";
 import { bucketEnd, isRawOnly, putRawOnly } from "./columns.ts";
 
 const powersOfTen = [1, 10, 100, 1e3, 1e4, 1e5, 1e6] as const;
-/** How far a sum of decimals may be from the decimal it stands for: what adding some hundred rounded numbers loses. */
+/** Relative rounding error of a sum of some hundred decimals. */
 const roundingSlack = 4 * Number.EPSILON;
 
 class ValueColumn {
@@ -21,7 +21,7 @@ class ValueColumn {
   }
 }
 
-/** The entries of one series in one resolution; used again for the next series. */
+/** The entries of one series in one resolution; reused for the next series. */
 export class RollupEntries {
   readonly firstTimes = new ValueColumn();
   readonly lastTimes = new ValueColumn();
@@ -43,7 +43,7 @@ export class RollupEntries {
     for (const column of [this.firstTimes, this.lastTimes, ...this.#all]) column.reserve(atMost);
   }
 
-  /** A staleness marker, or a bucket that only raw samples answer. */
+  /** Adds a staleness marker, or marks a bucket as available from raw samples only. */
   mark(timeMs: number, put: (words: Uint32Array, i: number) => void): void {
     this.firstTimes.values[this.n] = timeMs;
     this.lastTimes.values[this.n] = timeMs;
@@ -52,7 +52,7 @@ export class RollupEntries {
   }
 }
 
-/** Where the buckets of the instants `from` to `to` (not included) end: the index after the last sample of each. */
+/** The end of each bucket of the timestamps from index `from` to `to` (exclusive), as the index after its last sample. */
 export function bucketBounds(
   times: Float64Array,
   from: number,
@@ -68,7 +68,7 @@ export function bucketBounds(
   return Uint32Array.from(bounds);
 }
 
-/** Entries of the samples of a column without overlaps, from `from` to the last of the bounds. */
+/** Adds entries for the samples of a column without overlaps, from `from` to the last of the bounds. */
 export function summarizeSamples(
   { times, values, words }: Pick<ColumnBuffer, "times" | "values" | "words">,
   from: number,
@@ -124,7 +124,7 @@ export function summarizeSamples(
   }
 }
 
-/** The entry of a bucket of finite numbers alone, as nearly all are; false where it has something else, which makes its sum infinite or NaN. */
+/** Adds the entry of a bucket with only finite numbers, as nearly all are. Returns false if an infinite or NaN sum shows others. */
 function summarizeNumbers(
   times: Float64Array,
   values: Float64Array,
@@ -165,7 +165,7 @@ function summarizeNumbers(
   return true;
 }
 
-/** Entries of a coarser resolution from those of a finer one that divides it. */
+/** Computes entries of a coarser resolution from those of a finer one that divides it. */
 export function summarizeEntries(
   from: RollupEntries,
   resolutionMs: number,
@@ -223,7 +223,10 @@ export function summarizeEntries(
   }
 }
 
-/** The entry of finer entries from `start` to `endMs`, and the index after them; `start` where one is a mark, infinite or NaN. */
+/**
+ * Summarizes finer entries from `start` to `endMs`, and returns the index after them; `start` if one is a mark, infinite
+ * or NaN.
+ */
 function summarizeSums(
   from: RollupEntries,
   start: number,
@@ -255,7 +258,7 @@ function summarizeSums(
     resets += inner[i] as number;
     previous = lasts[i] as number;
   }
-  // A mark is a NaN in every column, and a NaN or an infinity among the samples makes their sum one.
+  // A mark is a NaN in every column; a NaN or an infinity among the samples also shows in their sum.
   if (!Number.isFinite(sum) || !Number.isFinite(lost)) return start;
   const at = out.n++;
   out.firstTimes.values[at] = from.firstTimes.values[start] as number;
@@ -270,15 +273,15 @@ function summarizeSums(
   return i;
 }
 
-/** By words: a NaN must not pass through a number. */
+/** Copied as words: a NaN payload may not survive a conversion to a number. */
 function copyWord(from: Uint32Array, i: number, to: Uint32Array, at: number): void {
   to[at * 2] = from[i * 2] as number;
   to[at * 2 + 1] = from[i * 2 + 1] as number;
 }
 
 /**
- * The decimal with few digits that a sum stands for, where there is one within the rounding of adding: 0.1 + 0.2 is 0.3. It
- * takes 1 to 2 bytes in a block where the sum as it comes out takes 5.
+ * Rounds a sum to a decimal with few digits if one is within the rounding error: 0.1 + 0.2 is 0.3. It takes 1 to 2 bytes
+ * in a block, the unrounded sum 5.
  */
 function toDecimal(sum: number): number {
   const slack = Math.abs(sum) * roundingSlack;

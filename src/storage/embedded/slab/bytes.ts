@@ -1,4 +1,4 @@
-/** Bytes that grow by doubling while something is written to them. */
+/** A byte buffer that doubles its size while it is written to. */
 import { writeVarint } from "../codec/varint.ts";
 
 export class Bytes {

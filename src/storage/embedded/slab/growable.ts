@@ -1,6 +1,6 @@
 /**
- * Columns of numbers that grow by doubling: one array for a value of all series, never an object per series.
- * They stand on shared memory, so that a worker reads them without a copy.
+ * Arrays of numbers that grow by doubling: one array holds a value of all series, so there is no object per series. They
+ * are in shared memory, so that a worker reads them without a copy.
  */
 
 abstract class Growable<Numbers extends Uint8Array | Uint32Array | Float64Array> {
@@ -12,7 +12,7 @@ abstract class Growable<Numbers extends Uint8Array | Uint32Array | Float64Array>
 
   protected abstract make(length: number): Numbers;
 
-  /** Makes room for an index; new places are zero. */
+  /** Grows the array to include an index; new elements are zero. */
   reach(index: number): void {
     if (index < this.array.length) return;
     const larger = this.make(Math.max(this.array.length * 2, index + 1));

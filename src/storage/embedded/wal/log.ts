@@ -1,7 +1,7 @@
 /**
- * The write-ahead log: numbered segment files of framed records. What `append` has returned for is in the kernel's hands
- * and outlives the process; `sync` puts it on the disk. A segment is allocated before it is needed, so that syncing
- * writes data and no metadata.
+ * The write-ahead log: numbered segment files of framed records. A record is in the kernel's page cache when `append`
+ * returns, and survives the process; `sync` writes it to disk. A segment is allocated before it is needed, so that
+ * syncing writes data and no metadata.
  */
 import {
   closeSync,
@@ -34,7 +34,7 @@ export function listSegments(dir: string): number[] {
     .sort((a, b) => a - b);
 }
 
-/** A place in the log: the number of the next record, and how many samples were logged before it. */
+/** A position in the log: the number of the next record, and the number of samples logged before it. */
 export interface LogPosition {
   readonly sequence: number;
   readonly samples: number;
@@ -46,13 +46,13 @@ export interface WalOptions {
   readonly segmentBytes: number;
   readonly firstSegment: number;
   readonly first: LogPosition;
-  /** Of the manifest. */
+  /** Generation of the manifest. */
   readonly generation: number;
-  /** The first segment that counts, and where it begins. */
+  /** The first segment in use, and its start position. */
   readonly from: LogPosition & { readonly segment: number };
-  /** What acknowledged means: written, or on the disk. */
+  /** When a record is acknowledged: once written, or once on disk. */
   readonly durability: "process" | "power";
-  /** Segments of which a part could not be read: set aside instead of removed. */
+  /** Partly unreadable segments, which are set aside instead of removed. */
   readonly unreadable: readonly number[];
   readonly requireLock: () => void;
 }
@@ -67,7 +67,7 @@ export class WriteAheadLog {
   readonly #mark: AcknowledgedMark;
   readonly #requireLock: () => void;
   readonly #unreadable: ReadonlySet<number>;
-  /** Where segments begin that the manifest may name. */
+  /** Start positions of segments that the manifest may refer to. */
   readonly #starts = new Map<number, LogPosition>();
   #samples: number;
   #segment: number;
@@ -77,16 +77,16 @@ export class WriteAheadLog {
   #sequence: number;
   #bytesSinceCut = 0;
   #syncing: Promise<void> | undefined;
-  /** Why the segment before this one may not be on the disk. */
+  /** Why the previous segment may not be on disk. */
   #syncFailure: StoreError | undefined;
   #dirty = false;
-  /** The present segment's name may not be on the disk yet. */
+  /** True if the current segment's directory entry may not be on disk yet. */
   #isNew = true;
   #spare: "none" | "making" | "ready" = "none";
   #making: Promise<void> = Promise.resolve();
   #closed = false;
 
-  /** Begins with a new segment: what a crash may have torn is never written to again. */
+  /** Begins a new segment, because one that a crash may have torn is never appended to. */
   constructor(options: WalOptions) {
     const { dir, from } = options;
     this.#dir = dir;
@@ -106,7 +106,7 @@ export class WriteAheadLog {
     try {
       this.#rotate(0);
     } catch (thrown) {
-      // On a full disk the first append makes the segment, when there is room again.
+      // On a full disk the first append after space is available creates the segment.
       if (this.#problem(thrown).kind !== "full") throw thrown;
     }
   }
@@ -115,17 +115,17 @@ export class WriteAheadLog {
     return this.#segment;
   }
 
-  /** The number the next record shall carry. */
+  /** Sequence number of the next record. */
   get sequence(): number {
     return this.#sequence;
   }
 
-  /** Samples logged so far, through all segments there ever were. */
+  /** Number of samples logged so far, over all segments ever. */
   get samples(): number {
     return this.#samples;
   }
 
-  /** Where a segment begins that was cut since the start, or from which the log counts. */
+  /** Start position of a segment that was cut since startup, or of the first segment in use. */
   startOf(segment: number): LogPosition {
     const start = this.#starts.get(segment);
     if (start === undefined) throw new Error(`BUG: no cut began log segment ${segment}`);
@@ -136,7 +136,7 @@ export class WriteAheadLog {
     return this.#bytesSinceCut;
   }
 
-  /** Writes whole framed records. Throws, with nothing acknowledged, when the disk does not take them. */
+  /** Writes whole framed records. Throws, with nothing acknowledged, if the disk write fails. */
   append(bytes: Buffer, length: number, records: number, samples: number): void {
     if (this.#closed) throw new StoreError("closed", "The store is closed.");
     this.#requireLock();
@@ -156,12 +156,12 @@ export class WriteAheadLog {
     if (this.#used * 2 > this.#size && this.#spare === "none") this.#making = this.#makeSpare();
   }
 
-  /** A manifest was written: one before it is an older copy from now on. */
+  /** Records that a manifest was written, so that an earlier one is recognized as an older copy. */
   markGeneration(generation: number): void {
     this.#mark.setGeneration(generation);
   }
 
-  /** The segment from which on everything that follows is written. */
+  /** Starts a new segment for all later records and returns its number. */
   cut(): number {
     this.#requireLock();
     try {
@@ -174,7 +174,7 @@ export class WriteAheadLog {
     return this.#segment;
   }
 
-  /** Resolves when everything appended so far is on the disk. */
+  /** Resolves when everything appended so far is on disk. */
   async sync(): Promise<void> {
     while (this.#syncing !== undefined) await this.#syncing;
     if (this.#syncFailure !== undefined) {
@@ -195,7 +195,7 @@ export class WriteAheadLog {
       if (isNew) await this.#syncName();
       if (this.#marksOnSync) this.#mark.write(position);
     })().finally(() => {
-      // A segment that was begun meanwhile has put the sync of the old one in its place.
+      // A newer segment may have replaced this sync with the old segment's.
       if (this.#syncing === syncing) this.#syncing = undefined;
     });
     this.#syncing = syncing;
@@ -233,7 +233,7 @@ export class WriteAheadLog {
   #rotate(neededBytes: number): void {
     const size = Math.max(this.#segmentBytes, segmentHeaderBytes + neededBytes);
     const file = segmentFile(this.#dir, this.#segment + 1);
-    // Before the segment: one without a mark is then one whose mark was lost.
+    // Before the segment, so that a segment without a mark means a lost mark.
     this.#mark.open();
     let fd: number;
     if (this.#spare === "ready" && size === this.#segmentBytes) {
@@ -256,7 +256,7 @@ export class WriteAheadLog {
     this.#dirty = false;
     this.#isNew = true;
     if (oldFd < 0) return;
-    // The old segment's data must reach the disk before it is acknowledged as durable.
+    // The old segment's data must be on disk before it is acknowledged as durable.
     const before = this.#syncing;
     if (!wasDirty && before === undefined) return closeSync(oldFd);
     const finished = (async () => {
@@ -272,7 +272,7 @@ export class WriteAheadLog {
     })().finally(() => {
       if (this.#syncing === finished) this.#syncing = undefined;
     });
-    // Nobody may be waiting for it: the next sync reports the failure.
+    // There may be no caller waiting; the next sync reports the failure.
     finished.catch((thrown: unknown) => {
       this.#syncFailure = this.#problem(thrown);
     });
@@ -287,7 +287,7 @@ export class WriteAheadLog {
       done += writeSync(fd, bytes, done, bytes.length - done, done);
   }
 
-  /** A segment outlives a power cut only when its name does. */
+  /** A segment survives a power cut only if its directory entry does. */
   async #syncName(): Promise<void> {
     if (process.platform === "win32") return;
     const folder = await open(this.#dir, "r");
@@ -311,7 +311,7 @@ export class WriteAheadLog {
       }
       this.#spare = "ready";
     } catch {
-      // No room for a spare: the next segment is created when it is needed, and fails then if it must.
+      // No space for a spare: the next segment is created on demand, and may fail then.
       removeLeftover(this.#spareFile);
       this.#spare = "none";
     }

@@ -1,6 +1,6 @@
 /**
- * How far the log is acknowledged, in a file beside its segments: a record missing before this position was acknowledged and is
- * lost; one torn behind it is a write that never returned. Two slots alternate, so that a torn write leaves the other.
+ * Stores how far the log is acknowledged, in a file beside its segments: a missing record before this position is lost;
+ * a torn one after it is a write that never returned. Two slots alternate, so that a torn write leaves the other intact.
  *
  * It also records the last manifest's generation, so that an older copy of the manifest is detected.
  *
@@ -34,13 +34,13 @@ export class AcknowledgedMark {
     this.#slot.writeDoubleLE(generation, generationAt);
   }
 
-  /** A manifest was written. */
+  /** Records that a manifest was written. */
   setGeneration(generation: number): void {
     this.#slot.writeDoubleLE(generation, generationAt);
     this.write(this.#position);
   }
 
-  /** Throws where the file cannot be made, as on a full disk. */
+  /** Throws if the file cannot be created, as on a full disk. */
   open(): void {
     if (this.#fd >= 0) return;
     closeSync(openSync(this.#file, "a", 0o600));
@@ -48,8 +48,8 @@ export class AcknowledgedMark {
   }
 
   /**
-   * Best effort: a mark that stays behind hides no loss before it. Where it cannot be written and the end of the log is lost as
-   * well, the loss that is reported is too small.
+   * Best effort: an outdated mark hides no loss before its position. If it cannot be written and the end of the log is
+   * lost as well, the reported loss is too small.
    */
   write(position: LogPosition): void {
     const slot = this.#slot;
@@ -62,11 +62,11 @@ export class AcknowledgedMark {
     try {
       this.open();
       const start = (this.#writes % 2) * slotBytes;
-      // A short write would leave the mark behind.
+      // A partial write would leave the mark outdated.
       for (let done = 0; done < slotBytes;)
         done += writeSync(this.#fd, slot, done, slotBytes - done, start + done);
     } catch {
-      // The records themselves are written; the next mark covers them.
+      // The records themselves are written; the next mark includes them.
     }
   }
 
@@ -79,11 +79,11 @@ export class AcknowledgedMark {
 export interface StoredMark extends LogPosition {
   readonly storeId: string;
   readonly writes: number;
-  /** Of the last manifest; 0 where an older gpulse wrote the mark. */
+  /** Generation of the last manifest; 0 if an older gpulse wrote the mark. */
   readonly generation: number;
 }
 
-/** Undefined where there is none of this store, or none that can be read. */
+/** Returns undefined if there is no readable mark of this store. */
 export function readMark(dir: string, storeId: string): StoredMark | undefined {
   const mark = readSlots(dir);
   return mark?.storeId === storeId ? mark : undefined;

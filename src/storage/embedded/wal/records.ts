@@ -4,11 +4,11 @@
  *   segment: u8 4, 7 x u8 0, 16 bytes store id (ASCII), f64 segment number, f64 samples logged before it; opens each segment
  *            and carries the sequence number of the record after it
  *   series:  u8 1, varint count, then per series: varint ref, varint labels, per label: varint bytes, name, varint bytes, value
- *   samples: u8 3, u8 instants (0: one for all, 1: each its own), u16 0, u32 n, f64 samples logged before it,
- *            f64 x (1 or n) instants in ms, n x 8 bytes values as they were, n x u32 refs
- *            (u8 2: the same without the count, as older versions wrote it)
+ *   samples: u8 3, u8 timestamps (0: one for all, 1: one each), u16 0, u32 n, f64 samples logged before it,
+ *            f64 x (1 or n) timestamps in ms, n x 8 bytes raw values, n x u32 refs
+ *            (u8 2: the same without the count, from older versions)
  *   samples with native histograms: u8 5, the same, then varint count, and each histogram (codec/histogram-bytes.ts). A value
- *            with the high word of a histogram (model/histogram/word.ts) is the one whose number is its low word
+ *            with the high word of a histogram (model/histogram/word.ts) refers to the histogram with the index in its low word
  */
 import type { Histogram } from "../../../model/histogram/histogram.ts";
 import { histogramHigh } from "../../../model/histogram/word.ts";
@@ -31,16 +31,16 @@ export interface WalSampleColumns {
   readonly n: number;
   readonly refs: Uint32Array;
   readonly times: Float64Array;
-  /** The same memory twice: numbers, and words for what must not pass through a number. */
+  /** `values` and `words` are the same memory; `words` preserves NaN payloads. */
   readonly values: Float64Array;
   readonly words: Uint32Array;
-  /** Native histograms, by the words that stand for them. */
+  /** Native histograms, indexed by the histogram words. */
   readonly histograms: readonly Histogram[];
-  /** The same as the log has them, once it does. */
+  /** The encoded histograms, set once they are in the log. */
   encoded: EncodedHistograms;
 }
 
-/** Histograms as bytes (codec/histogram-bytes.ts): number i is from `starts[i]` to `starts[i + 1]`. */
+/** Histograms as bytes (codec/histogram-bytes.ts): histogram i is from `starts[i]` to `starts[i + 1]`. */
 export interface EncodedHistograms {
   readonly bytes: Uint8Array;
   readonly starts: Uint32Array;
@@ -68,7 +68,7 @@ export function writeSegmentHeader(bytes: Buffer, at: number, header: SegmentHea
   return segmentPayloadBytes;
 }
 
-/** Undefined for a record of another kind. */
+/** Returns undefined for a record of another kind. */
 export function readSegmentHeader(payload: Buffer): SegmentHeader | undefined {
   if (payload[0] !== typeSegment || payload.length !== segmentPayloadBytes) return undefined;
   return {
@@ -78,7 +78,7 @@ export function readSegmentHeader(payload: Buffer): SegmentHeader | undefined {
   };
 }
 
-/** Samples logged before a record, and in it; undefined where the record does not carry it. */
+/** The number of samples logged before a record, and in it; undefined if the record does not contain it. */
 export function countSamples(payload: Buffer): { before?: number; count: number } {
   if (isCounted(payload) && payload.length >= samplesHeader)
     return { before: payload.readDoubleLE(8), count: payload.readUInt32LE(4) };
@@ -90,7 +90,7 @@ export function countSamples(payload: Buffer): { before?: number; count: number 
 const isCounted = (payload: Buffer): boolean =>
   payload[0] === typeSamples || payload[0] === typeHistograms;
 
-/** The end of a record of samples among which there are native histograms. */
+/** Writes the end of a samples record with native histograms. */
 export function writeHistograms(out: Bytes, histograms: readonly Histogram[]): EncodedHistograms {
   const starts = new Uint32Array(histograms.length + 1);
   out.varint(histograms.length);
@@ -102,7 +102,7 @@ export function writeHistograms(out: Bytes, histograms: readonly Histogram[]): E
   return { bytes: out.array, starts };
 }
 
-/** Writes to a place that is a multiple of 8 in `bytes`, and returns the payload's length; `histograms` end it. */
+/** Writes to `at`, a multiple of 8 in `bytes`, and returns the payload's length; `histograms` are its end. */
 export function writeSamples(
   bytes: Buffer,
   at: number,
@@ -169,7 +169,7 @@ export interface RecordHandler {
   samples(columns: WalSampleColumns): void;
 }
 
-/** Reads a payload whose checksum was right. One from a newer version, or damaged beyond the checksum's sight, throws a RangeError. */
+/** Reads a payload with a valid checksum. Throws a RangeError for one from a newer version, or with undetected damage. */
 export function readRecord(payload: Buffer, handler: RecordHandler): void {
   if (payload[0] === typeSeries) readSeries(payload, handler);
   else if (isCounted(payload)) readSamples(payload, samplesHeader, handler);
@@ -217,7 +217,7 @@ function readSamples(payload: Buffer, headerBytes: number, handler: RecordHandle
   });
 }
 
-/** Every one that a word stands for must be there: a record counts as a whole or is lost as a whole. */
+/** Every histogram word must have its histogram: a record is valid or lost as a whole. */
 function readHistograms(
   payload: Buffer,
   at: number,

@@ -1,5 +1,5 @@
 /**
- * Reads the log back at start. Cut, flipped and missing records are counted and reported; the rest is served.
+ * Replays the log at startup. Truncated, corrupt and missing records are counted and reported; the rest is served.
  *
  * Records are numbered and carry the count of samples logged before them, so a gap between two records shows how many
  * records and samples are missing. The acknowledged mark does the same for the end of the log.
@@ -24,7 +24,7 @@ const headerSearchBytes = 64;
 export interface WalReplayOptions {
   readonly dir: string;
   readonly fromSegment: number;
-  /** Where the first segment begins; undefined where the manifest does not record it. */
+  /** Position of the first segment; undefined if the manifest does not contain it. */
   readonly from?: LogPosition;
   readonly storeId: string;
 }
@@ -36,14 +36,14 @@ export interface WalReplayResult {
   readonly lost: readonly string[];
   /** Acknowledged samples that are missing, as far as the log can count them. */
   readonly lostSamples: number;
-  /** Bytes of the segments that hold no record, where one was acknowledged. */
+  /** Bytes of the segments without a valid record, where a record was acknowledged. */
   readonly lostBytes: number;
-  /** The log ends in something that is not a whole record: a write that had not returned. */
+  /** True if the log ends in a partial record: a write that had not returned. */
   readonly tornTail: boolean;
-  /** Segments of which a part could not be read. */
+  /** Segments that are partly unreadable. */
   readonly unreadable: readonly number[];
   readonly nextSegment: number;
-  /** Where the first record stood; `next` where there is none. */
+  /** Position of the first record; equal to `next` if there is none. */
   readonly first: LogPosition;
   readonly next: LogPosition;
 }
@@ -57,16 +57,16 @@ class Replay {
   readonly #handler: RecordHandler;
   readonly #lost: string[] = [];
   readonly #unreadable: number[] = [];
-  /** What the next record has to carry; undefined until known. */
+  /** Expected sequence of the next record; undefined until known. */
   #sequence: number | undefined;
   #samples: number | undefined;
   #first: LogPosition | undefined;
   #records = 0;
   #lostSamples = 0;
   #lostBytes = 0;
-  /** Bytes after the last record of the segment before: lost if it turns out that a record is missing there. */
+  /** Bytes after the last record of the previous segment; they are lost if a record turns out to be missing there. */
   #tailBytes = 0;
-  /** A gap whose samples are counted by the next record that carries a count: a record of series has none. */
+  /** A gap whose lost samples are known at the next record with a sample count; series records have none. */
   #openGap: string | undefined;
   #sawHeader = false;
 
@@ -130,7 +130,7 @@ class Replay {
     this.#tailBytes = tail?.at === scan.end ? tail.bytes : 0;
   }
 
-  /** Why a segment is of another store or misnamed; undefined for one that may be read. */
+  /** Returns why a segment belongs to another store or has a wrong name; undefined if it may be read. */
   #foreign(bytes: Buffer, segment: number): string | undefined {
     const header = firstHeader(bytes);
     if (header === undefined) return undefined;
@@ -169,7 +169,7 @@ class Replay {
     }
   }
 
-  /** Counts the records and samples missing before a record. False for a record that was read before: it must not be applied again. */
+  /** Counts the records and samples missing before a record. Returns false for a duplicate record, which must not be applied again. */
   #isExpected(sequence: number, samples: number | undefined, file: string): boolean {
     if (this.#sequence === undefined) return true;
     const gap = (sequence - this.#sequence) | 0;
@@ -190,7 +190,10 @@ class Replay {
     if (samples !== undefined) this.#closeGap(samples);
   }
 
-  /** Reports an open gap; `samples`: logged before the record that ends it, undefined at the end of the log. */
+  /**
+   * Reports an open gap.
+   * @param samples the count before the record that ends the gap; undefined at the end of the log
+   */
   #closeGap(samples: number | undefined): void {
     if (this.#openGap === undefined) return;
     const missing =
@@ -200,7 +203,7 @@ class Replay {
     this.#openGap = undefined;
   }
 
-  /** True where the log ends in a write that never returned. */
+  /** Returns true if the log ends in a write that never returned. */
   #checkEnd(): boolean {
     const { dir, storeId } = this.#options;
     const mark = readMark(dir, storeId);
@@ -223,7 +226,7 @@ class Replay {
   }
 }
 
-/** The store that a segment belongs to; undefined for one of version 1, or where it cannot be read. */
+/** The store id of a segment; undefined for version 1, or if it cannot be read. */
 export function segmentStore(dir: string, segment: number): string | undefined {
   return firstHeader(salvageFile(segmentFile(dir, segment)).bytes)?.storeId;
 }
