@@ -48,7 +48,7 @@ type RawGroup = v.InferOutput<typeof groupSchema>;
 
 export interface CheckedRules {
   readonly groups: readonly RuleGroup[];
-  /** One sentence each, with file, line and column; rejected groups and rules are not in `groups`. */
+  /** One sentence each, with file, line and column. */
   readonly problems: readonly string[];
   /** Settings without effect, one sentence each. */
   readonly warnings: readonly string[];
