@@ -1,4 +1,4 @@
-// A vitest reporter that leaves what came of each file, and the reasons of skips, in a file, for the closing summary.
+// A vitest reporter that writes each file's results, and the reasons of skips, to a file for the closing summary.
 
 import { writeFileSync } from "node:fs";
 
@@ -46,7 +46,7 @@ function summaryOf(module) {
     else if (result.state === "failed") {
       summary.failed++;
       summary.failures.push(`${test.fullName}: ${firstLine(result.errors[0]?.message)}`);
-      // Data that is lost once in two runs is lost.
+      // Data that is lost in one of two runs is lost.
       if (test.options.retry === 0) summary.final = true;
     } else summary.skipped.push({ name: test.fullName, reason: skipReason(result) });
   }
