@@ -6,7 +6,7 @@ import { writeFileSync } from "node:fs";
  * @typedef {{ file: string, passed: number, failed: number, final: boolean,
  *   failures: string[], skipped: { name: string, reason: string }[], flaky: string[] }} FileSummary
  *   `failures`: the names of the tests that failed, each with the first line of its error;
- *   `final`: another run would prove nothing, since a test failed that says `retry: 0`.
+ *   `final`: another run would prove nothing, since a failed test has `retry: 0`.
  */
 
 export default class SummaryReporter {
