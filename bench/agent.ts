@@ -1,6 +1,6 @@
 /**
- * The agent with eight simulated GPUs at 1 s beside prometheus-node-exporter, both scraped once a second in the same
- * minute. Prints ratios: the machine is shared, so the peer in the same run is the measure. `npm run bench:agent`
+ * The agent with eight simulated GPUs at 1 s beside prometheus-node-exporter, both scraped once a second in the same minute.
+ * Prints ratios: the machine is shared, so only the peer in the same run is comparable. `npm run bench:agent`
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { startNodeExporter } from "../engines/node-exporter.ts";

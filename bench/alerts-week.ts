@@ -1,4 +1,4 @@
-/** The default alerts over simulated GPU-days: how often they fire on sound GPUs, and whether each kind of fault fires one. */
+/** The default alerts over simulated GPU-days: how often they fire on healthy GPUs, and whether each kind of fault fires one. */
 import { type FaultName, faultNames } from "../src/sources/sim/fleet/faults.ts";
 import { startMs } from "./detect-host.ts";
 import type { Alarm } from "./detect-log.ts";
@@ -20,12 +20,12 @@ export interface HealthyOptions {
 
 export interface HealthyDays {
   readonly gpuDays: number;
-  /** Of every severity: information that fires all day is noise too. */
+  /** Alarms of every severity: informational alerts that fire all day are noise too. */
   readonly alarms: readonly Alarm[];
   readonly failedRules: ReadonlySet<string>;
 }
 
-/** Sound GPUs that train, serve and run batches. */
+/** Simulates healthy GPUs that run training, serving and batch jobs. */
 export async function runHealthy(options: HealthyOptions): Promise<HealthyDays> {
   const { seed, hosts, days, stepMs, progress = () => {} } = options;
   const untilMs = days * dayMs;
@@ -37,7 +37,7 @@ export async function runHealthy(options: HealthyOptions): Promise<HealthyDays> 
   };
 }
 
-/** When each fault is put into a GPU of the first host, and for how long, in minutes after the warm-up. */
+/** When each fault is injected into a GPU of the first host, and for how long, in minutes after the warm-up. */
 const plan: readonly (readonly [FaultName, gpu: number, at: number, forMinutes: number])[] = [
   ["fan-failure", 0, 0, 30],
   ["degraded-paste", 1, 0, 45],
@@ -51,12 +51,12 @@ const plan: readonly (readonly [FaultName, gpu: number, at: number, forMinutes: 
   ["gpu-lost", 3, 60, 10],
   ["hung-driver", -1, 95, 3],
 ];
-/** The anomaly watch learns first, as it does after an installation. */
+/** The anomaly watch learns first, as after an installation. */
 const warmUpMs = 90 * minuteMs;
 
 export interface FaultyOptions {
   readonly seed: number;
-  /** The faults are on the GPUs of the first host; the others are sound. */
+  /** The faults are on the GPUs of the first host; the other hosts are healthy. */
   readonly hosts: readonly (readonly string[])[];
   readonly stepMs: number;
   readonly progress?: (doneMs: number) => void;
@@ -67,13 +67,13 @@ export interface FaultyHours {
   readonly faults: readonly ScoredFault[];
   /** Alarms of GPUs without a fault. */
   readonly false: readonly Alarm[];
-  /** Alarms of a lost GPU that began after it was lost and do not speak of the loss. */
+  /** Alarms of a lost GPU that began after the loss and are not about it. */
   readonly afterLoss: readonly Alarm[];
-  /** Texts of all alerts that fired. */
+  /** The texts of all alerts that fired. */
   readonly texts: readonly string[];
 }
 
-/** One fault of every kind, at the severity the simulator comes with. */
+/** Simulates one fault of every kind, at the simulator's default severity. */
 export async function runFaults(options: FaultyOptions): Promise<FaultyHours> {
   const { seed, hosts, stepMs, progress = () => {} } = options;
   const faults = plan.map(([fault, gpu, at, forMinutes]): PlannedFault => ({

@@ -1,7 +1,8 @@
 /**
- * How quiet the default alerts are, and what they find: `npm run bench:alerts`. A week of sound simulated GPUs that train, serve
- * and run batches, then hours with one fault of every kind, through the pipeline, the store, the anomaly watch and the rule
- * engine. Prints alerts per 100 GPU-days and, for each fault, the alert that found it. Exit 1 over the limit or with a miss.
+ * How quiet the default alerts are, and which faults they detect: `npm run bench:alerts`. A week of healthy simulated GPUs that
+ * run training, serving and batch jobs, then hours with one fault of every kind, through the pipeline, the store, the anomaly
+ * watch and the rule engine. Prints alerts per 100 GPU-days and, for each fault, the alert that detected it. Exits with 1 if the
+ * limit is exceeded or a fault is missed.
  * `--days 1 --gpus 8` for less, `--seed 7` for other jobs, `--step 15` reads and evaluates every 15 s instead of every minute.
  */
 import { parseArgs } from "node:util";

@@ -1,4 +1,4 @@
-/** A lake as large as asked for, made by DuckDB itself from a seed: eight GPUs, forty metrics, a row every eight seconds. */
+/** Generates a lake of any size with DuckDB from a seed: eight GPUs, forty metrics, a row every eight seconds. */
 import { mkdirSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { columns } from "../src/model/columns.ts";
@@ -7,7 +7,7 @@ export const gpus = 8;
 export const metricsPerRow = 40;
 export const stepSeconds = 8;
 
-/** Those analyses look at, with a shape; the rest are filled up with numbers that change as slowly. */
+/** The metrics that analyses read, with realistic shapes; the others are filled with numbers that change as slowly. */
 const shaped: Readonly<Record<string, string>> = {
   gpu_utilization_ratio: "round(load, 2)",
   gpu_memory_controller_utilization_ratio: "round(load * 0.7, 2)",

@@ -1,4 +1,4 @@
-/** Runs a program to its end and says how long it took and how much memory it and all it started held at most. */
+/** Runs a program to its end and measures its duration and the peak memory of its process tree. */
 import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -10,7 +10,7 @@ export interface ProgramCost {
   readonly answers: string;
 }
 
-/** The process and everything it started: Spark's work is done in a child of a shell. */
+/** The process and its descendants: Spark's work is done in a child of a shell. */
 function family(pid: number): number[] {
   const parents = new Map<number, number>();
   for (const name of readdirSync("/proc"))
@@ -36,7 +36,7 @@ function resident(pid: number): number {
   }
 }
 
-/** @param args of Node: a program and its arguments; what it prints are the answers */
+/** @param args of Node: a program and its arguments; its output is returned */
 export async function measureProgram(
   args: readonly string[],
   env: NodeJS.ProcessEnv,

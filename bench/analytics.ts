@@ -1,6 +1,6 @@
 /**
  * Every analysis over a month of eight GPUs (100 million samples) on DuckDB and on Spark, one after the other, over the same
- * Parquet: time and peak memory side by side. `npm run bench:analytics`, with `-- --small` a day of it.
+ * Parquet files: time and peak memory side by side. `npm run bench:analytics`; `-- --small` uses one day.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -39,7 +39,8 @@ try {
   say(
     `\n| | ${engines.map((name) => `${name} | memory`).join(" | ")} | ${engines.length > 1 ? `${engines[1]} / ${engines[0]} time | memory | ` : ""}\n|${"---|".repeat(1 + engines.length * 2 + (engines.length > 1 ? 2 : 0))}`,
   );
-  // All together first: reading once is what a report does. The single ones are for DuckDB alone, a start of Spark costs more than they do.
+  // First all analyses together, which reads the data once as a report does. Single analyses run only on DuckDB, since starting
+  // Spark costs more than they do.
   for (const [at, chosen] of rounds.entries()) {
     const measured: ProgramCost[] = [];
     for (const engine of engines) {
@@ -71,7 +72,7 @@ try {
   rmSync(dir, { recursive: true, force: true });
 }
 
-/** The largest difference of two numbers in the same place; texts must be equal. */
+/** The largest difference of two numbers at the same position; texts must be equal. */
 function agree(one: string, other: string): string {
   let worst = 0;
   let different = 0;

@@ -1,6 +1,6 @@
 /**
- * What the anomaly watch costs beside keeping the same frames: `npx tsx bench/anomaly-cost.ts [GPUS]`, 2,000 where none is
- * given, a frame a second. Processor time of a second of frames, and heap by GPU.
+ * The cost of the anomaly watch beside storing the same frames: `npx tsx bench/anomaly-cost.ts [GPUS]`, 2,000 by default, one
+ * frame a second. Prints the processor time per second of frames, and the heap per GPU.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -77,7 +77,7 @@ say(
 await store.close();
 rmSync(dir, { recursive: true, force: true });
 
-/** Another watch over a minute of the same frames, and what the heap holds more for it. */
+/** Runs another watch over a minute of the same frames and measures the growth of the heap. */
 function measureHeap(): number {
   const again = new AnomalyWatch();
   const before = heapBytes();

@@ -1,4 +1,6 @@
-/** How often the comparison is wrong, and what it can see: `npm run bench:compare [-- PAIRS]`. Seeded: two runs print the same. */
+/**
+ * How often the comparison is wrong, and what it can detect: `npm run bench:compare [-- PAIRS]`. Seeded: two runs print the same.
+ */
 import { differenceOf } from "../src/runs/compare/difference.ts";
 import { type Figures, figuresOf } from "../src/runs/compare/figures.ts";
 import { normal, repeatsOf, type Truth } from "../test/fixtures/runs/compare.ts";
@@ -22,7 +24,7 @@ const base = {
 interface Noise extends Partial<Pick<Truth, "following" | "within" | "draw">> {
   readonly says: string;
   readonly between?: number;
-  /** Of the second subject: how many times as noisy. */
+  /** How many times noisier the second subject is. */
   readonly noisier?: number;
 }
 
@@ -41,12 +43,12 @@ const noises: readonly Noise[] = [
 
 const compared = metrics.filter(({ key }) => metricKeys.some((one) => one === key));
 
-/** Every run as its numbers: what the verdict is made of. */
+/** Every run as its numbers, from which the verdict is derived. */
 const figuresOfAll = ({ runs }: ComparisonSubject) => runs.map((run) => figuresOf(run, compared));
 const valuesOf = (all: readonly Figures[], key: string) =>
   all.map((one) => one.get(key)?.value ?? { why: "not there" });
 
-/** Share of pairs that are called a real difference, per metric. */
+/** The share of pairs reported as a real difference, per metric. */
 function share(repeats: number, noise: Noise, shift: number, seed: number): number[] {
   const random = seeded(seed);
   const truth = { ...base, ...noise, repeats };
@@ -93,7 +95,7 @@ let outside = 0;
 for (const repeats of [3, 5, 10])
   for (const noise of noises) {
     const shares = share(repeats, noise, 0, 1_000 + repeats);
-    // What is noisier on one side, or far from normal, is printed for the reader and not held to the bound.
+    // Cases with one noisier side or a non-normal distribution are printed but not checked against the bound.
     if (noise.noisier === undefined && noise.draw === undefined)
       outside += shares.filter((one) => one < 0.035 || one > 0.065).length;
     line(
@@ -155,7 +157,7 @@ function watchedShare(following: number, paired: boolean): { reported: number; r
     }));
     if (one === undefined || other === undefined) throw new Error("BUG: a pair has two");
     const { verdict, p } = differenceOfRanges(watchedMetric, one, other, { paired, level: 0.95 });
-    // Without a p the readings were too few or too close to each other to be tested.
+    // Without a p, the readings were too few or too correlated for a test.
     if (p !== undefined) reported += 1;
     if (verdict === "real") real += 1;
   }

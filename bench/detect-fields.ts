@@ -1,6 +1,6 @@
 /**
- * What other exporters report of a GPU in a benchmark of detection: dcgm-exporter with the counters it ships with, or with
- * those that `gpulse doctor` advises to add, and AMD's exporter. Also which faults leave no trace in those fields.
+ * The fields of other exporters in a benchmark of detection: dcgm-exporter with its default counters or with those that `gpulse
+ * doctor` recommends to add, and AMD's exporter. Also which faults are not visible in those fields.
  */
 import { megahertz, percent } from "../src/formats/compat/convert.ts";
 import { type CompatRow, type CompatTable, largest } from "../src/formats/compat/row.ts";
@@ -11,7 +11,7 @@ import type { FaultName } from "../src/sources/sim/fleet/faults.ts";
 export const scrapedExporters = ["gpulse", "dcgm", "dcgm-default"] as const;
 export type ScrapedExporter = (typeof scrapedExporters)[number];
 
-/** What is not commented out in dcgm-exporter's `dcp-metrics-included.csv`, which the GPU operator installs. */
+/** The counters that are enabled in dcgm-exporter's `dcp-metrics-included.csv`, which the GPU operator installs. */
 const defaultFields: ReadonlySet<string> = new Set(
   [
     "SM_CLOCK MEM_CLOCK MEMORY_TEMP GPU_TEMP POWER_USAGE TOTAL_ENERGY_CONSUMPTION PCIE_REPLAY_COUNTER",
@@ -45,7 +45,7 @@ const field = (
   ...options,
 });
 
-/** Fields of DCGM that its counters files do not list, and `--compat dcgm` does not write. */
+/** DCGM fields that are neither in its counters files nor written by `--compat dcgm`. */
 const addedFields: readonly CompatRow[] = [
   field("ENFORCED_POWER_LIMIT", gpu.powerLimit),
   field("CLOCKS_EVENT_REASONS", gpu.clockEventReasons),
@@ -71,7 +71,7 @@ export function tablesOf(exporter: Exclude<ScrapedExporter, "gpulse">): readonly
   return [{ ...dcgm, rows }, amd];
 }
 
-/** Why a fault cannot be found in what an exporter reports, by anyone; undefined where it can. */
+/** Why a fault is not detectable from an exporter's fields at all; undefined if it is. */
 export function hidingReason(
   exporter: ScrapedExporter | undefined,
   fault: FaultName,

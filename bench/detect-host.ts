@@ -1,4 +1,7 @@
-/** One simulated machine in virtual time: its frames through the pipeline's transforms, and what the poller says of it while its driver hangs. */
+/**
+ * One simulated machine in virtual time: its frames after the pipeline's transforms, and the poller's frames while its driver
+ * hangs.
+ */
 import * as v from "valibot";
 import { type Tier, tiers } from "../src/model/catalogue/index.ts";
 import type { Frame } from "../src/model/frame.ts";
@@ -15,7 +18,7 @@ import type { PlannedFault } from "./detect-plan.ts";
 
 export const startMs = Date.UTC(2026, 0, 5);
 export const secondMs = 1_000;
-/** As the pipeline takes it: after this long nothing of a source is fresh. */
+/** The pipeline's limit: after this long no frame of a source is fresh. */
 export const freshMs = 5_000;
 
 const jobs = [
@@ -59,7 +62,7 @@ export class Host {
     this.#silence = new SourceDownFrames(name);
   }
 
-  /** The frames of an instant, each with its schedule; of a source that hangs, what the poller says of it. */
+  /** The frames of an instant, each with its schedule; for a hanging source, the poller's frames about it. */
   at(elapsedMs: number): readonly (readonly [Tier, Frame])[] {
     this.fleet.advanceTo(elapsedMs);
     const timeMs = startMs + elapsedMs;

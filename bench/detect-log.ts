@@ -1,10 +1,10 @@
-/** What a benchmark of detection writes down as it goes: every alarm that began, and of every fault what it had to show itself by. */
+/** The log of a detection benchmark: every alarm that began, and for every fault the load under which it could have shown. */
 import type { RuleGroupRunner } from "../src/alerting/rules/group.ts";
 import type { SimFleet } from "../src/sources/sim/fleet/fleet.ts";
 import type { PlannedFault } from "./detect-plan.ts";
 
 export interface Alarm {
-  /** The alert's name; of an anomaly also its kind, of a verdict its reason. */
+  /** The alert's name; for an anomaly with its kind, for a verdict with its reason. */
   readonly name: string;
   readonly severity: string;
   readonly host: string | undefined;
@@ -13,13 +13,13 @@ export interface Alarm {
   readonly says: string;
 }
 
-/** What a fault had to show itself by: seconds under load, and the longest that one job ran. */
+/** A fault's opportunity to show: seconds under load, and the longest run of one job. */
 export interface Exposure {
   readonly busySeconds: number;
   readonly longestJobSeconds: number;
 }
 
-/** One alert for several reasons. */
+/** Alerts that have several reasons. */
 const withReason: ReadonlySet<string> = new Set(["GpuDegraded", "GpuFailing"]);
 
 export class AlarmLog {
@@ -66,7 +66,7 @@ export class AlarmLog {
   }
 }
 
-/** Looks at the simulation itself, for the score alone: nothing that detects sees any of it. */
+/** Observes the simulation itself, for the score only: detectors see none of it. */
 export class Exposures {
   readonly #of = new Map<
     PlannedFault,

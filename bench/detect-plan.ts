@@ -1,4 +1,6 @@
-/** What goes wrong in a benchmark of detection: which fault on which GPU, when, for how long and how badly. Follows from the seed. */
+/**
+ * Plans the faults of a detection benchmark: which fault on which GPU, when, for how long and how severe. Derived from the seed.
+ */
 import { type FaultName, faultNames } from "../src/sources/sim/fleet/faults.ts";
 import { findModel } from "../src/sources/sim/models/index.ts";
 import { Random } from "../src/sources/sim/random.ts";
@@ -6,20 +8,20 @@ import { Random } from "../src/sources/sim/random.ts";
 export interface PlannedFault {
   readonly fault: FaultName;
   readonly host: number;
-  /** Index on its host; -1 is all of them. */
+  /** Index on its host; -1 means all GPUs. */
   readonly gpu: number;
   readonly atMs: number;
   readonly forMs: number;
   readonly amount: number | undefined;
-  /** Whether its amount is large enough that somebody should be notified. */
+  /** True if the amount is large enough that somebody should be notified. */
   readonly matters: boolean;
-  /** The card's own fans: they stand still at idle anyway. */
+  /** True for the card's own fans, which stop at idle anyway. */
   readonly ownFans: boolean;
 }
 
 export interface PlanOptions {
   readonly seed: number;
-  /** Simulator's model names, a list per host. */
+  /** The simulator's model names, one list per host. */
   readonly hosts: readonly (readonly string[])[];
   readonly fromMs: number;
   readonly untilMs: number;
@@ -28,7 +30,7 @@ export interface PlanOptions {
 
 const minuteMs = 60_000;
 
-/** Shortest and longest, in minutes. An XID is an event; what follows it is looked at for ten. */
+/** Shortest and longest duration in minutes. An XID is an event; its consequences are observed for ten minutes. */
 const minutes: Readonly<Record<FaultName, readonly [number, number]>> = {
   "fan-failure": [12, 40],
   "degraded-paste": [15, 45],
@@ -43,7 +45,7 @@ const minutes: Readonly<Record<FaultName, readonly [number, number]>> = {
   "hung-driver": [1.5, 5],
 };
 
-/** Paste that costs less at full load is nobody's problem. */
+/** Degraded paste that costs less at full load does not matter to anybody. */
 const smallestKelvin = 5;
 
 const xids = [13, 31, 43, 45, 48, 63, 74, 79, 94, 95] as const;
@@ -55,7 +57,7 @@ export function planFaults(options: PlanOptions): readonly PlannedFault[] {
   ]);
 }
 
-/** One fault at a time, each kind once before any returns, with time in between to be sound. */
+/** One fault at a time, each kind once before any is repeated, with healthy time in between. */
 function planGpu(
   { seed, fromMs, untilMs, severity }: PlanOptions,
   host: number,
@@ -101,7 +103,7 @@ function planHangs({ seed, fromMs, untilMs }: PlanOptions, host: number): Planne
   }
 }
 
-/** The simulator gives some faults only to cards that can have them. */
+/** The simulator injects some faults only into cards that can have them. */
 function canHave(modelName: string, fault: FaultName): boolean {
   const model = findModel(modelName);
   if (fault === "hung-driver" || model === undefined) return false;
@@ -109,7 +111,7 @@ function canHave(modelName: string, fault: FaultName): boolean {
   return fault === "xid" ? model.vendor === "nvidia" : true;
 }
 
-/** At a severity of 1 it is what the simulator's faults come with. */
+/** At a severity of 1, the simulator's default amount. */
 function amountOf(
   fault: FaultName,
   modelName: string,

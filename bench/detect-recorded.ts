@@ -1,4 +1,4 @@
-/** The verdict over what a real H200 did, second by second, as an agent would have given it. */
+/** The health verdict over a recording of a real H200, second by second, as an agent would give it. */
 import { gpu, type MetricEntry } from "../src/model/catalogue/index.ts";
 import { type Device, deviceInfoLabels, deviceLabels } from "../src/model/device.ts";
 import { FrameWriter } from "../src/model/frame.ts";
@@ -14,7 +14,7 @@ const card: Device = {
   simulated: false,
 };
 const host = "recorded";
-/** The H200's highest graphics clock, and the temperature at which it slows down. */
+/** The H200's highest graphics clock, and the temperature at which it throttles. */
 const clockMaxHertz = 1_980e6;
 const slowdownCelsius = 87;
 

@@ -1,6 +1,6 @@
 /**
- * Simulated hours in virtual time, through what a hub runs: the pipeline's transforms, the store, the anomaly watch, and
- * the default rules evaluated by the rule engine. Gives every alarm, and of every GPU when it was under load.
+ * Simulates hours in virtual time through the parts of a hub: the pipeline's transforms, the store, the anomaly watch, and the
+ * default rules in the rule engine. Returns every alarm, and when each GPU was under load.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ export interface DetectionRun {
   readonly hostNames: readonly string[];
   readonly failedRules: ReadonlySet<string>;
   readonly verdicts: readonly FaultVerdict[];
-  /** `failing` and `lost` of GPUs without a fault. */
+  /** `failing` and `lost` verdicts of GPUs without a fault. */
   readonly falseVerdicts: readonly FalseVerdict[];
 }
 
@@ -40,15 +40,15 @@ export interface DetectionRunOptions {
   readonly hosts: readonly (readonly string[])[];
   readonly faults: readonly PlannedFault[];
   readonly untilMs: number;
-  /** Verdicts count from here. */
+  /** Verdicts count from this time on. */
   readonly fromMs?: number;
-  /** Without the default rules: anomalies alone, reported as they begin. */
+  /** Disables the default rules: only anomalies, reported as they begin. */
   readonly noRules?: boolean;
   /** The hosts are scraped; otherwise they push every frame, at every step. */
   readonly scrape?: ScrapeOptions;
-  /** Between two readings, one second where absent; rules are evaluated no more often. */
+  /** Time between two readings, one second if absent; rules are evaluated at most that often. */
   readonly stepMs?: number;
-  /** Also rules of severity info. */
+  /** Includes rules of severity info. */
   readonly withInfo?: boolean;
   readonly progress: (doneMs: number) => void;
 }
@@ -149,7 +149,7 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
           );
         reported = [];
       }
-      // Another exporter has no word about its own sources.
+      // Other exporters report no self metrics of gpulse's sources.
       if (elapsedMs % seriesEveryMs === 0 && (scrape?.exporter ?? "gpulse") === "gpulse")
         for (const host of hosts)
           await store.writeFrame(
@@ -186,10 +186,10 @@ function upBatch(identity: LabelSet, timeMs: number, up: boolean): SampleBatch {
   return builder.finish();
 }
 
-/** Sums for dashboards alert nobody, and cost a quarter of the time. */
+/** Recording rules for dashboards fire no alerts, and cost a quarter of the time. */
 const isForAlerts = ({ name }: RuleGroup): boolean => !name.startsWith("gpulse-fleet");
 
-/** Information is no alarm; leaving it out saves most of the evaluation. */
+/** Informational alerts are not alarms; omitting them saves most of the evaluation. */
 function withoutInfo(group: RuleGroup): RuleGroup {
   return {
     ...group,

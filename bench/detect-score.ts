@@ -1,4 +1,4 @@
-/** Holds alarms against what was injected: what was found and when, and alarms about GPUs without a fault. */
+/** Compares alarms with the injected faults: which were detected and when, and alarms about GPUs without a fault. */
 import type { FaultName } from "../src/sources/sim/fleet/faults.ts";
 import type { PlannedFault } from "./detect-plan.ts";
 import type { Alarm } from "./detect-log.ts";
@@ -7,9 +7,9 @@ import type { DetectionRun } from "./detect-run.ts";
 
 export interface ScoredFault {
   readonly fault: PlannedFault;
-  /** It had nothing to show itself by: no load for a fault that shows under load, no job that ran on. */
+  /** True if the fault could not show: no load for a fault that shows under load, no job that kept running. */
   readonly hidden: boolean;
-  /** Why no field of the exporter shows it; undefined where one does. */
+  /** Why no field of the exporter shows it; undefined if one does. */
   readonly notReported: string | undefined;
   readonly by: Alarm | undefined;
   readonly afterMs: number | undefined;
@@ -19,11 +19,14 @@ export interface Score {
   readonly judged: readonly ScoredFault[];
   /** Alarms of GPUs that had no fault at the time nor shortly before. */
   readonly false: readonly Alarm[];
-  /** Alarms of ailing GPUs that speak of something else than the fault. */
+  /** Alarms of faulty GPUs that are not about the fault. */
   readonly others: readonly Alarm[];
 }
 
-/** What may be said of a fault. Heat slows a card down, so what speaks of speed may speak of heat, but does not count as found. */
+/**
+ * The alarms that match each fault. Heat slows a card down, so an alarm about speed may be caused by heat, but does not count as
+ * detecting it.
+ */
 const names: Readonly<Record<FaultName, RegExp>> = {
   "fan-failure":
     /^(Gpu(Memory)?(Hot|TooHot|Temperature\w*|ThermalThrottling|FanStopped)\w*|GpuAnomaly\/(cooling_degraded|temperature_spike|fan_slow))$/,
@@ -49,7 +52,7 @@ const underLoad: ReadonlySet<FaultName> = new Set([
 ]);
 const leastBusySeconds = 180;
 const leastJobSeconds = 600;
-/** An alarm may come this long after the end of what it reports on; what is warm cools that long. */
+/** An alarm may come this long after the end of its fault, which is how long a warm card takes to cool. */
 const graceMs = 5 * 60_000;
 const aftermathMs = 20 * 60_000;
 

@@ -1,7 +1,7 @@
 /**
- * What a hub knows of a host that it scrapes: the page of the newest frames, written as text and read back as the scrape path
- * reads it. With the names of another exporter only what that exporter reports is left, and nothing while the driver hangs:
- * it waits for the driver, and its scrapes time out.
+ * A hub's view of a host that it scrapes: the page of the newest frames, formatted and parsed again like a real scrape. With
+ * another exporter's names only that exporter's fields are left, and nothing while the driver hangs: it waits for the driver, and
+ * its scrapes time out.
  */
 import { CompatFrames } from "../src/formats/compat/compat.ts";
 import { ExporterFrames } from "../src/formats/exporters/frames.ts";
@@ -22,13 +22,13 @@ export interface ScrapeOptions {
   readonly exporter: ScrapedExporter;
 }
 
-/** A frame with its schedule and the exporter that wrote it: each of a host's exporters is a source of its own. */
+/** A frame with its schedule and its exporter: each of a host's exporters is a separate source. */
 export type ScrapedFrame = readonly [tier: Tier, frame: Frame, exporter?: string];
 
 export class ScrapedHost {
   /** `job` and `instance` of its series. */
   readonly identity: LabelSet;
-  /** Whether the scrape of this instant succeeded; undefined where there was none. */
+  /** True if the scrape of this instant succeeded; undefined if there was none. */
   up: boolean | undefined;
   readonly #host: Host;
   readonly #options: ScrapeOptions;
@@ -51,7 +51,7 @@ export class ScrapedHost {
     this.#cache = new ScrapeCache(this.identity);
   }
 
-  /** The frames of a scrape, where there is one at this instant. */
+  /** The frames of a scrape, if one is due at this instant. */
   at(elapsedMs: number): readonly ScrapedFrame[] {
     for (const [tier, frame] of this.#host.at(elapsedMs)) this.#newest.set(tier, frame);
     this.up = undefined;
@@ -77,7 +77,7 @@ export class ScrapedHost {
     if (error !== undefined) throw new Error(`BUG: a page that cannot be read: ${error}`);
   }
 
-  /** As an agent serves them: a frame that is too old is left out. */
+  /** As in an agent, frames that are too old are omitted. */
   #fresh(timeMs: number): readonly Frame[] {
     const every = tierIntervals(secondMs);
     const fresh = [...this.#newest].filter(

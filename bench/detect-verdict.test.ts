@@ -25,7 +25,7 @@ const fault = (
   ownFans: host === 1,
 });
 
-/** Straggler and leak show against a GPU's past and peers: the benchmark has hours for them. */
+/** Stragglers and leaks show only relative to a GPU's past and peers, for which the benchmark has enough hours. */
 const faults: readonly PlannedFault[] = [
   fault("fan-failure", 0, 0),
   fault("ecc-growth", 0, 1, 6),

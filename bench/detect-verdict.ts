@@ -1,6 +1,6 @@
 /**
- * The verdict on every simulated GPU, as a hub gives it, held against what was injected: the worst state and action while a
- * fault lasts, and `failing` or `lost` on GPUs without a fault. A GPU is repaired after each fault, as its action asks for.
+ * Compares a hub's health verdict on every simulated GPU with the injected faults: the worst state and action during a fault, and
+ * `failing` or `lost` on GPUs without a fault. A GPU is repaired after each fault, as its action recommends.
  */
 import type { Anomaly } from "../src/lake/analyses/anomaly/anomaly.ts";
 import { deviceKey } from "../src/model/device.ts";
@@ -21,10 +21,10 @@ import { findXid } from "../src/view/health/xids.ts";
 import { type Host, startMs } from "./detect-host.ts";
 import type { PlannedFault } from "./detect-plan.ts";
 
-/** `failing reset_gpu` */
+/** For example `failing reset_gpu`. */
 export type VerdictPair = `${JudgedState} ${HealthAction}`;
 
-/** What a fault may end in. A stopped fan of a card that stays cool, and few errors of memory, are the lesser of two. */
+/** The acceptable verdicts of a fault. A stopped fan of a card that stays cool, and few memory errors, get the second one. */
 const expected: Readonly<Record<Exclude<FaultName, "xid">, readonly VerdictPair[]>> = {
   "fan-failure": ["failing drain", "degraded inspect"],
   "degraded-paste": ["degraded inspect"],
@@ -38,7 +38,7 @@ const expected: Readonly<Record<Exclude<FaultName, "xid">, readonly VerdictPair[
   "hung-driver": ["lost reboot"],
 };
 
-/** @param vendor only NVIDIA's cards report that the power supply brakes them: of the others the clock alone is seen */
+/** @param vendor only NVIDIA's cards report a power brake: on others only the lower clock is visible */
 export function expectedVerdicts(
   { fault, amount }: Pick<PlannedFault, "fault" | "amount">,
   vendor: string,
@@ -52,10 +52,10 @@ export function expectedVerdicts(
 export interface FaultVerdict {
   readonly fault: PlannedFault;
   readonly expected: readonly VerdictPair[];
-  /** The worst while it lasted; undefined where nothing was judged. */
+  /** The worst verdict during the fault; undefined if there was none. */
   readonly worst: VerdictPair | undefined;
   readonly reasons: readonly string[];
-  /** From its beginning to the first time one of the expected verdicts stood. */
+  /** From its beginning to the first expected verdict. */
   readonly afterMs: number | undefined;
 }
 
@@ -67,11 +67,11 @@ export interface FalseVerdict {
   readonly reasons: readonly string[];
 }
 
-/** A verdict follows the end of a fault by this much: conditions are kept, jobs go on. */
+/** A verdict may outlast its fault by this much: conditions are held, and jobs continue. */
 const graceMs = 60_000;
-/** After a fault and its repair a GPU counts as sound again; warm cards cool, baselines settle. */
+/** The time after a fault and its repair until a GPU counts as healthy again: warm cards cool, baselines settle. */
 const aftermathMs = 20 * 60_000;
-/** How long a hung driver is still seen after it answers again. */
+/** How long a hung driver stays visible after it responds again. */
 const hangGraceMs = 30_000;
 
 export class VerdictLog {
@@ -139,12 +139,12 @@ export class VerdictLog {
       if (uuids.includes(health.device.uuid)) this.#note(fault, elapsedMs, health);
   }
 
-  /** A reset clears the counters since boot; a replaced fan or a reboot clears what was held against it. */
+  /** A reset clears the counters since boot; replacing a fan or rebooting clears its recorded errors. */
   #repair(fault: PlannedFault, elapsedMs: number): void {
     const host = this.#hosts[fault.host];
     host?.fleet.devices.forEach(({ uuid }, index) => {
       if (fault.gpu >= 0 && index !== fault.gpu) return;
-      // A driver that answers again repairs no card that has a fault of its own.
+      // A driver that responds again does not repair a card with its own fault.
       if (fault.gpu < 0 && this.#hasOwnFault(fault.host, index, elapsedMs)) return;
       const card = host.fleet.gpus[index];
       if (card !== undefined) card.eccCorrected = card.eccUncorrected = 0;

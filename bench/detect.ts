@@ -1,9 +1,10 @@
 /**
- * How well the default rules, the anomaly watch and the verdict find what is wrong: `npm run bench:detect -- --seed 7 --hours 24
- * --severity 1`. Simulated hours with faults of every kind, and as many without; recall and time to detection by kind,
- * the state and action each fault ended in, false alarms by GPU and week. `--gpus 16`, `--severity 1,0.5,0.25` for a row each, `--list` prints every miss and false alarm.
- * `--scrape 15` does the same once more with hosts that are scraped every 15 s, `--exporter gpulse,dcgm,dcgm-default` with what each
- * of these exporters reports (`bench/detect-fields.ts`), `--no-push` only that. `--faults-only` leaves out the hours without faults.
+ * How well the default rules, the anomaly watch and the health verdict detect faults: `npm run bench:detect -- --seed 7 --hours
+ * 24 --severity 1`. Simulates hours with faults of every kind, and as many without; prints recall and time to detection per kind,
+ * the state and action of each fault, and false alarms per GPU and week. `--gpus 16`, `--severity 1,0.5,0.25` for a row each,
+ * `--list` prints every miss and false alarm.
+ * `--scrape 15` repeats it with hosts that are scraped every 15 s, `--exporter gpulse,dcgm,dcgm-default` with the fields of each
+ * of these exporters (`bench/detect-fields.ts`), `--no-push` runs only that. `--faults-only` omits the hours without faults.
  */
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -35,7 +36,7 @@ const { values: given } = parseArgs({
   },
 });
 const hourMs = 3_600_000;
-/** Before anything is counted, the watch sees sound GPUs for this long, as it does after an installation. */
+/** The watch observes healthy GPUs for this long before counting starts, as after an installation. */
 const warmUpMs = hourMs;
 const hoursPerWeek = 168;
 
@@ -72,7 +73,7 @@ function whole(name: string, text: string, low: number, high: number): number {
   process.exit(2);
 }
 
-/** Every other host is a row of H200, the ones between a mix of cards with and without fans. */
+/** Every other host has only H200 cards, the ones between a mix of cards with and without fans. */
 const mix = [
   "MI300X",
   "RTX 4090",
@@ -123,7 +124,7 @@ interface Form {
 
 interface FormResult {
   readonly name: string;
-  /** Of the hours without faults. */
+  /** The result of the hours without faults. */
   readonly sound: { readonly score: Score; readonly run: DetectionRun } | undefined;
   readonly scores: readonly {
     readonly severity: number;
@@ -173,7 +174,7 @@ async function measure({ name, ...options }: Form): Promise<FormResult> {
   return { name, sound, scores };
 }
 
-/** One row for each form and severity. */
+/** One row per form and severity. */
 function comparison(): void {
   say("\n## Side by side\n");
   say(
@@ -239,7 +240,7 @@ function table(severity: number, { judged, false: wrong, others }: Score): void 
 
 function row(name: string, judged: readonly ScoredFault[]): void {
   if (judged.length === 0) return;
-  // Left out whether found or not: counting only those that were found would flatter.
+  // Hidden and small faults are omitted whether detected or not: counting only the detected ones would be too favourable.
   const hidden = judged.filter((one) => one.hidden);
   const small = judged.filter((one) => !one.fault.matters && !one.hidden);
   const counted = judged.filter((one) => one.fault.matters && !one.hidden);
@@ -274,7 +275,7 @@ function isRight({ worst, expected }: FaultVerdict): boolean {
   return worst !== undefined && expected.includes(worst);
 }
 
-/** Every fault, and every Xid by its number, with the states and actions it ended in. */
+/** Every fault, and every Xid by number, with the states and actions that it led to. */
 function verdictTable(severity: number, faulty: DetectionRun): void {
   const counted = countedVerdicts(faulty);
   const kinds = groupBy(counted, ({ fault }) =>

@@ -1,4 +1,4 @@
-/** What an explanation over 64 GPUs and a day of samples every second costs: time, and memory beyond what was there. */
+/** The cost of an explanation over 64 GPUs and a day of samples at one per second: time, and additional memory. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -17,7 +17,7 @@ import { quantile, say } from "./hub-print.ts";
 
 const hostCount = 8;
 const dayMs = 24 * 3_600_000;
-/** So much is simulated; the day repeats it. */
+/** The simulated time, which is repeated to fill the day. */
 const simulatedMs = 20 * 60_000;
 const times = 9;
 
@@ -79,7 +79,7 @@ export async function measureCost(): Promise<void> {
         took.push(performance.now() - began);
         const used = process.cpuUsage(usage);
         processor.push((used.user + used.system) / 1_000);
-        // A run of its own: reading the counters takes time.
+        // In a separate run, since reading the counters takes time.
         const { history, peakBytes } = watchMemory(store);
         await explainOnce(history);
         extraBytes.push(peakBytes());
@@ -99,10 +99,10 @@ const collectGarbage = runInNewContext("gc") as () => void;
 
 const megabytes = (bytes: number): string => (bytes / 2 ** 20).toFixed(0);
 
-/** Every so many series that are read, memory is looked at. */
+/** Memory is measured after every so many series read. */
 const watchEvery = 20;
 
-/** A history that watches what is in memory beyond what was there, garbage included, while series of it are read. */
+/** A history that measures the additional memory, garbage included, while its series are read. */
 function watchMemory(store: Pick<Queryable, "series" | "select">): {
   readonly history: Pick<Queryable, "series" | "select">;
   readonly peakBytes: () => number;
@@ -144,7 +144,7 @@ function watchMemory(store: Pick<Queryable, "series" | "select">): {
 
 const layouts = new Map<Frame["layout"], Frame["layout"][]>();
 
-/** The same frame as if another machine with other GPUs had sent it; a layout is made once a machine. */
+/** The same frame as from another machine with other GPUs; a layout is created once per machine. */
 function renamed(frame: Frame, at: number): Frame {
   if (at === 0) return frame;
   let made = layouts.get(frame.layout);

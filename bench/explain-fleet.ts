@@ -1,4 +1,4 @@
-/** Simulated hours of a fleet in an embedded store, as a hub would have them, and what was really going on in them. */
+/** Simulates hours of a fleet in an embedded store, as a hub would have them, with the true state of every GPU. */
 import { silentLog } from "../src/base/log.ts";
 import { identityOf } from "../src/model/identity.ts";
 import { openStore, type Store } from "../src/storage/embedded/store.ts";
@@ -8,15 +8,15 @@ import type { PlannedFault } from "./detect-plan.ts";
 export interface FleetOptions {
   readonly dir: string;
   readonly seed: number;
-  /** Simulator's model names, a list per host. */
+  /** The simulator's model names, one list per host. */
   readonly hosts: readonly (readonly string[])[];
   readonly faults: readonly PlannedFault[];
   readonly untilMs: number;
-  /** Between two frames of a host. */
+  /** Time between two frames of a host. */
   readonly everyMs: number;
 }
 
-/** Every ten seconds: whether each GPU was busy, and which job it ran. For the score alone. */
+/** Every ten seconds, records whether each GPU is busy, and its job. For the score only. */
 const noteEveryMs = 10_000;
 
 export interface FleetRun {
@@ -25,7 +25,7 @@ export interface FleetRun {
   readonly hostNames: readonly string[];
   /** Busy seconds of a GPU from one instant to another. */
   busySeconds(host: number, gpu: number, fromMs: number, toMs: number): number;
-  /** For how long its job had been running at an instant, not counted before `fromMs`. */
+  /** How long its job had been running at an instant, not counting before `fromMs`. */
   jobSeconds(host: number, gpu: number, fromMs: number, atMs: number): number;
 }
 
@@ -57,7 +57,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetRun> {
   for (let elapsedMs = 0; elapsedMs < untilMs; elapsedMs += secondMs) {
     nowMs = startMs + elapsedMs;
     for (const [at, host] of hosts.entries()) {
-      // The physics advances by itself; a frame is read as often as an agent sends one.
+      // The physics advances every step; a frame is read as often as an agent sends one.
       const frames = elapsedMs % everyMs === 0 ? host.at(elapsedMs) : [];
       for (const [tier, frame] of frames)
         await store.writeFrame({ frame, source: host.name, tier }, identityOf(host.name));

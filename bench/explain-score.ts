@@ -1,4 +1,4 @@
-/** The questions that the benchmark asks about simulated faults, and whether the answers are right. */
+/** The queries of the explain benchmark about simulated faults, and the check of the results. */
 import { findModel } from "../src/sources/sim/models/index.ts";
 import type { Random } from "../src/sources/sim/random.ts";
 import type { CauseName } from "../src/view/explain/causes.ts";
@@ -6,7 +6,7 @@ import type { Explanation } from "../src/view/explain/explanation.ts";
 import type { PlannedFault } from "./detect-plan.ts";
 import type { FleetRun } from "./explain-fleet.ts";
 
-/** What a fault is called in an answer. */
+/** The cause's name for a fault. */
 export function truthOf({ fault, gpu }: PlannedFault, models: readonly string[]): CauseName {
   const model = findModel(models[gpu] ?? "");
   switch (fault) {
@@ -16,7 +16,7 @@ export function truthOf({ fault, gpu }: PlannedFault, models: readonly string[])
       return "cooling_degraded";
     case "stuck-clocks":
       return "stuck_clocks";
-    // AMD's driver reports no brake: all that can be seen is a clock that is held down.
+    // AMD's driver reports no power brake: only the reduced clock is visible.
     case "power-brake":
       return model?.vendor === "amd" ? "stuck_clocks" : "power_brake";
     case "ecc-growth":
@@ -42,13 +42,13 @@ const underLoad: ReadonlySet<string> = new Set([
   "power-brake",
   "straggler",
 ]);
-/** As `bench:detect` has it: a fault that shows under load needs this much of it, a leak a job that runs on. */
+/** As in `bench:detect`: a fault that shows under load needs this much load, a leak needs a job that keeps running. */
 const leastBusySeconds = 180;
 const leastJobSeconds = 600;
-/** Load longer ago than this is not looked at. */
+/** Load longer ago than this is not considered. */
 const lookedAtMs = 40 * 60_000;
 
-/** Whether a fault had anything to show itself by before the moment asked about. */
+/** True if the fault could show before the requested time. */
 export function isVisible(run: FleetRun, fault: PlannedFault, atMs: number): boolean {
   const { host, gpu, ownFans } = fault;
   const fromMs = Math.max(fault.atMs, atMs - lookedAtMs);
@@ -58,7 +58,7 @@ export function isVisible(run: FleetRun, fault: PlannedFault, atMs: number): boo
   return !needsLoad || run.busySeconds(host, gpu, fromMs, atMs) >= leastBusySeconds;
 }
 
-/** A moment in the second half of a fault; of an event, some time after it. */
+/** A time in the second half of a fault; for an event, some time after it. */
 export function momentOf({ fault, atMs, forMs }: PlannedFault, random: Random): number {
   const share = fault === "xid" ? random.between(0.1, 1) : random.between(0.5, 1);
   return Math.round((atMs + forMs * share) / 1_000) * 1_000 - 1_000;
@@ -80,7 +80,7 @@ export function isFirst({ truths, explanation }: Answered): boolean {
   return first !== undefined && isTrue(first, truths);
 }
 
-/** All true causes are among the first three. */
+/** True if all true causes are among the first three. */
 export function isWithinThree({ truths, explanation }: Answered): boolean {
   const three = explanation.causes.slice(0, 3);
   return truths.every((truth) => three.some((cause) => isTrue(cause, [truth])));
@@ -96,13 +96,13 @@ const combinable: ReadonlySet<string> = new Set([
   "straggler",
 ]);
 
-/** What two faults of one GPU have in common, so that one hides the other: one clock, one heatsink. */
+/** Faults that hide each other on one GPU, since they share a clock or a heatsink. */
 const families: readonly (readonly string[])[] = [
   ["fan-failure", "degraded-paste"],
   ["stuck-clocks", "power-brake"],
 ];
 
-/** A second fault beside each that leaves the GPU responding, of a kind that it does not hide. */
+/** Adds to each fault that leaves the GPU responding a second one of a kind that it does not hide. */
 export function planPairs(
   faults: readonly PlannedFault[],
   hosts: readonly (readonly string[])[],

@@ -1,7 +1,8 @@
 /**
- * How well `gpulse explain` names the cause: `npm run bench:explain`, or `EXPLAIN_SEED=99 npm run bench:explain` on a seed that
- * nobody has tuned for. Simulated fleets of 8 to 64 GPUs with every fault at two severities, with two faults at once, and
- * without any; then what an explanation over 64 GPUs and a day costs. `--gpus 8,16` for fewer fleets, `--list` prints each miss.
+ * How well `gpulse explain` identifies the cause: `npm run bench:explain`, or `EXPLAIN_SEED=99 npm run bench:explain` with a seed
+ * that was not used for tuning. Simulates fleets of 8 to 64 GPUs with every fault at two severities, with two faults at once, and
+ * without faults; then measures the cost of an explanation over 64 GPUs and a day. `--gpus 8,16` for fewer fleets, `--list`
+ * prints each miss.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,11 +43,11 @@ if (!Number.isInteger(seed) || !(hours > 0) || fleets.some((gpus) => !(gpus > 0)
   process.exit(2);
 }
 const hourMs = 3_600_000;
-/** Sound hours before the first fault: what is usual. */
+/** Healthy hours before the first fault, as the baseline. */
 const warmUpMs = 2 * hourMs;
 const untilMs = warmUpMs + hours * hourMs;
 const everyMs = 5_000;
-/** As long after a fault its GPU is not asked about as a sound one. */
+/** For this long after a fault, its GPU is not used as a healthy example. */
 const aftermathMs = 45 * 60_000;
 const mix = [
   "MI300X",
@@ -114,7 +115,7 @@ async function withFleet(
 const isActive = ({ atMs, forMs }: PlannedFault, at: number, afterMs = 0): boolean =>
   at >= atMs && at < atMs + forMs + afterMs;
 
-/** Of each fault, a moment in its second half; other faults of the GPU at that moment are right answers too. */
+/** Queries each fault at a time in its second half; other faults of the GPU at that time are correct results too. */
 async function askFaults(
   run: FleetRun,
   form: string,

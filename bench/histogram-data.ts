@@ -1,4 +1,7 @@
-/** Native histograms as an inference server counts them: latencies around a mode of their own, a load that varies over hours. */
+/**
+ * Native histograms as an inference server produces them: latencies around one mode per series, with a load that varies over
+ * hours.
+ */
 import { compress } from "snappyjs";
 import { encodeWriteRequest } from "../src/formats/remote-write/encode.ts";
 import { BatchBuilder } from "../src/formats/samples/builder.ts";
@@ -19,7 +22,7 @@ function random(seed: number): () => number {
   };
 }
 
-/** One series: what it has counted so far. */
+/** One series and its counts so far. */
 export class LatencySeries {
   readonly #next: () => number;
   readonly #counts = new Map<number, number>();
@@ -35,7 +38,7 @@ export class LatencySeries {
     this.#load = 5 + this.#next() * 60;
   }
 
-  /** What it has counted after another interval. */
+  /** Returns the counts after another interval. */
   observe(step: number): Histogram {
     const busy = 1 + 0.5 * Math.sin(step / 200 + this.#modeSeconds);
     const observations = Math.floor(this.#load * busy * (0.7 + 0.6 * this.#next()));

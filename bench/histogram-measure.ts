@@ -1,4 +1,4 @@
-/** What native histograms cost an engine: bytes on disk, processor time of ingest, time of queries. */
+/** The cost of native histograms in an engine: bytes on disk, processor time of ingestion, time of queries. */
 import { type Engine, type EngineName, ingest } from "./hub-engines.ts";
 import { histogramMetric, histogramRequests } from "./histogram-data.ts";
 import { ask, type BenchQuery } from "./hub-queries.ts";
@@ -9,7 +9,7 @@ export interface HistogramFigure {
   readonly id: string;
   readonly what: string;
   readonly unit: string;
-  /** A value for each round. */
+  /** One value per round. */
   readonly values: ReadonlyMap<EngineName, readonly number[]>;
 }
 
@@ -48,7 +48,7 @@ export async function measureHistograms(
     { id: "bytes", what: "on disk", unit: "bytes a sample", values: bytes },
     { id: "cpu", what: "ingest", unit: "processor seconds per million samples", values: cpu },
   ];
-  // Between two samples: on one, Prometheus before 3.0 counts one more at a range's left end.
+  // Between two samples: at a sample, Prometheus before 3.0 includes one more at a range's left end.
   const timeMs = endMs - 2_500;
   const range = { startMs: startMs + 302_500, endMs: timeMs, stepMs: 60_000 };
   for (const [id, query] of queries) {
@@ -59,7 +59,7 @@ export async function measureHistograms(
   return figures;
 }
 
-/** Some rounds after one that is not counted; answers must have the same series. */
+/** Runs some rounds after one that is not counted; the results must have the same series. */
 async function timeQuery(
   engines: readonly Engine[],
   query: BenchQuery,

@@ -1,6 +1,6 @@
 /**
- * Native histograms in the hub and in Prometheus: the same requests into both, the same queries to both, in turn.
- * `node scripts/run-ts.mjs bench/histograms.ts --tools [SERIES] [HOURS]`. Prints both figures and their ratio.
+ * Native histograms in the hub and in Prometheus: alternates the same requests and the same queries between both.
+ * `node scripts/run-ts.mjs bench/histograms.ts --tools [SERIES] [HOURS]`. Prints both values and their ratio.
  */
 import { type Engine, startHubEngine, startPrometheusEngine } from "./hub-engines.ts";
 import { measureHistograms } from "./histogram-measure.ts";

@@ -1,13 +1,13 @@
 /**
- * A fleet's series for the hub's benchmark, made from a seed: forty series a GPU, rounded as sensors round, with an info
- * series to join with and a histogram.
+ * The series of a fleet for the hub's benchmark, generated from a seed: forty series per GPU, rounded like sensor values, with an
+ * info series to join and a histogram.
  */
 import { type LabelSet, labelSet } from "../src/model/labels.ts";
 import { FleetValues, random } from "./store-data.ts";
 import { WriteRequests } from "./remote-write.ts";
 
 const parts = ["gpu", "gpu_module", "gpu_board"];
-/** In the order of the kinds that FleetValues makes. */
+/** In the order of the kinds in FleetValues. */
 const kinds = [
   "power_limit_watts",
   "temperature_limit_celsius",
@@ -46,7 +46,7 @@ export function fleetSeries(gpus: number): LabelSet[] {
   return series;
 }
 
-/** The values of one instant after another. */
+/** The values of successive instants. */
 export class Instants {
   readonly row: Float64Array;
   readonly #values: FleetValues;
@@ -84,7 +84,7 @@ export interface BenchFleet {
 
 export interface FleetRequests {
   readonly samples: number;
-  /** Encoded requests by sender; a series is always sent by the same, in order of time. */
+  /** Encoded requests per sender; a series is always sent by the same sender, in time order. */
   readonly senders: readonly (readonly Buffer[])[];
 }
 

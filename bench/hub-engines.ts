@@ -1,4 +1,6 @@
-/** The hub and its two peers under one shape: started empty, written to, settled, asked, and their cost read from /proc. */
+/**
+ * The hub and its two peers behind one interface: started empty, written to, settled, queried, and their cost read from /proc.
+ */
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,16 +19,16 @@ export type EngineName = "hub" | "Prometheus" | "VictoriaMetrics";
 export interface Engine {
   readonly name: EngineName;
   readonly url: string;
-  /** Another one after `restart`. */
+  /** Changes after `restart`. */
   readonly pid: number;
-  /** Has everything written put into its final files; gives their bytes, samples and index together. */
+  /** Flushes everything to its final files; returns their bytes, samples and index together. */
   settle(): Promise<number>;
-  /** Kills it and starts it again on the same data; milliseconds until it answers queries. */
+  /** Kills it and restarts it on the same data; returns the milliseconds until it answers queries. */
   restart(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** @param under put before the hub's command, as in `env NAME=VALUE` */
+/** @param under a prefix of the hub's command, as in `env NAME=VALUE` */
 export async function startHubEngine(under: readonly string[] = []): Promise<Engine> {
   const dataDir = await mkdtemp(path.join(tmpdir(), "gpulse-bench-hub-"));
   const port = await freePort();
@@ -51,7 +53,7 @@ export async function startHubEngine(under: readonly string[] = []): Promise<Eng
   };
 }
 
-/** Milliseconds since `began` when the first query is answered. */
+/** Milliseconds from `began` until the first query is answered. */
 async function answering(url: string, began: number): Promise<number> {
   await (await fetch(`${url}/api/v1/query?query=up`)).arrayBuffer();
   return performance.now() - began;
@@ -89,7 +91,7 @@ export async function startVictoriaMetricsEngine(): Promise<Engine> {
       return peer.pid;
     },
     restart: async () => {
-      // It keeps what came last in memory alone: without this a kill would lose all of a short run.
+      // VictoriaMetrics holds the newest samples only in memory: without a flush a kill would lose all of a short run.
       await (await fetch(`${peer.url}/internal/force_flush`)).arrayBuffer();
       const began = performance.now();
       await peer.restart();
@@ -101,7 +103,7 @@ export async function startVictoriaMetricsEngine(): Promise<Engine> {
       const size = (): number =>
         folderBytes(path.join(peer.dataDir, "data")) +
         folderBytes(path.join(peer.dataDir, "indexdb"));
-      // Merging goes on in the background: over when the size has not moved for two seconds.
+      // Merging continues in the background: it is over when the size has not changed for two seconds.
       for (let [last, same] = [-1, 0]; same < 4; await sleep(500)) {
         const now = size();
         same = now === last ? same + 1 : 0;
@@ -113,7 +115,7 @@ export async function startVictoriaMetricsEngine(): Promise<Engine> {
   };
 }
 
-/** Both write their newest samples into a block first, and name the folder. */
+/** The snapshot first writes the newest samples into a block, and returns the folder's name. */
 async function snapshotBytes(url: string, dataDir: string): Promise<number> {
   const response = await fetch(`${url}/api/v1/admin/tsdb/snapshot`, { method: "POST" });
   const { data } = (await response.json()) as { data: { name: string } };
@@ -130,7 +132,7 @@ function folderBytes(folder: string): number {
     try {
       bytes += statSync(path.join(entry.parentPath, entry.name)).size;
     } catch {
-      // A file that was merged away meanwhile.
+      // The file was merged away meanwhile.
     }
   }
   return bytes;
@@ -149,7 +151,7 @@ export interface IngestCost {
   readonly peakBytes: number;
 }
 
-/** Sends everything, each sender its requests one after the other, and says what that cost the engine. */
+/** Sends everything, each sender its requests sequentially, and measures the engine's cost. */
 export async function ingest(
   engine: Engine,
   senders: readonly (readonly Buffer[])[],

@@ -1,4 +1,4 @@
-/** Two shapes at the edge, hub beside VictoriaMetrics: one GPU kept at 1 s for thirty days, and 10,000 GPUs at once. */
+/** Two extreme shapes, the hub beside VictoriaMetrics: one GPU stored at 1 s for thirty days, and 10,000 GPUs at once. */
 import { labelSet } from "../src/model/labels.ts";
 import { encodeFleet, seriesPerGpu } from "./hub-data.ts";
 import { type Engine, ingest, startHubEngine, startVictoriaMetricsEngine } from "./hub-engines.ts";
@@ -23,7 +23,7 @@ async function each(work: (engine: Engine) => Promise<void>): Promise<void> {
   }
 }
 
-/** A chart a thousand points wide over a month of 1 s samples. */
+/** A chart of a thousand points over a month of 1 s samples. */
 export async function month(scale: number, runs: number): Promise<void> {
   const metrics = ["gpu_temperature_celsius", "gpu_power_watts", "gpu_energy_joules_total"];
   const samples = Math.round((30 * dayMs * scale) / 1000);

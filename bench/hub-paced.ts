@@ -1,6 +1,6 @@
 /**
- * 10,000 GPUs' series at one sample each 15 s, at that pace and for as long as it says: what a hub and a VictoriaMetrics that
- * take the same requests at the same moments spend on it, and how far behind the clock they fall.
+ * The series of 10,000 GPUs at one sample per 15 s, at that pace for a configured time: the cost of a hub and a VictoriaMetrics
+ * that receive the same requests at the same times, and how far they fall behind the clock.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ import { processCost } from "./process-cost.ts";
 import { WriteClient, WriteRequests } from "./remote-write.ts";
 
 const intervalMs = 15_000;
-/** Seldom: at this pace a hub spends so little that answering a busy probe would be most of it. */
+/** Infrequent: at this pace a hub uses so little that frequent probes would be most of it. */
 const probeEveryMs = 200;
 
 interface Watched {
@@ -33,7 +33,7 @@ interface Watched {
   readonly fullMs: number;
 }
 
-/** One engine under the load: what was sent to it, and when it answered. */
+/** One engine under load: the requests sent to it, and when it acknowledged them. */
 class Receiver {
   readonly engine: Engine;
   readonly lagsMs: number[] = [];
@@ -47,7 +47,7 @@ class Receiver {
     this.#client = new WriteClient(engine.url);
   }
 
-  /** Does not wait for the answer: a slow engine must not slow the clock. */
+  /** Does not wait for the response: a slow engine must not slow the clock. */
   send(body: Buffer, samples: number, dueMs: number): void {
     const sending = this.#sendNow(body, samples, dueMs).then(() => void this.#open.delete(sending));
     this.#open.add(sending);
@@ -69,7 +69,7 @@ class Receiver {
   }
 }
 
-/** Requests are spread evenly over the interval, each with the instant it is due at, as scrapes of many targets are. */
+/** Requests are spread evenly over the interval, each with its due time, like scrapes of many targets. */
 async function sendAll(
   gpus: number,
   rounds: number,
@@ -162,7 +162,7 @@ function watchProgram(folder: string): string {
   return pathToFileURL(file).href;
 }
 
-/** How many samples of one metric can be read back. */
+/** The number of samples of one metric that can be read back. */
 async function countStored(engine: Engine, minutes: number): Promise<number> {
   const query = `sum(count_over_time(gpu_power_watts[${minutes}m]))`;
   const { body } = await ask(engine, { name: query, query, timeMs: Date.now() });

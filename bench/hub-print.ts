@@ -1,4 +1,4 @@
-/** The tables of the hub's benchmark: a figure for each engine, and the hub's share of each peer's. */
+/** The tables of the hub's benchmark: a value per engine, and the ratio of the hub to each peer. */
 import type { EngineName } from "./hub-engines.ts";
 
 export const names: readonly EngineName[] = ["hub", "VictoriaMetrics", "Prometheus"];
@@ -38,7 +38,7 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
 }
 
-/** Figures of several kinds by engine, printed when all engines have given theirs. */
+/** Values of several kinds per engine, printed when every engine has one. */
 export class Figures {
   readonly #kinds = new Map<string, Map<EngineName, number>>();
 

@@ -1,5 +1,5 @@
-// Asks a server, from a process of its own, for something that costs nothing, over and over: how long that waits is how
-// long the server is held up. Forked; sends its list of milliseconds when told to stop.
+// Requests a cheap path of a server over and over from a separate process: the response time shows how long the server is
+// blocked. Forked; sends its list of milliseconds when told to stop.
 
 import { Agent, get } from "node:http";
 

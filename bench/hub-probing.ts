@@ -1,9 +1,9 @@
-/** Starts the probe that requests one path of a server, `/-/healthy` by default, from a process of its own (hub-probe.ts). */
+/** Starts the probe that requests one path of a server, `/-/healthy` by default, from a separate process (hub-probe.ts). */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 
 export interface Probe {
-  /** Milliseconds that each answer took. */
+  /** Milliseconds of each response. */
   stop(): Promise<readonly number[]>;
 }
 

@@ -1,15 +1,15 @@
-/** The questions of the hub's benchmark, and how answers are held against each other. */
+/** The queries of the hub's benchmark, and the comparison of their results. */
 import type { Engine } from "./hub-engines.ts";
 
 export interface BenchQuery {
   readonly name: string;
   readonly query: string;
-  /** A range query when it is there. */
+  /** Present for a range query. */
   readonly range?: { readonly startMs: number; readonly endMs: number; readonly stepMs: number };
   readonly timeMs: number;
 }
 
-/** Instants between two samples: on a sample, Prometheus before 3.0 counts one more than Prometheus 3 at a range's left end. */
+/** Times between two samples: at a sample, Prometheus before 3.0 includes one more than Prometheus 3 at a range's left end. */
 export function questions(startMs: number, endMs: number): BenchQuery[] {
   const timeMs = endMs - 2_500;
   const range = { startMs: startMs + 302_500, endMs: timeMs, stepMs: 60_000 };
@@ -81,7 +81,7 @@ interface Series {
   readonly values?: readonly (readonly [number, string])[];
 }
 
-/** VictoriaMetrics keeps the metric's name where Prometheus drops it, so names do not take part. */
+/** VictoriaMetrics keeps the metric name where Prometheus drops it, so names are not compared. */
 function points(body: string): Map<string, number> {
   const { data } = JSON.parse(body) as { data: { result: readonly Series[] } };
   const all = new Map<string, number>();
@@ -104,7 +104,7 @@ export interface ResultDifference {
   readonly points: number;
   readonly missing: number;
   readonly different: number;
-  /** The largest difference, as a share of the value. */
+  /** The largest difference, relative to the value. */
   readonly worst: number;
 }
 

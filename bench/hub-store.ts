@@ -1,7 +1,7 @@
 /**
- * The hub beside real Prometheus and real VictoriaMetrics: `npm run bench:store`. The same requests into each, the same
- * questions to each, answers held against each other, every ratio printed. BENCH_SCALE=0.1 takes a tenth of the fleets,
- * BENCH_ONLY=fleet, large, trace, month, many, beside or paced one part; paced lasts BENCH_MINUTES, ten where it is not set.
+ * The hub beside Prometheus and VictoriaMetrics: `npm run bench:store`. Sends the same requests and the same queries to each,
+ * compares the results and prints every ratio. BENCH_SCALE=0.1 uses a tenth of the fleets, BENCH_ONLY=fleet, large, trace, month,
+ * many, beside or paced runs one part; paced lasts BENCH_MINUTES, ten by default.
  */
 import { type BenchFleet, encodeFleet, type FleetRequests, seriesPerGpu } from "./hub-data.ts";
 import {
@@ -78,7 +78,7 @@ async function query(engines: readonly Engine[], startMs: number, endMs: number)
   for (const question of questions(startMs, endMs)) {
     const took = new Map<EngineName, number[]>(names.map((name) => [name, []]));
     const last = new Map<EngineName, TimedResponse>();
-    // One more than is counted: the first finds cold pages.
+    // One more than is counted: the first run has cold pages.
     for (let run = 0; run <= runs; run++) {
       for (const engine of engines) {
         const answer = await ask(engine, question);
@@ -129,7 +129,7 @@ async function withEngines(work: (engines: readonly Engine[]) => Promise<void>):
   }
 }
 
-/** Ends at the last whole minute, so that every engine takes the samples as recent. */
+/** Ends at the last full minute, so that every engine treats the samples as recent. */
 function fleetOf(gpus: number, steps: number, stepMs: number): BenchFleet {
   const endMs = Math.floor(Date.now() / 60_000) * 60_000;
   return { gpus, steps, stepMs, startMs: endMs - (steps - 1) * stepMs };
@@ -191,7 +191,7 @@ async function latency(
   row(what, medians, ms);
 }
 
-/** What four heavy queries that run all the time cost a small one. */
+/** The slowdown of a small query by four permanently running heavy queries. */
 async function beside(): Promise<void> {
   const shape = fleetOf(64, Math.max(1_000, Math.round(4_320 * scale)), 5_000);
   const requests = encodeFleet(shape, senders);

@@ -1,5 +1,5 @@
-// Loaded into a hub before its own code (`--import`): keeps its event loop's delay and its garbage collections, and on
-// SIGUSR2 collects everything once and writes the figures to the file that HUB_WATCH names. Never part of gpulse.
+// Loaded into a hub before its own code (`--import`): records its event loop's delay and its garbage collections, and on SIGUSR2
+// runs one full collection and writes the values to the file named by HUB_WATCH. Never part of gpulse.
 
 import { renameSync, writeFileSync } from "node:fs";
 import {

@@ -1,4 +1,4 @@
-/** The same fleet as agents push it: one agent a host with eight GPUs, a frame an instant. */
+/** The same fleet as pushed by agents: one agent per host with eight GPUs, a frame per instant. */
 import { labelValue, noLabels } from "../src/model/labels.ts";
 import type { MetricEntry } from "../src/model/catalogue/index.ts";
 import { type Layout, LayoutBuilder } from "../src/model/layout.ts";
@@ -14,7 +14,7 @@ import { gpus, type IngestFleet, type IngestPath, senders } from "./ingest-paths
 const gpusPerHost = 8;
 const perHost = gpusPerHost * seriesPerGpu;
 
-/** @param framesPerRequest one as they come, more out of a spool after an outage */
+/** @param framesPerRequest one in normal operation, more from a spool after an outage */
 export function framesPath(name: string, fleet: IngestFleet, framesPerRequest: number): IngestPath {
   const hosts = Math.floor(gpus / gpusPerHost);
   const bySender = Array.from({ length: senders }, (): Buffer[] => []);
@@ -74,7 +74,7 @@ class BenchAgent {
       capabilities: [],
     });
     writer.record(recordKind.hello, hello);
-    // Sent once; a hub that restarts asks for it again.
+    // Sent once; a restarted hub requests it again.
     if (from === 0) this.#define(writer);
     const encoder = new FrameEncoder();
     for (let step = from; step < to; step++) {
@@ -109,7 +109,7 @@ class BenchAgent {
 
 const known = new Map<string, MetricEntry>();
 
-/** The steps that the fleet's values come in. */
+/** The resolution of the fleet's values. */
 function metricNamed(name: string): MetricEntry {
   let metric = known.get(name);
   if (metric === undefined) {

@@ -1,6 +1,6 @@
 /**
- * One fleet's samples as each way in would carry them: the same series, values and instants, about 2,000 samples a request,
- * encoded before anything is measured.
+ * The samples of one fleet in the format of each receiver: the same series, values and instants, about 2,000 samples per request,
+ * encoded before the measurement.
  */
 import { type LabelSet, labelValue } from "../src/model/labels.ts";
 import type { SampleBatch } from "../src/formats/samples/batch.ts";
@@ -20,7 +20,7 @@ export interface IngestPath {
   readonly name: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Requests by sender, in order of time. */
+  /** Requests per sender, in time order. */
   readonly senders: readonly (readonly Buffer[])[];
   readonly samples: number;
 }
@@ -28,7 +28,7 @@ export interface IngestPath {
 export interface IngestFleet {
   readonly series: readonly LabelSet[];
   readonly timesMs: readonly number[];
-  /** Values by instant, in the order of the series. */
+  /** Values per instant, in the order of the series. */
   readonly rows: readonly Float64Array[];
 }
 
@@ -102,7 +102,7 @@ function batchOf(
   return builder.finish();
 }
 
-/** A line a GPU with all its values as fields, as Telegraf writes. */
+/** One line per GPU with all its values as fields, as Telegraf writes it. */
 export function influxPath({ series, timesMs, rows }: IngestFleet): IngestPath {
   const lines = Array.from({ length: gpus }, (_, gpu) => {
     const own = series.slice(gpu * seriesPerGpu, (gpu + 1) * seriesPerGpu);

@@ -1,4 +1,4 @@
-/** 200 targets of eight GPUs each, scraped by the hub and by Prometheus with one and the same prometheus.yml. */
+/** 200 targets of eight GPUs each, scraped by the hub and by Prometheus with the same prometheus.yml. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -17,12 +17,12 @@ import { processCost } from "./process-cost.ts";
 export const targets = 200;
 const gpusPerTarget = 8;
 export const perPage = gpusPerTarget * seriesPerGpu;
-/** Pages of so many instants are made beforehand and served one after the other. */
+/** The number of pages that are prepared in advance and served in rotation. */
 const variants = 4;
-/** Until the series exist and V8 has compiled the hub's code. */
+/** Time until the series exist and V8 has compiled the hub's code. */
 export const warmUpSeconds = 30;
 
-/** @param seconds how long each is watched */
+/** @param seconds how long each engine is measured */
 export async function scrapeTargets(
   seconds: number,
   intervalSeconds: number,
@@ -37,7 +37,7 @@ export async function scrapeTargets(
     writeFileSync(file, JSON.stringify(config));
     const hub = await startHub({
       dataDir: path.join(folder, "data"),
-      // Prometheus has no rules to evaluate here either.
+      // Prometheus has no rules to evaluate either.
       args: [`--prometheus-config=${file}`, "--no-default-rules"],
     });
     try {
@@ -93,7 +93,7 @@ export const configOf = (
   ],
 });
 
-/** Packed beforehand, so that serving costs next to nothing. */
+/** Compressed in advance, so that serving costs next to nothing. */
 export class Pages {
   served = 0;
   bytes = 0;
@@ -130,7 +130,7 @@ export class Pages {
       });
       response.end(page);
       this.served++;
-      // Status line and headers, as they are sent here.
+      // Approximate size of the status line and headers.
       this.bytes += page.length + 200;
     });
   }

@@ -1,4 +1,4 @@
-/** Sends a way's requests over connections that stay open, counts what goes over the wire, and reads what it cost from /proc. */
+/** Sends the requests of a receiver over persistent connections, counts the bytes on the wire, and reads the cost from /proc. */
 import { Agent, request } from "node:http";
 import type { Socket } from "node:net";
 import type { Engine } from "./hub-engines.ts";
@@ -8,11 +8,11 @@ import { processCost } from "./process-cost.ts";
 export interface IngestFigures {
   readonly samplesPerSecond: number;
   readonly cpuSecondsPerMillion: number;
-  /** Headers, bodies and all, from sender to engine. */
+  /** Headers and bodies, from sender to engine. */
   readonly wireBytesPerSample: number;
 }
 
-/** So much of the requests comes before the measuring: new series are made there, and code becomes warm. */
+/** The share of requests before the measurement, which create the series and warm up the code. */
 const warmUpShare = 0.25;
 
 export async function ingestPath(
@@ -41,7 +41,7 @@ export async function ingestPath(
   };
 }
 
-/** Each sender its requests one after the other. */
+/** Each sender sends its requests sequentially. */
 export async function sendAll(
   client: SendClient,
   way: IngestPath,

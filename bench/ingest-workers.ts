@@ -1,12 +1,12 @@
 /**
- * What worker threads gain: samples a second and processor time by protocol with 0, 1, 2, 4 and 8 ingest workers, beside one
- * core without any. `npm run bench:workers`; for another machine bundle it into one file, which needs `dist/` beside its
- * folder and nothing else:
+ * The gain from worker threads: samples per second and processor time by protocol with 0, 1, 2, 4 and 8 ingest workers, beside
+ * one core without any. `npm run bench:workers`; for another machine bundle it into one file, which only needs `dist/` beside its
+ * folder:
  *
  *   npx esbuild bench/ingest-workers.ts --bundle --platform=node --format=esm --outfile=carried/ingest-workers.mjs
  *   node carried/ingest-workers.mjs
  *
- * Senders are processes of their own. BENCH_WORKERS=0,4 and BENCH_ONLY=write,otlp,influx select, BENCH_STEPS is the number of
+ * Senders are separate processes. BENCH_WORKERS=0,4 and BENCH_ONLY=write,otlp,influx select, BENCH_STEPS is the number of
  * instants, BENCH_SENDERS the number of sender processes with four connections each.
  */
 import { type ChildProcess, fork } from "node:child_process";
@@ -43,7 +43,7 @@ interface Sent {
   readonly samples: number;
 }
 
-/** In a sender process: encodes its own hosts' samples, then sends what each order names. */
+/** In a sender process: encodes its own hosts' samples, then sends the requests of each order. */
 async function serveOrders(sender: number, endMs: number): Promise<void> {
   const fleet = ofSender(makeFleet(steps, endMs), sender);
   const made = new Map<number, IngestPath>();
@@ -77,7 +77,7 @@ async function serveOrders(sender: number, endMs: number): Promise<void> {
   process.on("disconnect", () => process.exit(0));
 }
 
-/** The same fleet under host names of its own. */
+/** The same fleet under separate host names. */
 const ofSender = (fleet: IngestFleet, sender: number): IngestFleet => ({
   ...fleet,
   series: fleet.series.map((labels) =>

@@ -1,8 +1,8 @@
 /**
- * Every way into the hub beside VictoriaMetrics and Prometheus taking the same requests where they can:
- * `npm run bench:ingest`. Samples a second, processor seconds a million samples (from /proc), bytes on the wire a sample.
- * BENCH_SCALE=0.2 takes a fifth of the samples, BENCH_ONLY=frames, write or scrape one part, BENCH_SECONDS how long scrapes
- * are watched.
+ * Every receiver of the hub beside VictoriaMetrics and Prometheus, which get the same requests if they support them: `npm run
+ * bench:ingest`. Prints samples per second, processor seconds per million samples (from /proc), and bytes on the wire per sample.
+ * BENCH_SCALE=0.2 uses a fifth of the samples, BENCH_ONLY=frames, write or scrape runs one part, BENCH_SECONDS is the duration of
+ * the scrape measurement.
  */
 import {
   type Engine,
@@ -29,7 +29,10 @@ const starts: Readonly<Record<EngineName, () => Promise<Engine>>> = {
   VictoriaMetrics: startVictoriaMetricsEngine,
   Prometheus: startPrometheusEngine,
 };
-/** Who takes a way besides the hub. The VictoriaMetrics and Prometheus of today's distributions know no OTLP and no 2.0. */
+/**
+ * The peers that support a format. The packaged VictoriaMetrics and Prometheus of today's distributions support neither OTLP nor
+ * remote-write 2.0.
+ */
 const peersOf: Readonly<Record<string, readonly EngineName[]>> = {
   "remote-write 1.0": ["VictoriaMetrics", "Prometheus"],
   "Influx line": ["VictoriaMetrics"],
@@ -61,7 +64,7 @@ function rows(name: string, found: ReadonlyMap<EngineName, IngestFigures>): void
   }
 }
 
-/** Each engine starts empty: the same samples twice would be duplicates. */
+/** Each engine starts empty: repeated samples would be duplicates. */
 async function measure(way: IngestPath): Promise<Map<EngineName, IngestFigures>> {
   const found = new Map<EngineName, IngestFigures>();
   for (const name of ["hub", ...(peersOf[way.name] ?? [])] as const) {

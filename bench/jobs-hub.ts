@@ -1,9 +1,9 @@
 /**
- * What the job ledger costs of a whole hub: `npx tsx bench/jobs-hub.ts [GPUS] [SECONDS]`, 2,000 and 60 where none is given, in
- * machines of 8, a frame a second. Two built hubs get the same frames over HTTP at the same time, one with the ledger and one
- * with `--jobs-retention 0`. Printed are the processor time of both by /proc, and the ledger's share by a profile of the first:
- * the time below the ledger's functions, and garbage collections in proportion, of all threads' processor time. A second is one
- * of frames: where the machine is loaded they take longer than a second.
+ * The cost of the job ledger within a whole hub: `npx tsx bench/jobs-hub.ts [GPUS] [SECONDS]`, 2,000 and 60 by default, in
+ * machines of 8, one frame per second. Two built hubs receive the same frames over HTTP at the same time, one with the ledger and
+ * one with `--jobs-retention 0`. Prints the processor time of both from /proc, and the ledger's share from a profile of the
+ * first: the time below the ledger's functions, and garbage collections in proportion, of all threads' processor time. A second
+ * is one second of frames: on a loaded machine they take longer than that.
  */
 import { fork } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -21,10 +21,10 @@ import { processCost } from "./process-cost.ts";
 
 const gpus = Number(process.argv[2] ?? "2000");
 const seconds = Number(process.argv[3] ?? "60");
-/** Of frames: compilation is done by then, and jobs have been opened. */
+/** In seconds of frames: by then, code is compiled and jobs are open. */
 const warmSeconds = 60;
 const gpusPerMachine = 8;
-/** Functions of these files, and what they call, are the ledger. */
+/** Functions of these files, and their callees, count as the ledger. */
 const ledgerFiles = /src\/(?:hub|runs)\/jobs\//;
 
 interface Profile {
@@ -122,7 +122,7 @@ async function measure(passed: (more: number) => Promise<void>): Promise<void> {
   say(
     `processor time of a second, all threads: with the ledger ${number(on)} ms, without ${number(off)} ms, difference ${number(on - off)} ms: ${number((100 * (on - off)) / on)} % of the hub's`,
   );
-  // The profile is a window of its own: taking it costs the hub as well.
+  // The profile is a separate measurement, since taking it costs the hub time as well.
   const { pid } = withLedger.process;
   const [before, mainBefore] = [processCost(pid).cpuSeconds, processCost(pid, pid).cpuSeconds];
   process.kill(pid, "SIGUSR2");
@@ -146,7 +146,7 @@ async function measure(passed: (more: number) => Promise<void>): Promise<void> {
     say(`  ${(ms * scale * 1_000).toFixed(0)} µs ${name}`);
 }
 
-/** Names in a bundle say nothing about files: the source maps beside it do. */
+/** Function names in a bundle have no files: the source maps beside it provide them. */
 function shareOf({ nodes, samples, timeDeltas }: Profile) {
   const maps = new Map<string, SourceMap | undefined>();
   const sourceOf = (url: string, line: number, column: number): string => {

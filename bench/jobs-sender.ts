@@ -1,4 +1,4 @@
-/** A process that is many simulated machines, each pushing to several hubs as an agent does. Started by jobs-hub.ts. */
+/** A process that simulates many machines, each pushing to several hubs as an agent does. Started by jobs-hub.ts. */
 import { once } from "node:events";
 import { systemClock } from "../src/base/clock.ts";
 import { silentLog } from "../src/base/log.ts";
@@ -17,7 +17,7 @@ export interface JobsSenderSpec {
 }
 
 const [spec] = (await once(process, "message")) as [JobsSenderSpec];
-// It must not outlive its parent.
+// Must not outlive its parent.
 process.on("disconnect", () => process.exit(0));
 
 const intervalMs = 1_000;
@@ -28,10 +28,10 @@ const next = random(1);
 const sent = Array.from({ length: spec.machines }, () => 0);
 const startMs = Math.ceil(Date.now() / intervalMs) * intervalMs;
 for (let at = 0; at < spec.machines; at++) startMachine(at);
-/** Seconds that every machine has sent: on a loaded machine they pass more slowly. */
+/** Seconds sent by every machine: on a loaded computer they pass more slowly. */
 setInterval(() => process.send?.(Math.min(...sent)), 250);
 
-/** Each machine sends at its own moment of the second, as agents that were started at any time do. */
+/** Each machine sends at its own offset within the second, as agents with different start times do. */
 function startMachine(at: number): void {
   const host = `node${at}`;
   const beganMs = startMs + next() * intervalMs;

@@ -1,7 +1,7 @@
 /**
- * What the job ledger costs beside the other work of a hub on the same frames, and how long the bill of a month takes:
- * `npx tsx bench/jobs.ts [GPUS]`, 2,000 where none is given, in machines of 8, a frame a second. The hub's other work is
- * decoding and HTTP too, which are not counted here: the share printed is an upper bound.
+ * The cost of the job ledger relative to a hub's other work on the same frames, and the time of a month's bill:
+ * `npx tsx bench/jobs.ts [GPUS]`, 2,000 by default, in machines of 8, one frame per second. Decoding and HTTP are not counted as
+ * the hub's other work, so the printed share is an upper bound.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -79,7 +79,7 @@ async function measureCost(): Promise<void> {
       ledger: ({ delivery }: (typeof deliveries)[number]) => jobs.take(delivery),
     };
     for (const name of ["store", "anomalies", "health", "ledger"] as const) {
-      // All frames of a second between two readings: reading it costs 20 µs, as much as a frame does.
+      // Measures all frames of a second at once: reading the processor time costs 20 µs, as much as a frame.
       const before = process.cpuUsage();
       deliveries.forEach(works[name]);
       const { user, system } = process.cpuUsage(before);

@@ -1,5 +1,5 @@
 /**
- * What the lake costs: bytes per value of the wide table beside the long form and beside CSV, on what a real H200 did and on
+ * The cost of the lake: bytes per value of the wide table beside the long form and beside CSV, for a recorded H200 and for
  * simulated fleets, and the processor time of a minute of a large fleet. `npm run bench:lake`.
  */
 import { fileURLToPath } from "node:url";
@@ -99,7 +99,7 @@ const cpuSince = (before: NodeJS.CpuUsage): number => {
   return (user + system) / 1_000;
 };
 
-/** The same values, a row each, as the long table has them. */
+/** The same values, one per row, as in the long table. */
 function toLong(wide: Rows): Rows {
   const rows = new GrowingRows("series");
   const uuids = wide.texts.find(({ name }) => name === "uuid");
@@ -120,7 +120,7 @@ function toLong(wide: Rows): Rows {
   return rows.finish();
 }
 
-/** A line a row, a column a metric that is there at all: the shape of a GPU-Z log. */
+/** One line per row, one column per reported metric: the format of a GPU-Z log. */
 function toCsv(wide: Rows): Buffer {
   const uuids = wide.texts.find(({ name }) => name === "uuid");
   const lines = [["time", "uuid", ...wide.numbers.map(({ name }) => name)].join()];
@@ -134,7 +134,7 @@ function toCsv(wide: Rows): Buffer {
 
 const groupsOf = ({ count }: Rows): number => Math.ceil(count / rowGroupRows);
 
-/** What a file of the same columns costs before its values. */
+/** A single row, to measure the fixed cost of a file with the same columns. */
 const oneRow = (wide: Rows): Rows => ({
   ...wide,
   count: 1,

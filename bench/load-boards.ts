@@ -1,4 +1,4 @@
-/** What dashboards ask: the queries of our own Grafana files, with their variables filled in as Grafana would. */
+/** The queries of dashboards, from our own Grafana files, with their variables filled in as Grafana would. */
 import { readFileSync } from "node:fs";
 
 interface Panel {
@@ -13,7 +13,7 @@ export interface BoardQuery {
 
 const folder = new URL("../deploy/grafana/dashboards/", import.meta.url);
 
-/** @param host one of them, or `.*` */
+/** @param host one host, or `.*` */
 export function boardQueries(board: "fleet" | "gpu", host: string): readonly BoardQuery[] {
   const file = readFileSync(new URL(`${board}.json`, folder), "utf8");
   const { panels } = JSON.parse(file) as { panels: readonly Panel[] };
@@ -33,7 +33,7 @@ const filled = (expr: string, host: string): string =>
     .replaceAll("$__range", "15m")
     .replaceAll(/\$\{?\w+\}?/g, ".*");
 
-/** As a panel of a quarter of an hour asks it. */
+/** The request of a panel that shows a quarter of an hour. */
 export function queryPath({ query, instant }: BoardQuery, nowMs: number): string {
   const now = Math.floor(nowMs / 15_000) * 15;
   const asked = new URLSearchParams(

@@ -1,4 +1,4 @@
-/** Many simulated hosts in a few processes, seen as one fleet: its pace is set here, and what became of its samples is added up. */
+/** Controls many simulated hosts in several processes as one fleet: sets their pace and sums their sample counts. */
 import { type ChildProcess, fork } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
@@ -13,7 +13,7 @@ export interface SenderSpec {
   readonly prefix: string;
   readonly from: number;
   readonly to: number;
-  /** By host; none where the hub asks for none. */
+  /** One token per host; empty if the hub needs none. */
   readonly tokens: readonly string[];
   readonly spoolDir: string;
   readonly intervalMs: number;
@@ -26,14 +26,14 @@ export interface FleetOptions {
   readonly spoolDir: string;
   readonly tokens?: readonly string[];
   readonly prefix?: string;
-  /** How often a host says it sends. */
+  /** How often a host sends. */
   readonly intervalMs: number;
 }
 
 const sender = fileURLToPath(new URL("./load-sender.ts", import.meta.url));
 const tsx = fileURLToPath(import.meta.resolve("tsx"));
 
-/** Before the hub starts: a token for every host, as a fleet of machines would have. */
+/** Creates a token for every host before the hub starts, as for a fleet of machines. */
 export function makeTokens(dataDir: string, count: number): string[] {
   mkdirSync(dataDir, { recursive: true });
   const tokens = new Tokens({ dataDir, log: silentLog });
@@ -60,7 +60,7 @@ export class LoadFleet {
         tokens: options.tokens?.slice(from, to) ?? [],
       };
       const child = fork(sender, { execArgv: ["--import", tsx] });
-      // Over its channel: everybody on the machine can read the arguments of a process, and there are tokens in it.
+      // Sent over the process's channel: every local user can read a process's arguments, and it contains tokens.
       child.send({ spec });
       child.on("message", (report) => this.#reports.set(child, report as SenderReport));
       return child;
@@ -68,7 +68,7 @@ export class LoadFleet {
     process.once("exit", () => this.#children.forEach((child) => child.kill("SIGKILL")));
   }
 
-  /** Every process has reported itself. */
+  /** Resolves when every process has reported. */
   async ready(): Promise<void> {
     await waitUntil({ what: "the senders to begin", timeoutMs: 180_000 }, async () =>
       this.#reports.size === this.#children.length ? true : undefined,
@@ -89,15 +89,15 @@ export class LoadFleet {
     return sum;
   }
 
-  /** 0 stops: what waits is still sent. */
+  /** 0 stops new ticks; what is spooled is still sent. */
   pace(intervalMs: number): void {
     for (const child of this.#children) child.send({ pace: intervalMs });
   }
 
-  /** Nothing waits any more; seconds that took. */
+  /** Waits until the spools are empty; returns the seconds it took. */
   async settle(timeoutMs = 600_000): Promise<number> {
     const beganMs = performance.now();
-    // Reports come twice a second: one from before would still say that nothing waits.
+    // Reports come twice a second: an earlier one would still show empty spools.
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     await waitUntil({ what: "spools to be empty", timeoutMs }, async () => {
       const { waiting } = this.now;

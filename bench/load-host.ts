@@ -1,6 +1,6 @@
 /**
- * One simulated host of a load run: real layouts of the simulator under a name of its own, pushed by the agent's own code,
- * spool, connection and token included. Only the values are cheaper than the simulator's, so that senders leave the hub room.
+ * One simulated host of a load run: real layouts of the simulator under its own name, pushed by the agent's own code, including
+ * spool, connection and token. Only the values are cheaper than the simulator's, so that senders leave processor time to the hub.
  */
 import { silentLog } from "../src/base/log.ts";
 import type { Device } from "../src/model/device.ts";
@@ -21,7 +21,7 @@ export interface Template {
   readonly frames: Readonly<Record<Tier, Frame>>;
 }
 
-/** What the simulator says of a host of eight H200. */
+/** The simulator's layouts for a host of eight H200. */
 export async function readTemplate(): Promise<Template> {
   const context = { host: "template", log: silentLog, nowMs: Date.now };
   const [opened] = await openSources([`sim:${gpusPerHost}?model=H200`], {
@@ -49,11 +49,11 @@ export interface HostOptions {
   readonly token: string | undefined;
   readonly spoolDir: string;
   readonly intervalMs: number;
-  /** 0 up to 1. */
+  /** A number from 0 up to 1. */
   readonly random: () => number;
 }
 
-/** The agent's own default. */
+/** The agent's default. */
 const spoolMaxBytes = 512 * 2 ** 20;
 const spoolAgeMs = 7 * 86_400_000;
 
@@ -106,7 +106,7 @@ export class SimulatedHost {
     );
   }
 
-  /** What changes seldom once, and the fast readings at every tick. */
+  /** Sends the slow tiers once, and the fast readings at every tick. */
   async tick(nowMs: number): Promise<void> {
     const timeMs = Math.max(this.#lastMs + 1, nowMs);
     this.#lastMs = timeMs;
@@ -142,8 +142,8 @@ export class SimulatedHost {
   }
 
   /**
-   * Some readings move by some hundredths, most stay, as those of real cards do. What is yes stays: a GPU that is 0.98 up
-   * would be lost, and back with the next frame.
+   * Changes some readings by some hundredths and leaves most, like real cards. 1 stays 1, since it may be a flag: a GPU that is
+   * 0.98 up would count as lost, and return with the next frame.
    */
   #vary(value: number): number {
     const chance = this.#random();

@@ -1,12 +1,15 @@
-/** A process that is many people: dashboards that refresh, and pages that watch. Reported over its channel how many; started by load-readers.ts. */
+/**
+ * A process that simulates many users: dashboards that refresh, and live pages. Their numbers arrive over its channel; started by
+ * load-readers.ts.
+ */
 import { Agent, type ClientRequest, get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { boardQueries, type BoardQuery, queryPath } from "./load-boards.ts";
 import type { ReaderReport, ReaderSpec } from "./load-readers.ts";
 
-/** What a browser opens to one place. */
+/** The number of connections that a browser opens to one origin. */
 const connectionsPerPerson = 6;
-/** Grafana's own patience. */
+/** Grafana's own timeout. */
 const timeoutMs = 60_000;
 
 const { hubUrl, hosts, prefix } = JSON.parse(process.argv[2] ?? "") as ReaderSpec;
@@ -16,7 +19,7 @@ const report: ReaderReport = emptyReport();
 let wanted = { dashboards: 0, refreshMs: 0, pages: 0 };
 let turn = 0;
 
-// It must not outlive who started it.
+// Must not outlive its parent.
 process.on("disconnect", () => process.exit(0));
 process.on("message", (message: Partial<typeof wanted> & { stop?: boolean; forget?: boolean }) => {
   if (message.stop === true) process.exit(0);
@@ -31,7 +34,7 @@ process.on("message", (message: Partial<typeof wanted> & { stop?: boolean; forge
 setInterval(() => process.send?.(report), 500);
 process.send?.(report);
 
-/** Every tenth looks at the whole fleet, the others at a host of their own. */
+/** Every tenth shows the whole fleet, the others one host each. */
 async function watchBoard(person: number, own: number): Promise<void> {
   const queries =
     person % 10 === 0
@@ -88,7 +91,7 @@ function ask(person: number, query: BoardQuery): Promise<void> {
   });
 }
 
-/** As the browser's app: again after Retry-After, or a second. */
+/** Reconnects like the web app: after Retry-After, or a second. */
 function openPage(page: number): void {
   const again = (afterMs: number): void => {
     pages.delete(page);

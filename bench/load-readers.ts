@@ -1,25 +1,25 @@
-/** Many dashboards and pages in one process, as one thing that can be set and read. */
+/** Controls the process that simulates many dashboards and pages, and reads its report. */
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { waitUntil } from "../engines/wait.ts";
 
 export interface ReaderSpec {
   readonly hubUrl: string;
-  /** Hosts there are to look at, and what their names begin with. */
+  /** The number of hosts to choose from, and the prefix of their names. */
   readonly hosts: number;
   readonly prefix: string;
 }
 
 export interface ReaderReport {
-  /** Of a whole dashboard. */
+  /** Refreshes of a whole dashboard. */
   refreshes: number;
   asked: number;
   answered: number;
-  /** Asked to retry later. */
+  /** Responses that asked to retry later. */
   shed: number;
   failed: number;
   withoutRetryAfter: number;
-  /** The last some thousand. */
+  /** The last few thousand. */
   latenciesMs: number[];
   pagesOpen: number;
   pagesRefused: number;
@@ -51,7 +51,7 @@ export class LoadReaders {
     return this.#report;
   }
 
-  /** Counts begin again; pages that are open stay so. */
+  /** Resets the counts; open pages stay open. */
   set(wanted: { dashboards: number; refreshMs: number; pages: number }): void {
     this.#report = undefined;
     this.#child.send({ ...wanted, forget: true });

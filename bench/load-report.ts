@@ -1,19 +1,19 @@
-/** What a process of senders reports on its hosts, and how several of them add up. */
+/** The report of a sender process about its hosts, and the sum of several reports. */
 export interface SenderReport {
   hosts: number;
   ticks: number;
-  /** Samples handed to the agent's push code, and those the hub has acknowledged. */
+  /** Samples passed to the agent's push code, and samples acknowledged by the hub. */
   written: number;
   sent: number;
-  /** Refused for good, and dropped out of a full spool: lost. */
+  /** Samples rejected for good, and dropped from a full spool: lost. */
   refused: number;
   dropped: number;
-  /** Frames that wait in spools. */
+  /** Frames waiting in spools. */
   waiting: number;
   retries: number;
-  /** How long the oldest of them has waited. */
+  /** The age of the oldest waiting frame. */
   lagSeconds: number;
-  /** What the hub, or the network, said to hosts that have to try again. */
+  /** Errors from the hub or the network for hosts that have to retry, with counts. */
   problems: Record<string, number>;
 }
 

@@ -1,4 +1,7 @@
-/** A process that is many hosts: it gets the rate over its channel and reports once a second how far it is. Started by load-fleet.ts. */
+/**
+ * A process that simulates many hosts: receives the rate over its channel and reports its progress once a second. Started by
+ * load-fleet.ts.
+ */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readTemplate, SimulatedHost } from "./load-host.ts";
@@ -23,9 +26,9 @@ const hosts = Array.from(
 );
 
 let intervalMs = 0;
-/** Raised with every new pace: hosts that go at an older one stop. */
+/** Incremented with every new pace: hosts that follow an older one stop. */
 let pace = 0;
-// It must not outlive who started it.
+// Must not outlive its parent.
 process.on("disconnect", () => process.exit(0));
 process.on("message", (message: { pace?: number; stop?: boolean }) => {
   if (message.pace !== undefined) {
@@ -38,7 +41,7 @@ process.on("message", (message: { pace?: number; stop?: boolean }) => {
 setInterval(report, 500);
 report();
 
-/** Each host at its own moment of the interval, as agents that were started at any time are. */
+/** Each host sends at its own offset within the interval, as agents with different start times do. */
 async function run(host: SimulatedHost, own: number): Promise<void> {
   const current = (): boolean => own === pace && intervalMs > 0;
   const beganMs = performance.now() + next() * intervalMs;

@@ -1,11 +1,13 @@
-/** Targets to be scraped by the thousand, on one port with a path each: a worker of its own, so that it does not slow who measures. */
+/**
+ * Thousands of scrape targets on one port with a path each, in a separate worker so that they do not slow the measuring process.
+ */
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 
 export const seriesPerTarget = 100;
 
-/** Values change from page to page, as they do. */
+/** Values change from page to page, as real ones do. */
 const exporter = `
   const { parentPort } = require("node:worker_threads");
   let n = 0;
@@ -20,7 +22,7 @@ const exporter = `
 `;
 
 export interface Targets {
-  /** Writes a prometheus.yml that scrapes so many of them so often. */
+  /** Writes a prometheus.yml that scrapes `count` targets at this interval. */
   configure(file: string, count: number, intervalSeconds: number): void;
   stop(): Promise<void>;
 }

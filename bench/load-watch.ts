@@ -1,4 +1,7 @@
-/** What a hub under load costs and how it answers meanwhile: processor and memory from /proc, `/-/healthy` again and again, its own counters. */
+/**
+ * The cost of a hub under load and its responsiveness: processor time and memory from /proc, repeated `/-/healthy` requests, and
+ * its own counters.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { peakBytes } from "./hub-engines.ts";
 import { quantile } from "./hub-print.ts";
@@ -70,7 +73,7 @@ export class HubWatch {
   }
 }
 
-/** A hub that is asked for more than it can do may turn this question away too. */
+/** An overloaded hub may reject this request too. */
 async function problemsOf(url: string): Promise<readonly string[]> {
   const answer = await fetch(`${url}/-/ready`);
   const text = await answer.text();
@@ -78,7 +81,7 @@ async function problemsOf(url: string): Promise<readonly string[]> {
   return problems ?? [`/-/ready answered ${answer.status}: ${text}`];
 }
 
-/** By the hub's own word. */
+/** From the hub's own metrics. */
 export async function shedOf(url: string): Promise<Record<string, number>> {
   const page = await (await fetch(`${url}/metrics`)).text();
   return Object.fromEntries(

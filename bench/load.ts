@@ -1,7 +1,8 @@
 /**
- * One hub under load, and past what it can do: `npm run load`. Agents of 10,000 simulated GPUs, 200 dashboards and as many
- * pages beside them, 1,000 scrape targets. Prints tables with ratios, and writes every figure to dist/load.json.
- * LOAD_SCALE=0.1 takes a tenth of everything, LOAD_ONLY=agents, readers or targets one part, LOAD_SECONDS how long a step lasts.
+ * One hub under load and beyond its capacity: `npm run load`. Agents of 10,000 simulated GPUs, 200 dashboards and as many pages
+ * beside them, 1,000 scrape targets. Prints tables with ratios, and writes every value to dist/load.json.
+ * LOAD_SCALE=0.1 uses a tenth of everything, LOAD_ONLY=agents, readers or targets runs one part, LOAD_SECONDS is the duration of
+ * a step.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -26,7 +27,7 @@ const targetCount = Math.max(10, Math.round(1_000 * scale));
 /** On a small machine senders and hub share its cores; on a larger one the hub has its own. */
 const senderProcesses = Math.max(2, Math.min(8, availableParallelism() - 4));
 
-/** Every figure, by part and step. */
+/** Every value, by part and step. */
 const figures: Record<string, unknown> = { hosts, gpus: hosts * gpusPerHost, people, targetCount };
 // A machine's spool is on its own disk: a thousand spools on this one would measure the disk.
 const shared = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
@@ -217,7 +218,7 @@ async function targets(): Promise<void> {
     const before = await stored();
     const seen = await watch(hub, Math.max(stepSeconds, intervalSeconds * 2));
     const kept = (await stored()) - before;
-    // Five series of a scrape's own beside those of the page.
+    // Each scrape adds five series to those of the page.
     const due = ((seriesPerTarget + 5) * count * seen.seconds) / intervalSeconds;
     const up = await valueOf(hub.url, "sum(up)");
     figures[`targets ${count} every ${intervalSeconds} s ${stops.length}`] = {

@@ -1,7 +1,7 @@
 /**
- * `npm run overload [SCENARIO…]`: floods one built hub after the other, each in one way, and prints how the innocent beside
- * the flood fared: `/-/healthy`, an agent's lost samples, a reader's median against its quiet one, and the hub's memory.
- * OVERLOAD_SECONDS (15) is how long each flood lasts, OVERLOAD_SERIES (20000) how many series there are before it.
+ * `npm run overload [SCENARIO…]`: floods a built hub with one scenario after the other, and prints the effect on well-behaved
+ * clients beside the flood: `/-/healthy`, an agent's lost samples, a reader's median relative to its quiet one, and the hub's
+ * memory. OVERLOAD_SECONDS (15) is the duration of each flood, OVERLOAD_SERIES (20000) the number of series stored before it.
  */
 import { fork } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -25,7 +25,7 @@ const readerQuery = `/api/v1/query?query=${encodeURIComponent("sum by (group) (s
 const flooder = fileURLToPath(new URL("overload/flood-process.ts", import.meta.url));
 const tsx = fileURLToPath(import.meta.resolve("tsx"));
 
-/** Of the flood, which pushes and reads, and of the innocent agent and reader. */
+/** Tokens of the flood, which pushes and reads, and of the well-behaved agent and reader. */
 function makeTokens(dataDir: string): string[] {
   const tokens = new Tokens({ dataDir, log: silentLog });
   const made = (["push", "read", "admin", "read"] as const).map((scope, at) =>
@@ -44,7 +44,7 @@ interface Outcome {
   readonly lost: number;
   readonly retries: number;
   readonly peakMib: number;
-  /** Processor time of the hub, all its threads, in cores. */
+  /** Processor time of all threads of the hub, in cores. */
   readonly cores: number;
   readonly answers: string;
   readonly logLines: number;
@@ -68,7 +68,7 @@ async function seed(client: HubClient): Promise<void> {
     }
 }
 
-/** Clock ticks of 10 ms. */
+/** In clock ticks of 10 ms. */
 function processorSeconds(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -1,4 +1,4 @@
-/** What a process costs, read from /proc: processor time and resident memory. Linux only. */
+/** The cost of a process, read from /proc: processor time and resident memory. Linux only. */
 import { readFileSync } from "node:fs";
 
 /** The kernel counts processor time in ticks of 10 ms (USER_HZ is 100 on every Linux Node runs on). */
@@ -9,9 +9,9 @@ export interface ProcessCost {
   readonly residentBytes: number;
 }
 
-/** @param thread of the process, whose processor time it is then */
+/** @param thread of the process; if given, the processor time is that thread's */
 export function processCost(pid: number, thread?: number): ProcessCost {
-  // The second field is the name in brackets and may hold anything, so fields are counted from the last bracket.
+  // The second field is the name in brackets and may contain anything, so fields are counted from the last bracket.
   const of = thread === undefined ? pid : `${pid}/task/${thread}`;
   const stat = readFileSync(`/proc/${of}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -1,7 +1,7 @@
 /**
- * From one command to the fleet page: `npm run bench:prometheus`. A Prometheus scrapes 1,000 GPUs under dcgm-exporter's default
- * names; `gpulse up --prometheus` is started and its page opened in Chromium. Prints the time until the fleet is drawn and
- * how many queries Prometheus got in the minute after. `--gpus 200` another fleet, `--shots DIR` pictures of the page.
+ * From one command to the fleet page: `npm run bench:prometheus`. A Prometheus scrapes 1,000 GPUs with dcgm-exporter's default
+ * metrics; `gpulse up --prometheus` is started and its page opened in Chromium. Prints the time until the fleet is drawn and the
+ * number of queries to Prometheus in the minute after. `--gpus 200` for another fleet, `--shots DIR` for screenshots.
  */
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -29,7 +29,7 @@ const gpusPerHost = 8;
 const hosts = Math.ceil(gpus / gpusPerHost);
 const scrapeMs = 15_000;
 
-/** dcgm-exporter's default counters that every card has, moving a little. */
+/** dcgm-exporter's default metrics that every card has, with small changes. */
 function pageOf(host: number): string {
   const wave = Math.sin(Date.now() / 60_000 + host);
   return Array.from({ length: Math.min(gpusPerHost, gpus - host * gpusPerHost) }, (_, gpu) => {
@@ -116,7 +116,7 @@ async function takePictures(url: string, folder: string): Promise<void> {
 try {
   while ((await prometheus.query("count(DCGM_FI_DEV_GPU_UTIL)"))[0]?.value[1] !== String(gpus))
     await sleep(500);
-  // Two scrapes of history, as a Prometheus that runs has.
+  // Two scrapes of history, as in a running Prometheus.
   await sleep(2 * scrapeMs);
   const port = await freePort();
   const url = `http://127.0.0.1:${port}/`;

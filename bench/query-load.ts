@@ -1,6 +1,6 @@
 /**
- * What heavy queries cost everybody else: `/-/healthy` and a small instant query are requested every 10 ms, first alone, then
- * beside four range queries that run all the time.
+ * The effect of heavy queries on other requests: `/-/healthy` and a small instant query are requested every 10 ms, first alone,
+ * then beside four range queries that run all the time.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Engine } from "./hub-engines.ts";
@@ -20,7 +20,7 @@ export interface QueryLoad {
   readonly heavy: number;
 }
 
-/** Three walk all 2,560 series, one looks at millions of samples of 64. */
+/** Three queries read all 2,560 series, one reads millions of samples of 64. */
 const heavyQueries = [
   '{job="gpulse"}',
   'quantile by (host) (0.95, {job="gpulse"})',
@@ -48,7 +48,7 @@ export async function measureQueryLoad(
     await work();
     return { healthy: await healthy.stop(), instant: await small.stop() };
   };
-  // Once uncounted: compiled and cached on every side.
+  // Once uncounted, so that everything is compiled and cached on every side.
   for (const question of questions) await ask(engine, question);
   await probe(() => sleep(1_000));
   const quiet = await probe(() => sleep(seconds.quiet * 1_000));

@@ -1,4 +1,7 @@
-/** The query engine alone, over columns in memory: 64 GPUs, 6 h at 5 s. `node scripts/run-ts.mjs bench/query.ts` prints ms a query. */
+/**
+ * The query engine alone, over columns in memory: 64 GPUs, 6 h at 5 s. `node scripts/run-ts.mjs bench/query.ts` prints the
+ * milliseconds of each query.
+ */
 import { performance } from "node:perf_hooks";
 import { labelSet, labelValue } from "../src/model/labels.ts";
 import { createEngine } from "../src/query/engine.ts";
@@ -25,7 +28,7 @@ const queries: readonly [query: string, stepMs: number][] = [
   ["max_over_time(rate(gpu_energy_joules_total[5m])[30m:1m])", 60_000],
 ];
 
-/** A generator that repeats itself, so that runs compare. */
+/** A deterministic generator, so that runs are comparable. */
 function* noise(): Generator<number, never> {
   let state = 1;
   for (;;) {

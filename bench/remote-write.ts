@@ -1,12 +1,12 @@
 /**
- * Remote-write 1.0 requests for tests and benchmarks: label blocks are encoded once, samples are put behind them. Never used
- * by gpulse itself.
+ * Remote-write 1.0 requests for tests and benchmarks: label blocks are encoded once, samples are appended to them. Not used by
+ * gpulse itself.
  */
 import { Agent, request } from "node:http";
 import { compress } from "snappyjs";
 import type { LabelSet } from "../src/model/labels.ts";
 
-/** One series' `labels` fields of a TimeSeries, encoded. */
+/** The `labels` fields of a series' TimeSeries message, encoded. */
 function labelBlock(labels: LabelSet): Buffer {
   const parts = labels.map(([name, value]) => {
     const inner = Buffer.concat([field(0x0a, name), field(0x12, value)]);
@@ -28,7 +28,7 @@ function varint(value: number): number[] {
   }
 }
 
-/** Times from 1971 to 2109 are six bytes as a varint, so a sample has one length: 2 + 9 + 1 + 6. */
+/** Times from 1971 to 2109 take six bytes as a varint, so a sample has a fixed length: 2 + 9 + 1 + 6. */
 const sampleBytes = 18;
 const firstTimeMs = 2 ** 35;
 const endTimeMs = 2 ** 42;
@@ -41,7 +41,7 @@ export class WriteRequests {
     this.#blocks = series.map(labelBlock);
   }
 
-  /** A request with the samples of series `from` to before `to`, each at all of these instants. */
+  /** Encodes a request with the samples of the series from `from` to before `to`, each at all of these instants. */
   encode(
     from: number,
     to: number,
@@ -97,7 +97,7 @@ export interface WriteResponse {
 
 const silenceMs = 30_000;
 
-/** Sends bodies over connections that stay open. */
+/** Sends bodies over persistent connections. */
 export class WriteClient {
   readonly #url: URL;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
@@ -106,7 +106,7 @@ export class WriteClient {
     this.#url = new URL("/api/v1/write", url);
   }
 
-  /** Rejects where no answer came. */
+  /** Rejects if there is no response. */
   send(body: Buffer): Promise<WriteResponse> {
     return new Promise((resolve, reject) => {
       const sending = request(this.#url, {

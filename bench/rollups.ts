@@ -1,7 +1,7 @@
 /**
- * What rollups cost and give: `npm run bench:rollups`. Prints bytes of a month of the simulated fleet and what five years of
- * 1,000 GPUs would take, the time of a year of one GPU and whether its spikes are those of the raw samples, and the processor
- * time of ingest with rollups on and off in turn. BENCH_ONLY=size|year|ingest|receive runs one part.
+ * The cost and benefit of rollups: `npm run bench:rollups`. Prints the bytes of a month of the simulated fleet and an estimate
+ * for five years of 1,000 GPUs, the time of a query over a year of one GPU and whether its spikes match the raw samples, and the
+ * processor time of ingestion with rollups on and off in turn. BENCH_ONLY=size|year|ingest|receive runs one part.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,7 +28,7 @@ const workerFile = await buildStoreWorker(folder);
 const say = (what: string, figure: string): void => console.log(`${what.padEnd(70)} ${figure}`);
 const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
 
-/** The clock that retention follows stands at the newest sample. */
+/** The clock for retention is at the newest sample. */
 function open(name: string, nowMs: () => number, rollupRetentionMs: number): Promise<Store> {
   return openStore({
     dir: path.join(folder, name),
@@ -44,7 +44,7 @@ function open(name: string, nowMs: () => number, rollupRetentionMs: number): Pro
   });
 }
 
-/** Seals, rolls up and merges until nothing is due. */
+/** Seals, rolls up and merges until nothing is left to do. */
 async function settle(store: Store): Promise<void> {
   await store.seal();
   let before = "";
@@ -57,7 +57,7 @@ async function settle(store: Store): Promise<void> {
   }
 }
 
-/** A month of the simulator's frames at 15 s, sealed every two hours as a hub does. */
+/** A month of the simulator's frames at 15 s, sealed every two hours as in a hub. */
 async function fillMonth(store: Store, gpus: number, clock: { nowMs: number }): Promise<void> {
   const url = `sim:${gpus}?seed=7&speed=max&start=${new Date(startMs).toISOString()}&duration=30d&interval=15s`;
   const [opened] = await openSources([url], {
@@ -89,7 +89,7 @@ async function measureSize(): Promise<void> {
   await fillMonth(store, gpus, clock);
   const { series, blockBytes, blockSamples, rollups } = store.stats();
   await store.close();
-  // Jobs and processes come and go: of all series, those that have a sample at one instant count.
+  // Jobs and processes come and go: of all series, those with a sample at one instant are counted.
   const atOnce = blockSamples / ((30 * dayMs) / 15_000);
   const scale = (1_000 * 40) / atOnce;
   const [fine, coarse] = rollups.tiers.map(({ bytes }) => bytes * scale) as [number, number];
@@ -108,7 +108,7 @@ async function measureSize(): Promise<void> {
   say("together (at most 60 GB)", gigabytes(rawBytes + fineBytes + coarseBytes));
 }
 
-/** Two GPUs x 40 series for a year, one sample a minute: a spike lasts one of them. */
+/** Two GPUs x 40 series for a year, one sample a minute: a spike lasts one sample. */
 async function measureYear(): Promise<void> {
   const gpus = 2;
   const clock = { nowMs: startMs };
@@ -130,7 +130,7 @@ async function measureYear(): Promise<void> {
   const uuid = labelValue(labels[0] ?? [], "uuid") ?? "";
   const stepMs = 6 * hourMs;
   const names = labels.slice(0, 40).map((one) => labelValue(one, "__name__") ?? "");
-  // One query after another for the charts of one GPU, as the page asks.
+  // One query after another for the charts of one GPU, as the web page sends them.
   const ask = async (): Promise<QueryResult[]> => {
     const results: QueryResult[] = [];
     for (const name of names) {
@@ -190,7 +190,10 @@ async function timed<Result>(work: () => Promise<Result>): Promise<[Result, numb
 const ingestedMs = 9 * dayMs;
 const ingestedSeries = 200;
 
-/** Nine days of 5 GPUs x 40 series, appended to the store itself: receiving requests costs more and makes the share smaller. */
+/**
+ * Nine days of 5 GPUs x 40 series, appended directly to the store: receiving requests costs more, which would make the share
+ * smaller.
+ */
 async function ingestSeconds(name: string, rollupRetentionMs: number): Promise<number> {
   const clock = { nowMs: startMs };
   const store = await open(name, () => clock.nowMs, rollupRetentionMs);
@@ -220,8 +223,8 @@ async function ingestSeconds(name: string, rollupRetentionMs: number): Promise<n
 }
 
 /**
- * The same samples received by the built hub: remote-write 1.0 in requests of 1,600 samples.
- * Processor time of the hub's process, from its start until everything is sealed and rolled up.
+ * The same samples received by the built hub: remote-write 1.0 in requests of 1,600 samples. Processor time of the hub's process,
+ * from its start until everything is sealed and rolled up.
  */
 async function receiveSeconds(rollupRetention: string): Promise<number> {
   const dataDir = mkdtempSync(path.join(folder, "hub-"));
@@ -242,7 +245,7 @@ async function receiveSeconds(rollupRetention: string): Promise<number> {
     }
     client.close();
     await fetch(`${hub.url}/api/v1/admin/tsdb/snapshot`, { method: "POST" });
-    // A day of history is rolled up in each round of maintenance, every 5 s; as long without rollups.
+    // Each round of maintenance, every 5 s, rolls up a day of history; without rollups, waits for the same time.
     await sleep(60_000);
     const page = await (await fetch(`${hub.url}/metrics`)).text();
     const rollupBytes = Number(

@@ -1,4 +1,4 @@
-/** A hub and a Prometheus that evaluate the same rule file over the same samples by remote-write, for the rules benchmarks. */
+/** A hub and a Prometheus that evaluate the same rule file over the same samples from remote-write, for the rules benchmarks. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -23,7 +23,7 @@ export interface RunningEngine {
   stop(): Promise<void>;
 }
 
-/** Gives every series its sample, on time, until told to stop. */
+/** Sends every series its samples, on time, until stopped. */
 export class SampleFeed {
   readonly #client: WriteClient;
   readonly #requests = new WriteRequests(series);
@@ -34,12 +34,12 @@ export class SampleFeed {
     this.#client = new WriteClient(url);
   }
 
-  /** What a rule looks back on, and from now on every step. */
+  /** Sends the history that a rule looks back on, and then every step. */
   async begin(): Promise<void> {
     const firstStep = Math.floor(Date.now() / stepMs) - historySteps;
     for (let step = firstStep; step <= firstStep + historySteps; step++) await this.#send(step);
     this.#running = this.#go(firstStep + historySteps + 1);
-    // Reported by end(), and not before it.
+    // end() reports the error, and nothing before it.
     this.#running.catch(() => undefined);
   }
 
@@ -64,7 +64,7 @@ export class SampleFeed {
       const body = this.#requests.encode(from, from + perRequest, [step * stepMs], (index) =>
         valueAt(index, step),
       );
-      // A connection that was silent for a step may be closed just as it is used again.
+      // A connection that was idle for a step may be closed just as it is reused.
       const { status, text } = await this.#client.send(body).catch(() => this.#client.send(body));
       if (status >= 300) throw new Error(`the samples were refused: ${status} ${text}`);
     }

@@ -30,7 +30,7 @@ export const series: readonly LabelSet[] = metrics.flatMap((name) =>
   }),
 );
 
-/** Of one series at the instant with this number: it moves a little, and one GPU of a thousand has a problem all the time. */
+/** The value of one series at this step: it varies a little, and one GPU of a thousand has a permanent problem. */
 export function valueAt(index: number, step: number): number {
   const [metric, gpu] = [Math.floor(index / gpus), index % gpus];
   const troubled = gpu % 1_000 === 999;
@@ -67,7 +67,7 @@ function expr(rule: number, scope: RuleScope): string {
   }
 }
 
-/** JSON is YAML. */
+/** JSON is valid YAML. */
 export function ruleFile(rules: number, scope: RuleScope, intervalSeconds: number): string {
   const groups = Array.from({ length: Math.ceil(rules / rulesPerGroup) }, (_, group) => ({
     name: `group-${group}`,

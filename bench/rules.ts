@@ -1,7 +1,7 @@
 /**
- * 5,000 alerting rules over 2,000 GPUs, in a hub and in a real Prometheus, one after the other, with the same rule file and
- * the same samples by remote-write: processor time of the rules alone (what the samples cost is measured before and taken
- * off), the slowest group, and whether every evaluation was held in its interval.
+ * 5,000 alerting rules over 2,000 GPUs, in a hub and in a Prometheus, one after the other, with the same rule file and the same
+ * samples from remote-write: processor time of the rules alone (the cost of the samples is measured first and subtracted), the
+ * slowest group, and whether every evaluation finished within its interval.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,9 +35,9 @@ const scopes: readonly RuleScope[] =
   given.scope === "fleet" || given.scope === "host" ? [given.scope] : ["host", "fleet"];
 
 interface Measured {
-  /** Of one evaluation of all rules; counted by those that were held, since a starved engine falls behind. */
+  /** Per evaluation of all rules; counts the evaluations that ran, since an overloaded engine falls behind. */
   readonly cpuSeconds: number;
-  /** Evaluations that were held, of those that were due. */
+  /** The share of due evaluations that ran. */
   readonly heldShare: number;
   readonly slowestSeconds: number;
   readonly missed: number;
@@ -62,7 +62,7 @@ async function measure(
     writeFileSync(file, ruleFile(rules, scope, intervalSeconds));
     const reloaded = await fetch(`${engine.url}/-/reload`, { method: "POST" });
     if (!reloaded.ok) throw new Error(`the rules were refused: ${await reloaded.text()}`);
-    // The first evaluations compile and allocate; what lasts is what comes after.
+    // The first evaluations compile and allocate; the measurement starts after them.
     await sleep(3 * intervalSeconds * 1_000);
     const before = await readPage(engine);
     const withRules = await cpuOver(engine.pid, spanMs);

@@ -1,8 +1,8 @@
-/** Scrapes as Prometheus does: OpenMetrics first, gzip, one connection kept open. Counts what goes over the wire. */
+/** Scrapes as Prometheus does: OpenMetrics first, gzip, one persistent connection. Counts the bytes on the wire. */
 import { Agent, request } from "node:http";
 
 export interface ScrapeSize {
-  /** Status line, headers and body of the answer, as sent. */
+  /** Status line, headers and body of the response, as sent. */
   readonly wireBytes: number;
   readonly bodyBytes: number;
 }

@@ -1,4 +1,7 @@
-/** Prints how far the simulated card is from a recorded one: `npm run sim:compare -- DIR [MODEL]`, DIR with phases.json and a trace. */
+/**
+ * Prints the difference between the simulated card and a recorded one: `npm run sim:compare -- DIR [MODEL]`, DIR with phases.json
+ * and a trace.
+ */
 import { compare } from "./sim-compare/compare.ts";
 import { loadRecording } from "./sim-compare/load.ts";
 import { comparisonTable, violations } from "./sim-compare/table.ts";

@@ -1,4 +1,4 @@
-/** Data for the store's benchmark: a fleet's shape made from a seed, and the recorded trace of a real H200. */
+/** Data for the store's benchmark: a fleet generated from a seed, and the recorded trace of a real H200. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { gunzipSync } from "node:zlib";
@@ -30,7 +30,9 @@ export function fleetLabels(gpus: number, metrics: number): LabelSet[] {
   return labels;
 }
 
-/** The values of one series after another, as sensors give them: constants, whole degrees, milliwatts, counters, ratios, steps. */
+/**
+ * The values of the series in order, shaped like sensor values: constants, whole degrees, milliwatts, counters, ratios, steps.
+ */
 export class FleetValues {
   readonly #next = random(11);
   readonly #state: Float64Array;
@@ -79,7 +81,7 @@ export interface TraceColumn {
   readonly values: Float64Array;
 }
 
-/** Read at 20 Hz through NVML; see the README beside it. */
+/** Sampled at 20 Hz through NVML; see the README beside it. */
 export function traceColumns(): TraceColumn[] {
   const file = path.join(
     import.meta.dirname,

@@ -1,4 +1,4 @@
-/** What VictoriaMetrics makes of the same samples on disk: the bar for bytes a sample, measured in the same run. */
+/** The size of the same samples on disk in VictoriaMetrics: the reference for bytes per sample, measured in the same run. */
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -14,7 +14,7 @@ export interface PeerSeries {
   readonly values: ArrayLike<number>;
 }
 
-/** Bytes a sample of its data files after flushing and merging; undefined where it is not installed. */
+/** Bytes per sample of its data files after flushing and merging; undefined if it is not installed. */
 export async function victoriaBytesPerSample(
   series: Iterable<PeerSeries>,
 ): Promise<number | undefined> {
@@ -49,7 +49,7 @@ export async function victoriaBytesPerSample(
   }
 }
 
-/** Merging goes on behind the answer: the size counts when it has stayed the same for three seconds. */
+/** Merging continues after the response: waits until the size has been constant for three seconds. */
 async function settledBytes(dir: string): Promise<number> {
   let [size, same] = [-1, 0];
   for (let second = 0; second < 60 && same < 3; second++) {

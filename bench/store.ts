@@ -1,6 +1,7 @@
 /**
- * What the embedded store does and costs, alone in this process: `node scripts/run-ts.mjs bench/store.ts [trace|fleet|large]`. Prints ingest, bytes per sample,
- * reading, memory and collection at 400,000 series, start-up, and the event loop's delay while a worker seals.
+ * The performance of the embedded store, alone in this process: `node scripts/run-ts.mjs bench/store.ts [trace|fleet|large]`.
+ * Prints ingestion, bytes per sample, reading, memory and collection at 400,000 series, start-up, and the event loop's delay
+ * while a worker seals.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,7 +38,7 @@ const open = (name: string): Promise<Store> =>
 const say = (what: string, figure: string): void => console.log(`${what.padEnd(66)} ${figure}`);
 const millions = (count: number, ms: number): string => `${(count / ms / 1e3).toFixed(2)} M/s`;
 
-/** Label bytes as a request would carry them. */
+/** Label bytes as in a request. */
 function rawLabels(labels: readonly LabelSet[]): { bytes: Buffer; ends: Uint32Array } {
   const ends = new Uint32Array(labels.length);
   let at = 0;
@@ -136,7 +137,7 @@ async function besideVictoria(ours: number, series: Iterable<PeerSeries>): Promi
   );
 }
 
-/** What `fill` appended, series by series. */
+/** The samples that `fill` appended, series by series. */
 function* fleetSeries(
   labels: readonly LabelSet[],
   steps: number,
@@ -177,7 +178,7 @@ async function trace(): Promise<void> {
   await store.close();
 }
 
-/** The least of five, after one that takes what is left over. */
+/** The minimum of five collections, after one that removes earlier garbage. */
 function collection(): number {
   collect();
   return Math.min(

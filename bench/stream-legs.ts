@@ -1,4 +1,7 @@
-/** The legs of the streams benchmark: a log into Kafka and on into Parquet by gpulse, and the same messages by Kafka's console tools. */
+/**
+ * The legs of the streams benchmark: a log into Kafka and from there into Parquet with gpulse, and the same messages with Kafka's
+ * console tools.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { open, stat } from "node:fs/promises";
@@ -15,7 +18,7 @@ interface Files {
   readonly output?: string;
 }
 
-/** Seconds until the program has ended; its input and output are files, so that nothing of ours is in the way. */
+/** Seconds until the program has ended; its input and output are files, so that none of our code is between them. */
 async function timed(command: string, args: readonly string[], files: Files = {}): Promise<number> {
   const input = files.input === undefined ? undefined : await open(files.input, "r");
   const output = files.output === undefined ? undefined : await open(files.output, "w");
@@ -80,7 +83,7 @@ export async function ours(
   return { write, read };
 }
 
-/** Keys and values as they stand in the topic. */
+/** Keys and values unchanged from the topic. */
 export const consoleRead = (
   kafka: RunningKafka,
   topic: string,

@@ -1,8 +1,8 @@
 /**
- * gpulse top at 1 s with 8 and with 256 simulated GPUs, beside what else shows a machine in a terminal, all in the same
- * half minute and in the same kind of terminal (tmux). With --source the simulator runs inside gpulse and is counted with
- * it; a hub's fleet is simulated in the hub, and only the terminal is counted. nvtop is the peer where it is installed;
- * it refuses to start without a GPU, and htop at one second or btop at its two seconds stand in for it then.
+ * gpulse top at 1 s with 8 and with 256 simulated GPUs, beside other terminal monitors, all in the same half minute and in the
+ * same kind of terminal (tmux). With --source the simulator runs inside gpulse and is counted with it; a hub's fleet is simulated
+ * in the hub, and only the terminal is counted. nvtop is the peer if it is installed; it refuses to start without a GPU, so htop
+ * at one second or btop at its two seconds replaces it then.
  * `npm run bench:top`
  */
 import { execFileSync } from "node:child_process";

@@ -1,4 +1,4 @@
-/** A whole gpulse with a simulated fleet, and the pages of the web benchmark in front of it; and a Chromium to open them. */
+/** A complete gpulse with a simulated fleet, the pages of the web benchmark in front of it, and a Chromium to open them. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -10,9 +10,9 @@ import { program } from "../engines/program.ts";
 import { startProcess } from "../engines/process.ts";
 import { type Pages, servePages } from "./web-pages.ts";
 
-/** What is there before anything is measured: caches filled, the first charts drawn. */
+/** The wait before measuring: caches are filled, the first charts drawn. */
 export const SETTLE_MS = 8_000;
-/** Large fleets are painted, small ones are buttons. */
+/** Large fleets are painted on a canvas, small ones are buttons. */
 export const CELL = ".heatmap .cell, .heatmap canvas";
 export const CURVE = ".chart .u-over";
 

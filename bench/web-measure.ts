@@ -1,9 +1,9 @@
-/** What a page costs a real Chromium, by its own counters: until the first chart, a live update, and memory. */
+/** The cost of a page in a real Chromium, from its own counters: time to the first chart, cost of a live update, and memory. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Browser, CDPSession, Page } from "playwright-core";
 import { waitUntil } from "../engines/wait.ts";
 
-/** Counts live frames, and notes when what was waited for is first on screen: looked at before every paint. */
+/** Counts live frames, and records when the awaited element is first on screen: checked before every paint. */
 const watch = (drawn: string): string => `
   // The page's own stream, not one in a worker that several pages share: what it costs is seen here.
   delete window.SharedWorker;
@@ -30,7 +30,7 @@ export interface OpenedPage {
   close(): Promise<void>;
 }
 
-/** With an empty cache. `drawn`: the selector of a drawn chart; empty where the page reports it itself. */
+/** Opens a page with an empty cache. `drawn`: the selector of a drawn chart; empty if the page reports it itself. */
 export async function openFresh(browser: Browser, url: string, drawn: string): Promise<OpenedPage> {
   const context = await browser.newContext({ viewport: VIEW, colorScheme: "dark" });
   await context.addInitScript(watch(drawn));
@@ -44,7 +44,7 @@ export async function openFresh(browser: Browser, url: string, drawn: string): P
 }
 
 export interface Update {
-  /** Milliseconds of running scripts for each live frame, parsing it included. */
+  /** Milliseconds of script per live frame, including parsing. */
   readonly scriptMs: number;
   /** The same with style, layout and painting on the main thread. */
   readonly taskMs: number;
@@ -53,7 +53,7 @@ export interface Update {
 
 export async function measureUpdates(page: Page, seconds: number): Promise<Update> {
   const session = await page.context().newCDPSession(page);
-  // By the thread's own clock: on a busy machine the wall counts others' work too.
+  // By the thread's own clock: on a busy machine the wall clock includes other work.
   await session.send("Performance.enable", { timeDomain: "threadTicks" });
   const frames = (): Promise<number> => page.evaluate<number>("window.frames_");
   const [framesBefore, before] = [await frames(), await counters(session)];
@@ -71,7 +71,7 @@ async function counters(session: CDPSession): Promise<Readonly<Record<string, nu
   return Object.fromEntries(metrics.map(({ name, value }) => [name, value]));
 }
 
-/** Bytes of the heap that are still held after collecting. */
+/** Bytes of the heap in use after a collection. */
 export async function heldBytes(page: Page): Promise<number> {
   const session = await page.context().newCDPSession(page);
   await session.send("HeapProfiler.collectGarbage");
@@ -82,16 +82,16 @@ export async function heldBytes(page: Page): Promise<number> {
 }
 
 export interface Transfer {
-  /** Until the page is live, its scripts included. */
+  /** Until the page is live, including scripts. */
   readonly firstBytes: number;
   readonly bytesPerSecond: number;
 }
 
-/** What a page transfers with an empty cache, as encoded on the wire. */
+/** The bytes that a page transfers with an empty cache, as encoded on the wire. */
 export async function measureTransfer(
   browser: Browser,
   url: string,
-  /** Selector of what is drawn first. */
+  /** The selector of what is drawn first. */
   drawn: string,
   settleMs: number,
   seconds: number,

@@ -1,7 +1,7 @@
 /**
- * The two pages a browser opens in the benchmark, side by side on one origin: gpulse's under /gpulse/, as a reverse proxy
- * would give it, and under /echarts/ the same data drawn by ECharts. Every file and every reading of both takes one hop
- * through that proxy: a page whose files were at hand in it would come earlier for that alone.
+ * The two pages that a browser opens in the benchmark, side by side on one origin: gpulse's under /gpulse/, as behind a reverse
+ * proxy, and under /echarts/ the same data drawn by ECharts. Every file and every reading of both takes one hop through that
+ * proxy: a page with its files in the proxy would be faster for that reason alone.
  */
 import { readFileSync } from "node:fs";
 import { createServer, request, type Server } from "node:http";
@@ -69,8 +69,8 @@ const page = `<!doctype html><meta charset="utf-8"><title>ECharts</title>
 <body><script src="echarts.min.js"></script><script src="page.js"></script></body>`;
 
 /**
- * `?view=fleet` draws what the fleet page draws of each frame: every GPU's utilisation as a cell, and the last five
- * minutes of as many GPUs as fit a screen. `?view=gpu` draws six charts of one GPU's last five minutes.
+ * `?view=fleet` draws the content of the fleet page from each frame: every GPU's utilisation as a cell, and the last five minutes
+ * of as many GPUs as fit on a screen. `?view=gpu` draws six charts of one GPU's last five minutes.
  */
 const script = `
 const add = (id) => {
@@ -126,7 +126,7 @@ if (new URLSearchParams(location.search).get("view") === "gpu") {
 }
 `;
 
-/** What the peer's page loads, by name. */
+/** The files of the peer's page, by name. */
 const files: Readonly<Record<string, readonly [type: string, body: string | Buffer]>> = {
   "echarts.min.js": ["text/javascript", library],
   "page.js": ["text/javascript", script],

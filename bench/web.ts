@@ -1,8 +1,8 @@
 /**
- * The page in a real Chromium beside the same data drawn by ECharts: `npm run bench:web`. Time from navigation to the first
- * chart with an empty cache, scripting for each live update of 8, 256 and 2,000 simulated GPUs, and what the heap holds
- * after some minutes live. `-- --minutes 10` watches memory for ten minutes, `--gpus 8,256` other fleets, `--runs 9` more
- * first charts, `--seconds 30` longer updates, `--only transfer,memory` a part of it.
+ * The web page in a real Chromium beside the same data drawn by ECharts: `npm run bench:web`. Measures the time from navigation
+ * to the first chart with an empty cache, the scripting time of each live update of 8, 256 and 2,000 simulated GPUs, and the heap
+ * after some minutes live. `-- --minutes 10` observes memory for ten minutes, `--gpus 8,256` other fleets, `--runs 9` more first
+ * charts, `--seconds 30` longer updates, `--only transfer,memory` a part of it.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";

@@ -1,4 +1,4 @@
-// A real Alertmanager on a free loopback port, alone and with its data in a temporary folder; and amtool, its client.
+// A real Alertmanager on a free loopback port, standalone and with its data in a temporary folder; and amtool, its client.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ export interface RunningAlertmanager {
   stop(): Promise<void>;
 }
 
-/** @param file the program, as `findTool("alertmanager")` gives it */
+/** @param file the program's path from `findTool("alertmanager")` */
 export async function startAlertmanager(
   file: string,
   config: string,
@@ -47,7 +47,7 @@ export async function startAlertmanager(
   return { url, process: server, stop };
 }
 
-/** Runs amtool against an address; without a configuration of its own that somebody left on this machine. */
+/** Runs amtool against an address, without any amtool configuration of this machine. */
 export async function amtool(
   file: string,
   url: string,

@@ -1,5 +1,5 @@
-// The demo application as tests and the native stack start it: Redis, PostgreSQL, nginx and its four programs on loopback
-// ports, each of which can be killed and started again.
+// Starts the demo application for tests and the native stack: Redis, PostgreSQL, nginx and its four programs on loopback ports,
+// each of which can be killed and restarted.
 
 import { readFile } from "node:fs/promises";
 import path from "node:path";
@@ -20,7 +20,7 @@ export const APP_PROGRAMS = ["gateway", "worker", "ml", "load"] as const;
 export type AppProgram = (typeof APP_PROGRAMS)[number];
 type Env = Readonly<Record<string, string>>;
 
-/** The program and its arguments: TypeScript run as it is, in one process whose id is the program's. */
+/** The command of a program: TypeScript run directly, in one process whose id is the program's. */
 export function appCommand(program: AppProgram): readonly [command: string, ...args: string[]] {
   const main = path.join(repository, "deploy", "demo-app", program, "main.ts");
   return [process.execPath, "--import", import.meta.resolve("tsx"), main];
@@ -30,12 +30,12 @@ export interface RunningAppProgram {
   readonly url: string;
   readonly port: number;
   readonly process: RunningProcess;
-  /** SIGKILL, as a crash would be. */
+  /** SIGKILL, like a crash. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts one program and waits until it is alive; `ready` waits until what it stands on answers too. */
+/** Starts one program and waits until it is alive; `ready` waits until its dependencies respond too. */
 export async function startAppProgram(
   program: AppProgram,
   env: Env = {},
@@ -63,15 +63,15 @@ export async function startAppProgram(
 
 export interface NginxNames {
   readonly folder: string;
-  /** host:port, as `listen` takes it. */
+  /** host:port, in the form of nginx's `listen`. */
   readonly listen: string;
   /** host:port of the gateway. */
   readonly gateway: string;
-  /** A file; beside the other files of nginx by default. */
+  /** A file; by default beside nginx's other files. */
   readonly accessLog?: string;
 }
 
-/** deploy/demo-app/nginx/nginx.conf with its names put in, as envsubst does it in the container. */
+/** Returns deploy/demo-app/nginx/nginx.conf with its variables substituted, as envsubst does in the container. */
 export async function appNginxConfiguration(names: NginxNames): Promise<string> {
   const file = fileURLToPath(new URL("../deploy/demo-app/nginx/nginx.conf", import.meta.url));
   const values: Env = {
@@ -85,15 +85,15 @@ export async function appNginxConfiguration(names: NginxNames): Promise<string> 
 }
 
 export interface AppOptions {
-  /** Where Redis and nginx are, as `findTool` gives them. */
+  /** The paths of Redis and nginx from `findTool`. */
   readonly tools: { readonly redis: string; readonly nginx: string };
-  /** Where traces go: an OTLP/HTTP receiver's address without its path. */
+  /** The destination of traces: the URL of an OTLP/HTTP receiver without its path. */
   readonly tracesUrl?: string;
   readonly env?: Partial<Readonly<Record<AppProgram, Env>>>;
 }
 
 export interface RunningApp {
-  /** nginx: where clients come in. */
+  /** The URL of nginx, which clients use. */
   readonly url: string;
   readonly redis: RunningServer;
   readonly postgres: RunningServer;
@@ -101,16 +101,16 @@ export interface RunningApp {
   readonly ml: RunningAppProgram;
   readonly gateway: RunningAppProgram;
   readonly worker: RunningAppProgram;
-  /** Starts one more of a program with the same settings; `stop` ends it too. */
+  /** Starts another instance of a program with the same settings; `stop` also stops it. */
   start(program: AppProgram, env?: Env): Promise<RunningAppProgram>;
   stop(): Promise<void>;
 }
 
-/** Everything but the load generator, which `start("load")` brings. */
+/** Starts everything except the load generator, which `start("load")` starts. */
 export async function startApp(options: AppOptions): Promise<RunningApp> {
   const stops: { readonly turn: 0 | 1; stop(): Promise<void> }[] = [];
   const stop = async (): Promise<void> => {
-    // Programs before servers, so that each finds what it stands on while it ends.
+    // Programs before servers, so that their dependencies are available while they shut down.
     const all = stops.splice(0);
     for (const turn of [0, 1])
       await Promise.all(all.filter((one) => one.turn === turn).map((one) => one.stop()));
@@ -123,7 +123,7 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
     return started;
   };
   try {
-    // Ports first, so that all can start at once: each waits for what it stands on by itself.
+    // Chooses the ports first, so that all can start at once: each waits for its dependencies.
     const ports = new Set<number>();
     while (ports.size < 5) ports.add(await freePort());
     const [redisPort = 0, postgresPort = 0, mlPort = 0, gatewayPort = 0, nginxPort = 0] = ports;
@@ -158,7 +158,7 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
     const start = (program: AppProgram, env: Env = {}) => begin(program, env);
     return { url, redis, postgres, nginx, ml, gateway, worker, start, stop };
   } catch (error) {
-    // One failed while others were still starting: they are ended too.
+    // One failed while others were still starting: they are stopped too.
     await Promise.allSettled(starting);
     await stop();
     throw error;

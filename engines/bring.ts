@@ -1,5 +1,5 @@
-// Brings every engine that is downloaded before the first test starts, so that no test's own time pays for it.
-// What cannot be got is reported and left to the tests that need it, which fail or skip with the same reason.
+// Installs every downloaded engine before the first test, so that no test's time limit includes it. Failures are reported and
+// left to the tests that need the engine, which fail or skip with the same reason.
 
 import { findCadvisor } from "./cadvisor.ts";
 import { buildDevicePlugin } from "./device-plugin.ts";
@@ -20,7 +20,7 @@ import { findSpark } from "./spark.ts";
 
 type Engine = readonly [name: string, bring: () => Promise<unknown>];
 
-/** Lanes run side by side; Maven has one lane, since two of it would write into one repository. */
+/** Queues run in parallel; Maven has a single queue, since two instances would write to one repository. */
 const downloadQueues: readonly (readonly Engine[])[] = [
   [
     ["Kafka", kafkaClassPath],
@@ -42,7 +42,7 @@ const downloadQueues: readonly (readonly Engine[])[] = [
   ],
 ];
 
-/** Brought only by name or with --full: too slow for every run on a bare machine. */
+/** Installed only by name or with --full: too slow for every run on a new machine. */
 const onRequest: readonly Engine[] = [
   ["Kubernetes", buildKubernetes],
   ["KEDA", buildKeda],

@@ -1,5 +1,5 @@
-// What engines bring from Maven, PyPI and Go, kept in the user's cache outside the checkout so that the next run finds it.
-// A folder is seen there whole or not at all, and only one process installs it.
+// The cache of engines installed from Maven, PyPI and Go, in the user's cache folder outside the checkout, for reuse by the next
+// run. A folder appears there atomically, and only one process installs it.
 
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
@@ -15,7 +15,7 @@ const INSTALL_TIMEOUT_MS = 900_000;
 const POLL_MS = 200;
 const TELL_EVERY_MS = 30_000;
 
-/** The engine is not here and this machine is not ours to install it on: a reason to skip, never to pass. */
+/** The engine is missing and cannot be installed on this machine: a reason to skip a test, never to pass it. */
 export class EngineMissingError extends Error {}
 
 export function cacheFolder(): string {
@@ -23,14 +23,14 @@ export function cacheFolder(): string {
   return path.join(caches, "gpulse-engines");
 }
 
-/** A system program that an engine needs. */
+/** The path of a system program that an engine needs. */
 export function requiredTool(name: ToolName): string {
   const found = findTool(name);
   if ("path" in found) return found.path;
   throw new EngineMissingError(found.missing);
 }
 
-/** For use inside a test: what `start` gives, or the test is skipped with the reason. */
+/** For use inside a test: returns the result of `start`, or skips the test with the reason. */
 export async function orSkip<T>(
   context: { skip(note: string): never },
   start: Promise<T>,
@@ -70,12 +70,15 @@ function installedFolder(name: string, recipe: string): string {
   return path.join(cacheFolder(), `${name}-${print}`);
 }
 
-/** Whether `installOnce` would find the folder installed. */
+/** True if `installOnce` would find the folder installed. */
 export function isInstalled(name: string, recipe: string): boolean {
   return existsSync(installedFolder(name, recipe));
 }
 
-/** The folder of that name, installed on first use. `recipe` is what it is made from: another recipe, another folder. */
+/**
+ * Returns the folder of that name, installed on first use. `recipe` describes its content: a different recipe gets a different
+ * folder.
+ */
 export async function installOnce(
   name: string,
   recipe: string,
@@ -117,7 +120,7 @@ export async function installOnce(
   }
 }
 
-/** Runs an installer to its end; its last words are the reason when it fails. */
+/** Runs an installer to its end; the end of its output is the reason of a failure. */
 export async function installWith(
   program: string,
   args: readonly string[],
@@ -130,7 +133,7 @@ export async function installWith(
   throw new Error(`${path.basename(program)} ${args.join(" ")} failed:\n${words}`);
 }
 
-/** The folder with the jars that engines/maven/NAME.xml names, and everything they need; of archives what is in them. */
+/** Returns the folder with the jars of engines/maven/NAME.xml and their dependencies; archives are unpacked. */
 export async function mavenJars(
   name: string,
   goal: "copy-dependencies" | "unpack-dependencies" = "copy-dependencies",

@@ -1,6 +1,6 @@
-// The real cAdvisor: its own library behind the small program in engines/go/cadvisor, built once. It reads control groups and
-// asks no container engine, so that what runs without one is seen as a container is.
-// Not its newest release: since 0.60 the manager is a module of its own that is not published.
+// The real cAdvisor: its library behind the small program in engines/go/cadvisor, built once. It reads control groups without a
+// container engine, so that processes outside containers are reported like containers. Not its newest release: since 0.60 the
+// manager is a separate module that is not published.
 
 import path from "node:path";
 
@@ -9,9 +9,11 @@ import { freePort } from "./ports.ts";
 import { type RunningProcess, startProcess } from "./process.ts";
 
 export interface CadvisorOptions {
-  /** A free one where absent. */
+  /** A free port if absent. */
   readonly port?: number;
-  /** Groups to report, by how their path begins (`/gpulse-stack`); the root is always reported. All where absent. */
+  /**
+   * The groups to report, by the beginning of their path (`/gpulse-stack`); the root is always reported. All groups if absent.
+   */
   readonly cgroups?: readonly string[];
 }
 
@@ -21,7 +23,7 @@ export interface RunningCadvisor {
   stop(): Promise<void>;
 }
 
-/** The program, built on first use; throws EngineMissingError where there is no Go that can. */
+/** Returns the program, built on first use; throws EngineMissingError without a suitable Go. */
 export async function findCadvisor(): Promise<string> {
   return path.join(await goBuilt("cadvisor"), "cadvisor");
 }

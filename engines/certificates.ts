@@ -1,4 +1,5 @@
-// Certificates for tests, made on the spot and good for an hour: a CA, and what it signs. Plain DER, so that no tool is needed.
+// Certificates for tests, created on demand and valid for an hour: a CA, and certificates that it signs. Plain DER, so that no
+// tool is needed.
 
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -11,9 +12,9 @@ export interface Certificate {
 
 export interface CertificateOptions {
   readonly commonName: string;
-  /** Names and addresses it is good for. */
+  /** The names and addresses that it is valid for. */
   readonly names?: readonly string[];
-  /** Milliseconds from now at which it ends; an hour where nothing is said. */
+  /** Milliseconds until it expires; an hour by default. */
   readonly validMs?: number;
 }
 
@@ -31,7 +32,7 @@ const OID = {
   authorityKeyId: [0x55, 0x1d, 0x23],
 } as const;
 
-/** Tag, length, content. */
+/** Encodes tag, length, content. */
 function der(tag: number, ...content: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(content);
   if (body.length < 0x80) return Buffer.concat([Buffer.from([tag, body.length]), body]);
@@ -50,7 +51,7 @@ const algorithm = sequence(oid(OID.ecdsaWithSha256));
 const nameOf = (commonName: string): Buffer =>
   sequence(der(0x31, sequence(oid(OID.commonName), der(0x0c, Buffer.from(commonName)))));
 
-/** `YYYYMMDDhhmmssZ` as GeneralizedTime is allowed only from 2050 on; until then UTCTime has two digits. */
+/** A UTCTime with a two-digit year: GeneralizedTime (`YYYYMMDDhhmmssZ`) is allowed only from 2050 on. */
 const time = (ms: number): Buffer =>
   der(0x17, Buffer.from(`${new Date(ms).toISOString().slice(2, 19).replace(/[-T:]/g, "")}Z`));
 
@@ -115,7 +116,7 @@ export function makeAuthority(commonName: string, validMs = 3_600_000): Authorit
   };
 }
 
-/** Writes NAME.pem and NAME.key into a folder and gives their paths. */
+/** Writes NAME.pem and NAME.key into a folder and returns their paths. */
 export function writeCertificate(dir: string, name: string, { cert, key }: Certificate) {
   mkdirSync(dir, { recursive: true });
   const files = { cert: path.join(dir, `${name}.pem`), key: path.join(dir, `${name}.key`) };

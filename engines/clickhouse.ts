@@ -1,5 +1,5 @@
-// ClickHouse's own engine on a free loopback port: chDB from PyPI behind the part of the HTTP interface that a writer uses. The
-// server itself is in no registry that can be had here but as Debian's 18.16, which knows neither DateTime64 nor deduplication tokens.
+// ClickHouse's engine on a free loopback port: chDB from PyPI behind the part of the HTTP interface that a writer uses. The
+// server itself is only available as Debian's 18.16, which supports neither DateTime64 nor deduplication tokens.
 
 import { fileURLToPath } from "node:url";
 
@@ -12,13 +12,13 @@ const SERVER = fileURLToPath(new URL("./clickhouse_server.py", import.meta.url))
 export interface RunningClickHouse {
   /** `HOST:PORT`. */
   readonly address: string;
-  /** `gpulse` may do everything, `reader` only read. */
+  /** `gpulse` has all permissions, `reader` may only read. */
   readonly passwords: Readonly<Record<"gpulse" | "reader", string>>;
-  /** The rows of a query. */
+  /** Returns the rows of a query. */
   query(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** The next so many statements fail as if the server had too many parts. */
+  /** The next `statements` statements fail as if the server had too many parts. */
   failNext(statements: number): Promise<void>;
-  /** The next so many inserts are stored, and their answer is lost with the connection. */
+  /** The next `inserts` inserts are stored, and their response is lost with the connection. */
   loseNext(inserts: number): Promise<void>;
   stop(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 """ClickHouse's own engine (chDB) behind the part of its HTTP interface that a writer uses: query, settings, gzip, users, errors.
 
-Prints "port N" and "users {...}". A statement is run as the server would; what it says comes back with ClickHouse's code.
-A setting that a statement of the program under test misspells is an error of the engine itself.
+Prints "port N" and "users {...}". Statements run as on the server; errors are returned with ClickHouse's code.
+A misspelled setting in a statement of the program under test is reported by the engine itself.
 """
 
 import base64
@@ -21,9 +21,9 @@ folder = tempfile.TemporaryDirectory()
 session = Session(folder.name)
 lock = threading.Lock()
 users = {"gpulse": secrets.token_hex(8), "reader": secrets.token_hex(8)}
-# Taken by the server's HTTP handler, and no settings of a statement.
+# Parameters of the server's HTTP handler, which are not settings of a statement.
 OF_THE_HANDLER = {"query", "database", "wait_end_of_query"}
-# As the real server maps its codes to statuses.
+# The real server's HTTP status of each error code.
 STATUS = {516: 403, 497: 403, 60: 404, 81: 404, 159: 408, 202: 503, 241: 500, 252: 500}
 state = {"fail": 0, "lose": 0, "statements": 0}
 
@@ -56,7 +56,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.fail(252, "Too many parts (300). Merges are processing significantly slower than inserts. (TOO_MANY_PARTS)")
         try:
             result = self.run(statement, settings, text if "query" in given else "")
-        except Exception as error:  # ChdbError and RuntimeError, by version
+        except Exception as error:  # ChdbError or RuntimeError, depending on the version
             found = re.search(r"Code: (\d+)\. DB::Exception: (.*)", str(error), re.S)
             code, words = (int(found[1]), found[2]) if found else (1002, str(error))
             return self.fail(code, words.strip())

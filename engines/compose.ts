@@ -1,4 +1,4 @@
-// Compose files as docker compose itself would load them, without a container engine: the loader is its own Go module.
+// Loads Compose files like docker compose, without a container engine: the loader is its own Go module.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -58,20 +58,20 @@ export interface ComposeProject {
 }
 
 export interface ComposeOptions {
-  /** The text of the .env file. */
+  /** The content of the .env file. */
   readonly env: string;
-  /** All where absent. */
+  /** All profiles if absent. */
   readonly profiles?: readonly string[];
-  /** Beside compose.yaml, such as compose.nvidia.yaml. */
+  /** Files beside compose.yaml, such as compose.nvidia.yaml. */
   readonly overrides?: readonly string[];
 }
 
-/** The loader, built on first use; throws EngineMissingError where there is no Go that can. */
+/** Returns the loader, built on first use; throws EngineMissingError without a suitable Go. */
 export async function composeCheck(): Promise<string> {
   return path.join(await goBuilt("compose-check"), "compose-check");
 }
 
-/** The project as text; rejects with compose's own words. */
+/** The resolved project as text; rejects with compose's own error message. */
 export async function resolveComposeText(options: ComposeOptions): Promise<string> {
   const { env, profiles = ["*"], overrides = [] } = options;
   const program = await composeCheck();

@@ -1,5 +1,5 @@
-// NVIDIA's own device plugin, built from engines/go/device-plugin, against a library that plays NVML. In a mount namespace of
-// its own it finds the kubelet's folder and the driver's list of MIG capabilities where a node has them.
+// NVIDIA's device plugin, built from engines/go/device-plugin, against a fake NVML library. In its own mount namespace it finds
+// the kubelet's folder and the driver's list of MIG capabilities at the same paths as on a node.
 
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -16,7 +16,7 @@ async function built(cachedOnly?: string): Promise<string> {
   const folder = await goBuilt("device-plugin", {
     beside: [PROGRAM],
     timeoutMs: BUILD_TIMEOUT_MS,
-    // Go's NVML bindings are C, and look the library's functions up when they are called.
+    // Go's NVML bindings are in C, and resolve the library's functions when they are called.
     env: { CGO_ENABLED: "1", CGO_LDFLAGS_ALLOW: "-Wl,--unresolved-symbols=ignore-in-object-files" },
     ...(cachedOnly === undefined ? {} : { cachedOnly }),
   });
@@ -27,7 +27,7 @@ export async function buildDevicePlugin(): Promise<string> {
   return built();
 }
 
-/** Seen by the plugin alone: the kubelet's folder, and the minor numbers of MIG's capabilities. */
+/** Visible only to the plugin: the kubelet's folder, and the minor numbers of MIG capabilities. */
 const ON_NODE = `set -eu
 mount -t tmpfs tmpfs /var/lib
 mkdir -p /var/lib/kubelet/device-plugins
@@ -38,11 +38,11 @@ cp "$2" /proc/driver/nvidia-caps/mig-minors
 shift 2
 exec "$@"`;
 
-/** The control program of the MPS daemon comes with the driver; the plugin only asks whether the daemon answers. */
+/** The control program of the MPS daemon belongs to the driver; the plugin only checks whether the daemon responds. */
 const MPS_CONTROL = "#!/bin/sh\ncat >/dev/null\necho 100.0\n";
 
 export interface DevicePluginOptions {
-  /** The kubelet's folder of plugins; its `kubelet.sock` takes registrations. */
+  /** The kubelet's plugin folder; its `kubelet.sock` accepts registrations. */
   readonly kubelet: string;
   /** An empty folder for the node's files. */
   readonly folder: string;
@@ -54,7 +54,7 @@ export interface DevicePluginOptions {
   readonly args?: readonly string[];
 }
 
-/** Throws EngineMissingError where it was never built here. */
+/** Throws EngineMissingError if it was never built on this machine. */
 export async function startDevicePlugin(options: DevicePluginOptions): Promise<RunningProcess> {
   const { kubelet, folder, library, migMinors = [], config, args = [] } = options;
   const program = await built(MISSING);

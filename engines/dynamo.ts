@@ -1,5 +1,5 @@
-// NVIDIA Dynamo from PyPI without GPUs: its real frontend, and its mocker, which schedules requests as vLLM does, takes the
-// time that a GPU would and exposes vLLM's names. The model is a tokenizer of a thousand words.
+// NVIDIA Dynamo from PyPI without GPUs: its real frontend, and its mocker, which schedules requests like vLLM, takes as long as a
+// GPU would and exposes vLLM's metrics. The model is a tokenizer of a thousand words.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { type RunningProcess, startProcess } from "./process.ts";
 import { waitUntil } from "./wait.ts";
 
 const VERSION = "1.6.1";
-/** What frontend and mocker import of their requirements: the rest is for other engines and other clusters. */
+/** The requirements that frontend and mocker import: the others are for other engines and clusters. */
 const PACKAGES = [
   "msgspec==0.22.0",
   "packaging==26.3",
@@ -24,7 +24,7 @@ const PACKAGES = [
 ];
 const START_TIMEOUT_MS = 60_000;
 
-/** The Python that has Dynamo; about 100 MB, fetched once. */
+/** Returns a Python with Dynamo; about 100 MB, downloaded once. */
 export async function dynamoPython(): Promise<string> {
   const recipe = [VERSION, ...PACKAGES].join(" ");
   const folder = await installOnce("dynamo", recipe, async (aside) => {
@@ -58,7 +58,7 @@ export async function startDynamo(model = "tiny"): Promise<RunningDynamo> {
     DYN_FILE_KV: path.join(folder, "discovery"),
     DYN_REQUEST_PLANE: "tcp",
     HF_HUB_OFFLINE: "1",
-    // It keeps a copy of the model's files there.
+    // It stores a copy of the model's files there.
     HOME: folder,
   };
   const running: RunningProcess[] = [];

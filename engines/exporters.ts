@@ -1,5 +1,5 @@
-// The exporters of Redis, PostgreSQL and nginx on loopback ports: real scrape targets of other people's making. Each is
-// startable beside a server that runs already, or together with one of its own.
+// The exporters of Redis, PostgreSQL and nginx on loopback ports: real third-party scrape targets. Each can be started beside a
+// running server, or together with its own.
 
 import path from "node:path";
 
@@ -14,14 +14,14 @@ import {
 } from "./servers.ts";
 
 export interface RunningExporter {
-  /** host:port, as a scrape configuration names it. */
+  /** host:port, as in a scrape configuration. */
   readonly address: string;
   readonly process: RunningProcess;
-  /** The exporter, and what it watches where both were started together. */
+  /** Stops the exporter, and its server if both were started together. */
   stop(): Promise<void>;
 }
 
-/** Both programs as `findTool` gives them. */
+/** The paths of both programs from `findTool`. */
 export interface Programs {
   readonly server: string;
   readonly exporter: string;
@@ -64,7 +64,7 @@ export async function startPostgresExporter(
   return withServer(programs.exporter, postgres, postgresExporterCommand);
 }
 
-/** An exporter beside a server that runs already; the server is not ended with it. */
+/** Starts an exporter beside a running server; stopping it leaves the server running. */
 export async function startExporter(
   file: string,
   command: (address: string) => ExporterCommand,

@@ -1,4 +1,4 @@
-// Makes a metrics server on loopback the one that the API server asks for external.metrics.k8s.io, as HorizontalPodAutoscalers do.
+// Registers a metrics server on loopback with the API server for external.metrics.k8s.io, which HorizontalPodAutoscalers query.
 
 import type { RunningKubernetes } from "./kubernetes.ts";
 import type { RunningProcess } from "./process.ts";
@@ -9,18 +9,18 @@ const METRICS_API = "v1beta1.external.metrics.k8s.io";
 
 export interface MetricsServer {
   readonly namespace: string;
-  /** A name that its certificate has, as `NAME.NAMESPACE.svc`. */
+  /** A name in its certificate, as `NAME.NAMESPACE.svc`. */
   readonly service: string;
   readonly port: number;
   readonly process: RunningProcess;
 }
 
-/** Resolves when the API server answers from it. */
+/** Resolves when the API server serves responses from it. */
 export async function serveExternalMetrics(
   kubernetes: RunningKubernetes,
   { namespace, service, port, process: serving }: MetricsServer,
 ): Promise<void> {
-  // No pod network here: the API server reaches the metrics server by the name in the Service.
+  // There is no pod network: the API server reaches the metrics server through the name in the Service.
   await kubernetes.create(`/api/v1/namespaces/${namespace}/services`, {
     apiVersion: "v1",
     kind: "Service",

@@ -1,18 +1,18 @@
-// A bad network on loopback: a TCP proxy that delays, throttles, resets in mid-body, swallows bytes and goes half-open as configured.
-// It never changes a byte that it lets through.
+// A faulty network on loopback: a TCP proxy that delays, throttles, resets in mid-body, drops bytes and goes half-open as
+// configured. It never changes a byte that it forwards.
 
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 
-/** What is wrong with the network now; everything absent is well. */
+/** The current faults of the network; absent fields mean none. */
 export interface Weather {
-  /** Added to every piece, in each direction. */
+  /** Added to every chunk, in each direction. */
   readonly latencyMs?: number;
   /** In each direction of each connection. */
   readonly bytesPerSecond?: number;
-  /** A connection is reset when so many bytes have come from the client on it. */
+  /** A connection is reset after this many bytes from the client. */
   readonly resetAfterBytes?: number;
-  /** Answers are swallowed, what the client sends arrives: it cannot know that it did. */
+  /** `answers`: responses are dropped while requests arrive, so that the client cannot know that they did. */
   readonly deafTo?: "answers" | "requests" | "both";
   /** New connections are reset at once. */
   readonly refuses?: boolean;
@@ -20,13 +20,13 @@ export interface Weather {
 
 export interface FlakyProxy {
   readonly port: number;
-  /** Taken up by open connections too. */
+  /** Also applies to open connections. */
   weather: Weather;
-  /** Open connections of clients. */
+  /** The number of open client connections. */
   readonly connections: number;
-  /** Resets all that are open, as a router that forgets them does. */
+  /** Resets all open connections, like a router that loses its state. */
   reset(): void;
-  /** The target hears the end of every connection, the client hears nothing: half-open. */
+  /** Closes every connection to the target without notifying the client: half-open. */
   halfOpen(): void;
   stop(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export async function startFlakyProxy(
     client.setNoDelay(true);
     target.setNoDelay(true);
     const end = (socket: Socket, other: Socket): void => {
-      // Problem on one side is a reset on the other, as it would be without us.
+      // An error on one side becomes a reset on the other, as without a proxy.
       socket.on("error", () => other.resetAndDestroy());
       socket.on("close", () => {
         if (pair.abandoned && socket === target) return;
@@ -82,7 +82,7 @@ export async function startFlakyProxy(
       await pause(latencyMs + (piece.length / bytesPerSecond) * 1_000);
       if (to.destroyed) return;
       if (isCut(piece.length)) {
-        // In the middle of it: the other side has a part.
+        // In the middle of a chunk: the other side receives a part.
         to.write(piece.subarray(0, piece.length >> 1), () => {
           from.resetAndDestroy();
           to.resetAndDestroy();

@@ -1,5 +1,5 @@
-// Programs that are built from the Go modules under engines/go, kept in the user's cache. A missing or too old Go is a
-// reason to skip: no package of a Debian release is new enough.
+// Builds programs from the Go modules under engines/go into the user's cache. A missing or old Go is a reason to skip: no Debian
+// package is new enough.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
@@ -9,14 +9,14 @@ import { fileURLToPath } from "node:url";
 import { EngineMissingError, installOnce, installWith, isInstalled } from "./cache.ts";
 import { runProcess } from "./process.ts";
 
-/** What the go.mod files of Kubernetes and Helm ask for. */
+/** The version required by the go.mod files of Kubernetes and Helm. */
 const OLDEST_GO = [1, 26] as const;
 const PLACES = ["go", "/usr/local/go/bin/go", "/usr/lib/go/bin/go"];
 const FLAGS = ["-buildvcs=false"];
 const LINKER_FLAGS = "-s -w";
 const DOWNLOAD_TIMEOUT_MS = 300_000;
 
-/** The `go` program of this machine. */
+/** The path of this machine's `go`. */
 export async function findGo(): Promise<string> {
   const old: string[] = [];
   for (const place of PLACES) {
@@ -34,19 +34,19 @@ export async function findGo(): Promise<string> {
 }
 
 export interface GoBuildOptions {
-  /** Programs of modules that it needs anyway, built beside it: they share what takes longest to compile. */
+  /** Programs of required modules to build along with it: they share the slowest compilations. */
   readonly beside?: readonly string[];
   /** Build tags. */
   readonly tags?: readonly string[];
-  /** Values for string variables, as `-X` of the linker takes them: `path/to/package.name=value`. */
+  /** Values for string variables, in the form of the linker's `-X`: `path/to/package.name=value`. */
   readonly variables?: readonly string[];
-  /** Too slow for a test to wait for: without the built programs EngineMissingError carries this sentence. */
+  /** For builds that are too slow for a test: without the built programs, EngineMissingError is thrown with this sentence. */
   readonly cachedOnly?: string;
   readonly timeoutMs?: number;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The folder with the programs of engines/go/NAME (its own, if it has one), in the versions that its go.sum holds. */
+/** Returns the folder with the programs of engines/go/NAME (its own, if it has one), in the versions of its go.sum. */
 export async function goBuilt(name: string, options: GoBuildOptions = {}): Promise<string> {
   const { beside = [], tags = [], variables = [], cachedOnly, timeoutMs, env = {} } = options;
   const source = sourceOf(name);
@@ -79,9 +79,9 @@ function textOf(source: string): string {
 /** Files of a module that engines/go/NAME requires, such as its custom resource definitions. */
 export interface GoModuleFiles {
   readonly module: string;
-  /** Paths in the module; the folder that is returned has them by their last part. */
+  /** Paths in the module; the returned folder has the files by their base name. */
   readonly files: readonly string[];
-  /** As for a build: without the cached files EngineMissingError carries this sentence. */
+  /** As for a build: without the cached files, EngineMissingError is thrown with this sentence. */
   readonly cachedOnly?: string | undefined;
 }
 

@@ -1,5 +1,5 @@
-// A real HDFS, one NameNode and one DataNode, on free loopback ports with its data in a temporary folder.
-// Permissions are on: the user who started it may do everything, others only what the modes allow.
+// A real HDFS, one NameNode and one DataNode, on free loopback ports with its data in a temporary folder. Permissions are
+// enabled: the starting user is the superuser, others have only what the modes allow.
 
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
@@ -12,7 +12,7 @@ import { waitUntil } from "./wait.ts";
 
 const START_TIMEOUT_MS = 90_000;
 const SERVER = "org.apache.hadoop.hdfs.server";
-// Hadoop's web server makes classes at run time as Java allowed before 17.
+// Hadoop's web server generates classes at run time in a way that Java allowed only before 17.
 const JAVA_ARGS = ["-Xmx256m", "-XX:+UseSerialGC", "--add-opens=java.base/java.lang=ALL-UNNAMED"];
 
 const LOGGING = `log4j.rootLogger=WARN,out
@@ -26,12 +26,12 @@ export interface RunningHdfs {
   readonly web: string;
   /** `hdfs://HOST:PORT` for Hadoop's own clients, such as Spark. */
   readonly url: string;
-  /** Who may do everything. */
+  /** The superuser. */
   readonly user: string;
   readonly dataDir: string;
-  /** SIGKILL to both; the data stays for `restart`. */
+  /** SIGKILL to both; the data is kept for `restart`. */
   kill(): Promise<void>;
-  /** Starts both again on the same data and ports, after a kill where they still run. */
+  /** Restarts both on the same data and ports; kills them first if they are running. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -62,7 +62,7 @@ export async function startHdfs(
   const address = async (): Promise<string> => `127.0.0.1:${await freePort()}`;
   const web = await address();
   const url = `hdfs://${await address()}`;
-  // The servers want folders for their web pages; WebHDFS needs nothing in them.
+  // The servers require folders for their web pages; WebHDFS needs no content in them.
   await mkdir(path.join(conf, "webapps", "hdfs"), { recursive: true });
   await mkdir(path.join(conf, "webapps", "datanode"));
   await writeFile(path.join(conf, "log4j.properties"), LOGGING);
@@ -80,7 +80,7 @@ export async function startHdfs(
       "dfs.datanode.hostname": "127.0.0.1",
       "dfs.namenode.safemode.extension": "0",
       "dfs.namenode.datanode.registration.ip-hostname-check": "false",
-      // A restarted NameNode learns of its DataNode's blocks at once, not after seconds.
+      // A restarted NameNode gets its DataNode's block report at once, not after seconds.
       "dfs.heartbeat.interval": "1",
       ...settings,
     }),

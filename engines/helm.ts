@@ -1,4 +1,4 @@
-// Helm, and a strict check of what it renders against Kubernetes's own types. Neither talks to a cluster.
+// Helm, and a strict validation of rendered manifests against Kubernetes's own types. Neither contacts a cluster.
 
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,16 +6,16 @@ import { fileURLToPath } from "node:url";
 import { goBuilt } from "./go.ts";
 import { type FinishedProcess, runProcess } from "./process.ts";
 
-/** A Helm that was not built by its makers takes itself for one of an old cluster. */
+/** A Helm that was not built by its release process assumes an old cluster version. */
 const KUBERNETES = "1.34.0";
 
-/** Both programs, built on first use: Helm is a tool of kube-check's go.mod. */
+/** Returns both programs, built on first use: Helm is a tool of kube-check's go.mod. */
 export async function kubeTools(): Promise<{ readonly helm: string; readonly check: string }> {
   const folder = await goBuilt("kube-check", { beside: ["helm.sh/helm/v3/cmd/helm"] });
   return { helm: path.join(folder, "helm"), check: path.join(folder, "kube-check") };
 }
 
-/** Helm with nothing of the user's own: no plugins, no repositories, no cluster. */
+/** Runs Helm without the user's configuration: no plugins, no repositories, no cluster. */
 export async function runHelm(args: readonly string[]): Promise<FinishedProcess> {
   const { helm } = await kubeTools();
   const env = { HELM_NO_PLUGINS: "1", KUBECONFIG: "/nonexistent/kubeconfig" };
@@ -27,13 +27,13 @@ export const chart = fileURLToPath(new URL("../deploy/helm/gpulse", import.meta.
 export interface RenderOptions {
   readonly release: string;
   readonly namespace: string;
-  /** A file of values. */
+  /** A values file. */
   readonly values?: string;
-  /** More values, as `--set` takes them. */
+  /** More values, in the form of `--set`. */
   readonly set?: readonly string[];
 }
 
-/** The chart's manifests as one YAML text; rejects with Helm's own words. */
+/** The chart's manifests as one YAML text; rejects with Helm's own error message. */
 export async function renderChart(options: RenderOptions): Promise<string> {
   const { release, namespace, values, set = [] } = options;
   const what = ["template", release, chart, "--namespace", namespace];
@@ -48,11 +48,11 @@ export interface CheckedManifest {
   readonly document: number;
   readonly kind: string;
   readonly name: string;
-  /** Empty where the API server would take every field. */
+  /** Empty if the API server would accept every field. */
   readonly errors: readonly string[];
 }
 
-/** What Kubernetes's types say of each YAML document. */
+/** Validates each YAML document against Kubernetes's types. */
 export async function checkManifests(text: string): Promise<readonly CheckedManifest[]> {
   const { check } = await kubeTools();
   const done = await runProcess(check, [], { input: text });

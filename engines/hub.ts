@@ -1,5 +1,5 @@
-// The built hub on a free loopback port. Started from its bundle, not through bin/gpulse, so that a test that kills it
-// at any moment can never kill a build.
+// The built hub on a free loopback port. Started from its bundle, not through bin/gpulse, so that a test that kills it at any
+// moment never kills a build.
 
 import { fileURLToPath } from "node:url";
 
@@ -10,13 +10,13 @@ export const hubProgram = fileURLToPath(new URL("../dist/gpulse/main.js", import
 
 export interface HubProcessOptions {
   readonly dataDir: string;
-  /** A port of its own, for a hub that comes back under the same address. */
+  /** A fixed port, for a hub that restarts under the same address. */
   readonly port?: number;
   readonly args?: readonly string[];
-  /** How long it retains samples; practically for ever where absent. */
+  /** How long it retains samples; practically for ever if absent. */
   readonly retention?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Put before the command, as in `prlimit --fsize=1000 --`. */
+  /** A prefix of the command, as in `prlimit --fsize=1000 --`. */
   readonly under?: readonly string[];
 }
 
@@ -24,12 +24,12 @@ export interface RunningHub {
   readonly url: string;
   readonly process: RunningProcess;
   ready(timeoutMs?: number): Promise<void>;
-  /** SIGKILL, and waits until it has gone. */
+  /** Sends SIGKILL and waits for the exit. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts it and does not wait: `ready` does. */
+/** Starts it without waiting; use `ready` to wait. */
 export async function launchHub(options: HubProcessOptions): Promise<RunningHub> {
   const port = options.port ?? (await freePort());
   const url = `http://127.0.0.1:${port}`;

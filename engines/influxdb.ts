@@ -1,4 +1,5 @@
-// A real InfluxDB 1.x on a free loopback port with its data in a temporary folder. It has no v2 API: VictoriaMetrics stands in for that.
+// A real InfluxDB 1.x on a free loopback port with its data in a temporary folder. It has no v2 API: VictoriaMetrics is used for
+// that.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,12 +18,12 @@ export interface InfluxDbSeries {
 
 export interface RunningInfluxDb {
   readonly url: string;
-  /** Asked for where `auth` was; the same words otherwise, and then nobody looks at them. */
+  /** Required if started with `auth`; otherwise the same values, which are not checked. */
   readonly user: string;
   readonly password: string;
   readonly dataDir: string;
   readonly pid: number;
-  /** Runs InfluxQL, such as `CREATE DATABASE x`, and gives the series of its answer with times in milliseconds. */
+  /** Runs InfluxQL, such as `CREATE DATABASE x`, and returns the resulting series with times in milliseconds. */
   query(influxQl: string, database?: string): Promise<readonly InfluxDbSeries[]>;
   kill(): Promise<void>;
   restart(): Promise<void>;

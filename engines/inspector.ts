@@ -1,5 +1,5 @@
-// The MCP Inspector from npm, kept in the user's cache so that the next run finds it there. It needs Node 22.19 or newer.
-// It must never install into the checkout.
+// The MCP Inspector from npm, in the user's cache for reuse by the next run. It needs Node 22.19 or newer. Must never install
+// into the checkout.
 
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -14,7 +14,7 @@ const INSTALL_TIMEOUT_MS = 170_000;
 
 const packageIn = (folder: string): string => path.join(folder, "node_modules", NAME);
 
-/** The path of its program; installs it on first use. */
+/** Returns the path of its program; installs it on first use. */
 export async function inspector(): Promise<string> {
   const folder = path.join(cacheFolder(), `inspector-${VERSION}`);
   if (!existsSync(packageIn(folder))) {

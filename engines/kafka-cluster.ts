@@ -1,5 +1,5 @@
-// Several real Kafka brokers as one cluster (KRaft, each broker and controller at once) on free loopback ports. Every topic
-// has as many copies as there are brokers, and a write is answered when all but one of them have it.
+// Several real Kafka brokers as one cluster (KRaft, each both broker and controller) on free loopback ports. Every topic has one
+// replica per broker, and a write is acknowledged when all but one have it.
 
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -12,13 +12,13 @@ import { freePort } from "./ports.ts";
 import { type FinishedProcess, type RunningProcess, runProcess, startProcess } from "./process.ts";
 import { waitUntil } from "./wait.ts";
 
-/** Three brokers that start on two cores that others use too. */
+/** For three brokers that start on two shared cores. */
 const START_TIMEOUT_MS = 180_000;
 const HEAP = ["-Xms128m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
 
 export interface KafkaClusterOptions {
   readonly brokers: number;
-  /** More lines of every server.properties, such as `num.partitions`. */
+  /** Additional lines of every server.properties, such as `num.partitions`. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -27,16 +27,16 @@ export interface RunningBroker {
   /** `HOST:PORT`. */
   readonly address: string;
   readonly running: boolean;
-  /** SIGKILL; the data stays for `restart`. */
+  /** SIGKILL; the data is kept for `restart`. */
   kill(): Promise<void>;
   restart(): Promise<void>;
 }
 
 export interface RunningKafkaCluster {
-  /** Every broker, with commas between. */
+  /** All brokers, comma-separated. */
   readonly bootstrap: string;
   readonly brokers: readonly RunningBroker[];
-  /** Runs one of Kafka's own command line tools. */
+  /** Runs one of Kafka's command line tools. */
   tool(mainClass: string, args: readonly string[]): Promise<FinishedProcess>;
   stop(): Promise<void>;
 }
@@ -79,7 +79,7 @@ function properties(
     "group.initial.rebalance.delay.ms": 0,
     "group.min.session.timeout.ms": 1_000,
     "auto.create.topics.enable": "false",
-    // Short enough that a killed broker is missed soon, long enough that a busy machine's is not missed for nothing.
+    // Short enough to detect a killed broker soon, long enough not to lose the broker of a busy machine.
     "broker.session.timeout.ms": 6_000,
     "broker.heartbeat.interval.ms": 1_000,
     ...settings,

@@ -1,5 +1,5 @@
 // A real Kafka 4 broker (KRaft, broker and controller in one process) on free loopback ports with its data in a temporary folder.
-// It must never be reached by any test but the one that started it.
+// Must never be used by any test but the one that started it.
 
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -19,20 +19,20 @@ const SCRAM_MECHANISMS = ["SCRAM-SHA-256", "SCRAM-SHA-512"] as const;
 const SASL_MECHANISMS = ["PLAIN", ...SCRAM_MECHANISMS, "OAUTHBEARER"] as const;
 
 export interface KafkaOptions {
-  /** Also listens with TLS and SASL; the certificates are made on the spot. */
+  /** Also listens with TLS and SASL, with generated certificates. */
   readonly secure?: boolean;
-  /** More lines of server.properties, such as `num.partitions`. */
+  /** Additional lines of server.properties, such as `num.partitions`. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 export interface KafkaSecurity {
-  /** `HOST:PORT` of the TLS listener; it asks for a client certificate and takes none too. */
+  /** `HOST:PORT` of the TLS listener; a client certificate is requested but optional. */
   readonly ssl: string;
   readonly saslPlaintext: string;
   readonly saslSsl: string;
   readonly caFile: string;
   readonly clientCertificate: { readonly cert: string; readonly key: string };
-  /** Good with PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512; OAUTHBEARER takes any unsigned token that has not expired. */
+  /** Valid with PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512; OAUTHBEARER accepts any unsigned token that has not expired. */
   readonly user: string;
   readonly password: string;
 }
@@ -42,13 +42,13 @@ export interface RunningKafka {
   readonly bootstrap: string;
   readonly security: KafkaSecurity | undefined;
   readonly dataDir: string;
-  /** Another one after `restart`. */
+  /** Changes after `restart`. */
   readonly pid: number;
-  /** SIGKILL; the data stays for `restart`. */
+  /** SIGKILL; the data is kept for `restart`. */
   kill(): Promise<void>;
-  /** Starts it again on the same data and ports, after a kill where it still runs. */
+  /** Restarts it on the same data and ports; kills it first if it is running. */
   restart(): Promise<void>;
-  /** Runs one of Kafka's own command line tools, such as `org.apache.kafka.tools.ConsoleConsumer`. */
+  /** Runs one of Kafka's command line tools, such as `org.apache.kafka.tools.ConsoleConsumer`. */
   tool(mainClass: string, args: readonly string[], input?: string): Promise<FinishedProcess>;
   stop(): Promise<void>;
 }
@@ -88,7 +88,7 @@ function saslLines(listener: string, { user, password }: KafkaSecurity): string[
     `${jaas("PLAIN", "plain.PlainLoginModule")} user_${user}="${password}";`,
     `${jaas("SCRAM-SHA-256", "scram.ScramLoginModule")};`,
     `${jaas("SCRAM-SHA-512", "scram.ScramLoginModule")};`,
-    // Kafka's validator of tokens without a signature, which checks their form, subject and times.
+    // Kafka's validator of unsigned tokens, which checks their form, subject and times.
     `${jaas("OAUTHBEARER", "oauthbearer.OAuthBearerLoginModule")} unsecuredLoginStringClaim_sub="broker";`,
   ];
 }
@@ -121,9 +121,9 @@ function properties(
     "transaction.state.log.num.partitions=4",
     "share.coordinator.state.topic.replication.factor=1",
     "share.coordinator.state.topic.min.isr=1",
-    // Otherwise every group waits three seconds for more members before it starts.
+    // By default every group waits three seconds for more members before it starts.
     "group.initial.rebalance.delay.ms=0",
-    // Otherwise a killed broker waits nine seconds for its own old session before it may come back.
+    // By default a killed broker waits nine seconds for its own old session before it may rejoin.
     "broker.session.timeout.ms=2000",
     "broker.heartbeat.interval.ms=500",
     "auto.create.topics.enable=false",
@@ -143,7 +143,7 @@ function properties(
   ].join("\n");
 }
 
-/** Whether somebody takes connections there. */
+/** True if the port accepts connections. */
 export async function kafkaAnswers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");
@@ -152,7 +152,7 @@ export async function kafkaAnswers(port: number): Promise<boolean> {
   });
 }
 
-/** The jars of the broker and of its tools, for `java -cp`. */
+/** The class path of the broker and its tools, for `java -cp`. */
 export async function kafkaClassPath(): Promise<string> {
   return path.join(await mavenJars("kafka"), "*");
 }

@@ -1,6 +1,6 @@
-// KEDA in a real control plane: its operator, which reads metrics and makes HorizontalPodAutoscalers, and its metrics server,
-// which serves external.metrics.k8s.io to their controller. Built once from engines/go/keda, with every cloud's library a
-// quarter of an hour: `npm run test:engines:full` builds, a test skips where the cache has none.
+// KEDA in a real control plane: its operator, which reads metrics and creates HorizontalPodAutoscalers, and its metrics server,
+// which serves external.metrics.k8s.io to their controller. Built once from engines/go/keda with every cloud's library, in a
+// quarter of an hour: `npm run test:engines:full` builds it; without it in the cache a test is skipped.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,9 +18,9 @@ const MISSING = "KEDA is not built in the cache: run npx tsx engines/bring.ts KE
 
 interface KedaPrograms {
   readonly operator: string;
-  /** Serves external.metrics.k8s.io from what the operator reads. */
+  /** Serves external.metrics.k8s.io from the operator's data. */
   readonly adapter: string;
-  /** Definitions of its kinds, a file each. */
+  /** Its custom resource definitions, one file each. */
   readonly definitions: string;
 }
 
@@ -56,7 +56,7 @@ export async function buildKeda(): Promise<KedaPrograms> {
 }
 
 export interface RunningKeda {
-  /** What operator and metrics server have printed. */
+  /** The output of operator and metrics server. */
   output(): string;
   stop(): Promise<void>;
 }
@@ -65,7 +65,7 @@ const NAMESPACE = "keda";
 const SERVICE = "keda-metrics-apiserver";
 const START_TIMEOUT_MS = 120_000;
 
-/** Throws EngineMissingError where the programs were never built here. */
+/** Throws EngineMissingError if the programs were never built on this machine. */
 export async function startKeda(kubernetes: RunningKubernetes): Promise<RunningKeda> {
   const { operator, adapter, definitions } = await programs(MISSING);
   const folder = mkdtempSync(path.join(tmpdir(), "gpulse-keda-"));

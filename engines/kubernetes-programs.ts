@@ -1,6 +1,6 @@
-// The Kubernetes control plane's programs and kwok, which plays nodes and pods, built once from engines/go/kubernetes and
-// engines/go/kwok: about a quarter of an hour on two cores.
-// Too slow for a test to wait for: `npm run test:engines` uses them where the cache has them, `test:engines:full` builds.
+// The programs of the Kubernetes control plane and kwok, which simulates nodes and pods, built once from engines/go/kubernetes
+// and engines/go/kwok: about a quarter of an hour on two cores. Too slow for a test: `npm run test:engines` uses them if they are
+// in the cache, `test:engines:full` builds them.
 
 import path from "node:path";
 
@@ -22,7 +22,7 @@ export interface KubernetesPrograms {
   readonly controllerManager: string;
   readonly scheduler: string;
   readonly kwok: string;
-  /** Definitions of the Prometheus operator's kinds, a file each. */
+  /** Custom resource definitions of the Prometheus operator, one file each. */
   readonly definitions: string;
 }
 
@@ -34,7 +34,7 @@ async function programs(cachedOnly?: string): Promise<KubernetesPrograms> {
   const kwok = await goBuilt("kwok", { beside: [KWOK], ...cached });
   const folder = await goBuilt("kubernetes", {
     beside: COMMANDS.map((command) => `k8s.io/kubernetes/cmd/${command}`),
-    // A build without its version takes itself for v0.0.0 and refuses its own feature gates.
+    // A build without a version reports v0.0.0 and rejects its own feature gates.
     variables: [
       `${VERSION_PACKAGE}.gitVersion=v${KUBERNETES_VERSION}`,
       `${VERSION_PACKAGE}.gitMajor=${major}`,
@@ -62,7 +62,7 @@ async function programs(cachedOnly?: string): Promise<KubernetesPrograms> {
   };
 }
 
-/** The built programs; throws EngineMissingError where they were never built here. */
+/** Returns the built programs; throws EngineMissingError if they were never built on this machine. */
 export async function kubernetesPrograms(): Promise<KubernetesPrograms> {
   return programs(MISSING);
 }

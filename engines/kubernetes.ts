@@ -1,6 +1,6 @@
-// A real Kubernetes control plane on loopback: etcd, API server, controller-manager and scheduler, with kwok playing nodes
-// and pods. There is no kubelet and no container: a pod runs when kwok says so, at an address of 127.1.0.0/16 where a test
-// may start the real program.
+// A real Kubernetes control plane on loopback: etcd, API server, controller-manager and scheduler, with kwok simulating nodes and
+// pods. There is no kubelet and no container: kwok marks a pod as running, at an address of 127.1.0.0/16 where a test may start
+// the real program.
 
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ const MIRROR_RETRY_MS = 200;
 export interface ApiResponse<T = unknown> {
   readonly status: number;
   readonly body: T;
-  /** What the API server warns of: fields it does not know, old versions, pods that a security level would refuse. */
+  /** The API server's warnings: unknown fields, deprecated versions, pods that violate a pod security level. */
   readonly warnings: readonly string[];
 }
 
@@ -37,11 +37,11 @@ export interface RunningKubernetes {
   readonly url: string;
   readonly token: string;
   readonly caFile: string;
-  /** Signed the API server's certificate, and those of clients that the API server acts for. */
+  /** The CA that signed the certificates of the API server and of its front-proxy clients. */
   readonly authority: Authority;
-  /** Definitions of the Prometheus operator's kinds, for `define`. */
+  /** Custom resource definitions of the Prometheus operator, for `define`. */
   readonly prometheusOperator: string;
-  /** Of the administrator. */
+  /** The administrator's kubeconfig. */
   readonly kubeconfig: string;
   api<T = unknown>(
     method: string,
@@ -49,7 +49,7 @@ export interface RunningKubernetes {
     body?: unknown,
     token?: string,
   ): Promise<ApiResponse<T>>;
-  /** Creates the objects; throws what the API server says against one. */
+  /** Creates the objects; throws the API server's error if one is rejected. */
   create(at: string, ...objects: readonly unknown[]): Promise<void>;
   /** Calls the listener with all objects, by uid, after every change, until the signal aborts. */
   mirror<T extends ListedObject>(
@@ -57,12 +57,12 @@ export interface RunningKubernetes {
     onChange: (objects: ReadonlyMap<string, T>) => void,
     signal: AbortSignal,
   ): void;
-  /** Creates the custom resource definitions of the folder and waits until their kinds are served. */
+  /** Creates the custom resource definitions in the folder and waits until their kinds are served. */
   define(definitions: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Throws EngineMissingError where the programs are not in the cache. */
+/** Throws EngineMissingError if the programs are not in the cache. */
 export async function startKubernetes(): Promise<RunningKubernetes> {
   const programs = await kubernetesPrograms();
   const etcd = requiredTool("etcd");
@@ -123,7 +123,7 @@ export async function startKubernetes(): Promise<RunningKubernetes> {
       `--service-account-signing-key-file=${accountKey}`,
       `--token-auth-file=${file("tokens.csv", `${token},admin,admin,system:masters\n`)}`,
       "--authorization-mode=Node,RBAC",
-      // Requests to aggregated APIs, such as external.metrics.k8s.io, are passed on with the caller's name.
+      // Requests to aggregated APIs, such as external.metrics.k8s.io, are forwarded with the caller's name.
       `--requestheader-client-ca-file=${caFile}`,
       "--requestheader-allowed-names=front-proxy",
       "--requestheader-username-headers=X-Remote-User",
@@ -132,9 +132,10 @@ export async function startKubernetes(): Promise<RunningKubernetes> {
       `--proxy-client-cert-file=${file("proxy.crt", proxy.cert)}`,
       `--proxy-client-key-file=${file("proxy.key", proxy.key)}`,
       "--allow-privileged=true",
-      // This etcd cannot stream lists. Without the gate clients are refused once and list; with it kwok retries for half a minute.
+      // This etcd cannot stream lists. Without the gate clients are rejected once and then list; with it kwok retries for half a
+      // minute.
       "--feature-gates=WatchList=false",
-      // An endpoint on loopback is refused, and nobody asks for it.
+      // A loopback endpoint is rejected, and nothing needs the endpoint.
       "--endpoint-reconciler-type=none",
     );
     const agent = new Agent({ ca: authority.cert, keepAlive: true, maxSockets: 64 });
@@ -160,7 +161,7 @@ export async function startKubernetes(): Promise<RunningKubernetes> {
       // kwok sends no heartbeats.
       "--node-monitor-grace-period=100h",
       "--node-monitor-period=1s",
-      // A new node is not ready at first; by default one of them is noticed every ten seconds.
+      // A new node is not ready at first; by default only one node per ten seconds is processed.
       "--node-eviction-rate=100",
       "--secondary-node-eviction-rate=100",
       "--horizontal-pod-autoscaler-sync-period=1s",
@@ -232,7 +233,7 @@ interface ListedObjects<T> {
   readonly items: readonly T[];
 }
 
-/** Lists and watches, as every Kubernetes client does: a watch that ends is followed by another list. */
+/** Lists and watches, as Kubernetes clients do: after the end of a watch it lists again. */
 async function mirror<T extends ListedObject>(
   { url, token, agent, api }: MirrorContext,
   at: string,
@@ -269,7 +270,7 @@ async function mirror<T extends ListedObject>(
         onChange(objects);
       }
     } catch {
-      // The next list has what was missed.
+      // The next list contains the missed changes.
     }
     await sleep(MIRROR_RETRY_MS, undefined, { signal }).catch(() => undefined);
   }

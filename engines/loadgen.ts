@@ -1,4 +1,4 @@
-// MLPerf LoadGen from PyPI: the program that MLPerf inference benchmarks are driven by.
+// MLPerf LoadGen from PyPI: the program that drives MLPerf inference benchmarks.
 
 import { pythonPackages, type PythonPackages } from "./python.ts";
 

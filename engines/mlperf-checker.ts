@@ -1,4 +1,4 @@
-// MLCommons' checker of system descriptions, from PyPI. It needs YAML alone of all that its package asks for.
+// MLCommons' checker of system descriptions, from PyPI. Of its package's dependencies it only needs YAML.
 
 import { pythonPackages, type PythonPackages } from "./python.ts";
 

@@ -9,7 +9,7 @@ export interface RunningNodeExporter {
   stop(): Promise<void>;
 }
 
-/** @param file the program, as `findTool("node-exporter")` gives it */
+/** @param file the program's path from `findTool("node-exporter")` */
 export async function startNodeExporter(file: string): Promise<RunningNodeExporter> {
   const address = `127.0.0.1:${await freePort()}`;
   const url = `http://${address}`;

@@ -1,5 +1,4 @@
-// Node 24 from npm's `node` package, kept in the user's cache so that the next run finds it there.
-// It must never install into the checkout.
+// Node 24 from npm's `node` package, in the user's cache for reuse by the next run. Must never install into the checkout.
 
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
@@ -21,7 +20,7 @@ function binaryIn(folder: string): string {
   return path.join(folder, "node_modules", "node", "bin", file);
 }
 
-/** The path of a Node 24 binary; installs it on first use. */
+/** Returns the path of a Node 24 binary; installs it on first use. */
 export async function node24(): Promise<string> {
   const folder = path.join(cacheFolder(), `node${MAJOR}`);
   if (existsSync(binaryIn(folder))) return binaryIn(folder);

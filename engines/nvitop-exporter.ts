@@ -1,4 +1,4 @@
-// The real nvitop-exporter from PyPI, over a stand-in for NVML, on a free loopback port.
+// The real nvitop-exporter from PyPI with a fake NVML library, on a free loopback port.
 
 import path from "node:path";
 
@@ -15,7 +15,7 @@ const packages = [
 ];
 
 export interface RunningNvitopExporter {
-  /** host:port, as a scrape configuration names it. */
+  /** host:port, as in a scrape configuration. */
   readonly address: string;
   readonly process: RunningProcess;
   stop(): Promise<void>;

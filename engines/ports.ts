@@ -1,11 +1,14 @@
-// A loopback port that nobody listens on at this moment. Where a program can choose its own port (`--port 0`) that
-// is better, since another process may take this one before it is used.
+// Returns a loopback port that is free at the moment. If a program can choose its own port (`--port 0`), prefer that, since
+// another process may take this one before it is used.
 
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { systemCode } from "../src/base/error.ts";
 
-/** Below the ports that the system gives to connections and to `listen(0)`: those take a port while a program restarts. */
+/**
+ * Below the ephemeral ports that the system assigns to connections and to `listen(0)`: those may take a port while a program
+ * restarts.
+ */
 const lowest = 10_000;
 const highest = 32_000;
 const attempts = 100;

@@ -1,5 +1,5 @@
-// Starts a program for a test, keeps what it prints, and ends it again by its own process id.
-// A program started here must never outlive the test process.
+// Starts a program for a test, stores its output, and stops it by its process id. A program started here must never outlive the
+// test process.
 
 import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -22,15 +22,15 @@ export interface ExitStatus {
 
 export interface RunningProcess {
   readonly pid: number;
-  /** Everything it has printed so far, stdout and stderr in the order they came. */
+  /** Everything it has printed so far, stdout and stderr in order. */
   output(): string;
   exited(): ExitStatus | undefined;
-  /** Waits until it has printed something that matches. */
+  /** Waits until its output matches. */
   waitForOutput(pattern: RegExp, timeoutMs?: number): Promise<RegExpMatchArray>;
-  /** Waits until the address answers with a success. */
+  /** Waits until the URL responds with a success. */
   waitForUrl(url: string, timeoutMs?: number): Promise<void>;
   waitForExit(timeoutMs?: number): Promise<ExitStatus>;
-  /** SIGTERM, and SIGKILL after the grace. */
+  /** Sends SIGTERM, and SIGKILL after `graceMs`. */
   stop(graceMs?: number): Promise<ExitStatus>;
 }
 
@@ -111,7 +111,7 @@ export interface FinishedProcess {
   readonly stderr: string;
 }
 
-/** Runs a program to its end with its two outputs apart; ends it when it takes longer than allowed. */
+/** Runs a program to its end with stdout and stderr separated; stops it after the timeout. */
 export async function runProcess(
   command: string,
   args: readonly string[],

@@ -1,4 +1,4 @@
-// gpulse itself as tests start it: through bin/gpulse, as a user does, on the Node under test.
+// Starts gpulse in tests through bin/gpulse, as a user does, on the Node version under test.
 
 import { fileURLToPath } from "node:url";
 
@@ -8,7 +8,7 @@ import { type FinishedProcess, type RunningProcess, runProcess, startProcess } f
 export const repository = fileURLToPath(new URL("..", import.meta.url));
 export const program = fileURLToPath(new URL("../bin/gpulse", import.meta.url));
 
-/** Makes dist/ belong to the sources; near-instant when it does. */
+/** Brings dist/ up to date with the sources; near-instant if it already is. */
 export async function ensureBuild(): Promise<void> {
   const bootstrap = fileURLToPath(new URL("../scripts/bootstrap.mjs", import.meta.url));
   const done = await runProcess(process.execPath, [bootstrap], { timeoutMs: 300_000 });
@@ -31,7 +31,7 @@ export async function runGpulse(
   return runProcess(node, [program, ...args], rest);
 }
 
-/** Starts an agent on a free loopback port and waits until its sources deliver. */
+/** Starts an agent on a free loopback port and waits until its sources report. */
 export async function startAgent(
   args: readonly string[],
   options: { readonly node?: string } = {},

@@ -1,5 +1,5 @@
-// prometheus-adapter in a real control plane: it serves external.metrics.k8s.io from the queries of its configuration. Built
-// once from engines/go/prometheus-adapter: `npm run test:engines:full` builds, a test skips where the cache has none.
+// prometheus-adapter in a real control plane: it serves external.metrics.k8s.io from the queries of its configuration. Built once
+// from engines/go/prometheus-adapter: `npm run test:engines:full` builds it; without it in the cache a test is skipped.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,7 +37,7 @@ export interface RunningAdapter {
   stop(): Promise<void>;
 }
 
-/** With its configuration file as text; throws EngineMissingError where the program was never built here. */
+/** `config` is the text of its configuration file. Throws EngineMissingError if the program was never built on this machine. */
 export async function startPrometheusAdapter(
   kubernetes: RunningKubernetes,
   prometheus: string,

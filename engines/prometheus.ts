@@ -8,14 +8,14 @@ import { freePort } from "./ports.ts";
 import { type RunningProcess, startProcess } from "./process.ts";
 
 export interface PrometheusOptions {
-  /** The program, as `findTool("prometheus")` gives it. */
+  /** The program's path from `findTool("prometheus")`. */
   readonly path: string;
-  /** The configuration, as prometheus.yml would hold it; written as JSON, which is YAML too. */
+  /** The content of prometheus.yml; written as JSON, which is valid YAML. */
   readonly config: Readonly<Record<string, unknown>>;
   /** Further flags. */
   readonly args?: readonly string[];
   readonly logLevel?: "debug" | "warn";
-  /** Whether it takes remote-write; it does by default. */
+  /** Enables the remote-write receiver; true by default. */
   readonly receiver?: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface RunningPrometheus {
   query(expression: string): Promise<readonly PrometheusSample[]>;
   targets(): Promise<readonly PrometheusTarget[]>;
   log(): string;
-  /** Ends it, by SIGKILL where asked, does the work, and starts it again on the same data and address. */
+  /** Stops it, with SIGKILL if requested, runs `work`, and restarts it on the same data and address. */
   whileAway(work: () => Promise<void>, signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
   stop(): Promise<void>;
 }

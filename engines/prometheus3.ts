@@ -1,5 +1,5 @@
-// Prometheus 3, built once from its Go module: Debian's package is 2.42. Service discovery other than file and HTTP is left
-// out, as is the web interface; neither is asked for here, and they take most of the build.
+// Prometheus 3, built once from its Go module, since Debian's package is 2.42. Service discovery other than file and HTTP and the
+// web interface are omitted: tests do not use them, and they take most of the build.
 
 import path from "node:path";
 
@@ -8,7 +8,7 @@ import { type PrometheusOptions, type RunningPrometheus, startPrometheus } from 
 
 const PROGRAM = "github.com/prometheus/prometheus/cmd/prometheus";
 
-/** The program, built on first use; throws EngineMissingError where there is no Go that can. */
+/** Returns the program, built on first use; throws EngineMissingError without a suitable Go. */
 export async function findPrometheus3(): Promise<string> {
   const folder = await goBuilt("prometheus3", { beside: [PROGRAM], tags: ["remove_all_sd"] });
   return path.join(folder, "prometheus");

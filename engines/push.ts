@@ -1,4 +1,5 @@
-// Hubs and agents that push to them, from their bundles: each can be killed at any moment and comes back with the same folders.
+// Hubs and agents that push to them, started from their bundles: each can be killed at any moment and restarted with the same
+// folders.
 
 import { fileURLToPath } from "node:url";
 
@@ -13,7 +14,7 @@ const agentProgram = fileURLToPath(new URL("../dist/agent/main.js", import.meta.
 export interface HubLocation {
   readonly dataDir: string;
   readonly port: number;
-  /** Files of its certificate and the CA's text; plain HTTP where absent. */
+  /** The files of its certificate and the text of its CA; plain HTTP if absent. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };
   readonly args?: readonly string[];
 }
@@ -27,7 +28,7 @@ export interface QueriedSeries {
   readonly values?: readonly (readonly [number, string])[];
 }
 
-/** One answer of a hub; the body is what it sent, whatever the status. */
+/** Sends a request to a hub and returns the response, whatever its status. */
 export async function askHub(
   place: HubLocation,
   route: string,
@@ -85,7 +86,7 @@ export async function agentsOf(place: HubLocation): Promise<readonly AgentStatus
 
 export interface Killable {
   readonly process: RunningProcess;
-  /** SIGKILL, and waits until it has gone. */
+  /** Sends SIGKILL and waits for the exit. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -129,7 +130,7 @@ export interface PushAgentOptions {
   readonly source: string;
   readonly spool: string;
   readonly port?: number;
-  /** Hubs, and further flags. */
+  /** Hubs, and additional flags. */
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }

@@ -1,4 +1,4 @@
-// Python packages in a virtual environment of their own, kept in the user's cache.
+// Python packages, each set in its own virtual environment in the user's cache.
 
 import path from "node:path";
 
@@ -9,14 +9,14 @@ export interface PythonPackages {
   readonly folder: string;
 }
 
-/** @param packages as pip takes them, with their versions */
+/** @param packages in pip's form, with their versions */
 export async function pythonPackages(
   name: string,
   packages: readonly string[],
 ): Promise<PythonPackages> {
   const folder = await installOnce(name, packages.join(" "), async (aside) => {
     await installWith(requiredTool("python"), ["-m", "venv", aside]);
-    // Compiling every module would take longer than fetching them.
+    // Compiling every module would take longer than downloading them.
     const install = ["-m", "pip", "install", "--quiet", "--no-compile", ...packages];
     await installWith(path.join(aside, "bin", "python"), install);
   });

@@ -1,5 +1,5 @@
-// An HTTP relay on loopback that sees every request whole and misbehaves as networks do: what was delivered is not answered for,
-// so that the client sends it again, or one request is delivered twice. It never changes a request or an answer.
+// An HTTP relay on loopback that buffers every request and fails as networks do: a delivered request gets no response, so that
+// the client sends it again, or a request is delivered twice. It never changes a request or a response.
 
 import { once } from "node:events";
 import {
@@ -19,24 +19,25 @@ export interface RelayedRequest {
 }
 
 /**
- * `lose-answer`: delivered, the answer thrown away and the connection reset. `lose-request`: not delivered, the connection reset.
- * `twice`: delivered, then once more, and the second answer given. `twice-at-once`: both under way together, the first answer given.
+ * `lose-answer`: delivered, the response dropped and the connection reset. `lose-request`: not delivered, the connection reset.
+ * `twice`: delivered twice in sequence, returns the second response. `twice-at-once`: delivered twice concurrently, returns the
+ * first response.
  */
 export type RelayBehaviour = "well" | "lose-answer" | "lose-request" | "twice" | "twice-at-once";
 
 export interface RepeatingRelayOptions {
   readonly targetPort: number;
-  /** Asked for every request; well where absent. */
+  /** Called for every request; `well` if absent. */
   readonly deliver?: (incoming: RelayedRequest) => RelayBehaviour;
-  /** So long a request is sent again where its target is down; not at all where absent. */
+  /** How long a request is retried while its target is down; no retries if absent. */
   readonly retryForMs?: number;
-  /** Reported every request before it is delivered. */
+  /** Called with every request before it is delivered. */
   readonly seen?: (incoming: RelayedRequest) => void;
 }
 
 export interface RepeatingRelay {
   readonly port: number;
-  /** How many requests were dealt with in which way. */
+  /** The number of requests per behaviour. */
   readonly counts: Readonly<Record<RelayBehaviour, number>>;
   stop(): Promise<void>;
 }
@@ -89,7 +90,7 @@ export async function startRepeatingRelay(options: RepeatingRelayOptions): Promi
       if (how === "lose-answer") return reset(response);
       return give(response, how === "twice" ? await forward() : answer);
     } catch {
-      // The target is away: so is its stand-in.
+      // The target is down, so the relay resets the connection too.
       return reset(response);
     }
   }

@@ -1,5 +1,6 @@
-// A real S3-compatible server on a free loopback port: moto's, which checks signatures, policies and conditional writes when told to.
-// Chosen over versitygw, which does so as well but takes 2.4 minutes to compile, against 20 s to install. Its data is in memory.
+// A real S3-compatible server on a free loopback port: moto, which checks signatures, policies and conditional writes if
+// configured to. Chosen over versitygw, which also does but takes 2.4 minutes to compile, against 20 s to install. Its data is in
+// memory.
 
 import { fileURLToPath } from "node:url";
 
@@ -19,16 +20,16 @@ export interface RunningS3 {
   /** Path-style addresses only: `ENDPOINT/BUCKET/KEY`. */
   readonly endpoint: string;
   readonly region: string;
-  /** May do everything. */
+  /** Has all permissions. */
   readonly owner: S3Keys;
   /** May read and list; a write is denied. A wrong secret is distinguished from an unknown key. */
   readonly reader: S3Keys;
-  /** SIGKILL; what it had is gone with it. */
+  /** SIGKILL; its data is lost. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A Python that has the server. */
+/** Returns a Python that has the server installed. */
 export async function s3Python(): Promise<string> {
   const { python } = await pythonPackages("moto", PACKAGES);
   return python;

@@ -1,14 +1,14 @@
-# An S3 and CloudWatch server that checks signatures and policies: moto's, with an owner who may do everything and a reader who may not write.
-# Prints their keys as one line of JSON once it listens. Its data is in memory and goes with it.
+# An S3 and CloudWatch server that checks signatures and policies: moto, with an owner that has all permissions and a reader that may not write.
+# Prints their keys as one line of JSON once it listens. Its data is in memory and is lost when it stops.
 import json
 import os
 import sys
 import time
 
 port = int(sys.argv[1])
-# Moto names CloudWatch's actions by what requests are signed for, which is monitoring.
+# Moto names CloudWatch's actions after the service name in the signature, which is monitoring.
 users = {"owner": ["s3:*", "monitoring:*"], "reader": ["s3:Get*", "s3:List*"]}
-# Making a user takes three calls; whatever comes after them has to be signed by a user and allowed by its policy.
+# Creating a user takes three calls; all later ones must be signed by a user and allowed by its policy.
 os.environ["INITIAL_NO_AUTH_ACTION_COUNT"] = str(3 * len(users))
 
 import boto3

@@ -1,5 +1,5 @@
-// A real schema registry, Apicurio, on a free loopback port with its data in memory. It speaks Confluent's interface below a path of
-// its own. Confluent's server is not in a registry that can be had here, and Karapace is not on PyPI.
+// A real schema registry, Apicurio, on a free loopback port with its data in memory. It serves Confluent's API below a path of
+// its own. Confluent's server is not available from the usual registries, and Karapace is not on PyPI.
 
 import { readdirSync } from "node:fs";
 import path from "node:path";
@@ -9,9 +9,9 @@ import { freePort } from "./ports.ts";
 import { startProcess } from "./process.ts";
 
 export interface RunningSchemaRegistry {
-  /** What a client is given as the registry's address. */
+  /** The registry's URL for clients. */
   readonly url: string;
-  /** Stopped in its tracks: connections are taken, and nothing is answered until `thaw`. */
+  /** Suspends the process: connections are accepted, and nothing is answered until `thaw`. */
   freeze(): void;
   thaw(): void;
   stop(): Promise<void>;

@@ -1,19 +1,19 @@
-// Stands between Prometheus and an exporter on loopback to say which format was asked for and served. Prometheus
-// before 2.49 cannot be told to scrape the text format, so the relay can ask for it in its place.
+// A relay between Prometheus and an exporter on loopback that records the requested and served formats. Prometheus before 2.49
+// cannot be configured to scrape the text format, so the relay can request it instead.
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request } from "node:http";
 
 export interface ScrapeRelayOptions {
   readonly target: string;
-  /** Replaces the Accept header; without it the header goes through as it came. */
+  /** Replaces the Accept header; if absent, the header is forwarded unchanged. */
   readonly accept?: string;
 }
 
 export interface RunningRelay {
-  /** host:port, as a scrape configuration names it. */
+  /** host:port, as in a scrape configuration. */
   readonly address: string;
-  /** Content types served so far, each once. */
+  /** Distinct content types served so far. */
   contentTypes(): readonly string[];
   stop(): Promise<void>;
 }

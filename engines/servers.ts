@@ -1,5 +1,5 @@
-// Redis, PostgreSQL and nginx on loopback, each startable by itself and killable: what an application stands on, and what
-// exporters watch. Their data is in folders that are removed only by stop(), so that a restart finds it again.
+// Redis, PostgreSQL and nginx on loopback, each startable and killable on its own: the dependencies of the demo application and
+// the targets of exporters. Only stop() removes their data folders, so that a restart finds the data.
 
 import { readdirSync } from "node:fs";
 import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -12,29 +12,29 @@ import { waitUntil } from "./wait.ts";
 
 export interface RunningServer {
   readonly port: number;
-  /** How clients reach it: redis://…, postgresql://…, http://… */
+  /** The URL for clients: redis://…, postgresql://…, http://… */
   readonly url: string;
   readonly folder: string;
-  /** The process of this moment; another after a restart. */
+  /** The current process; changes after a restart. */
   process(): RunningProcess;
-  /** SIGKILL, as a crash would be. Data and port stay; `start` brings it back. */
+  /** SIGKILL, like a crash. Data and port are kept; `start` restarts it. */
   kill(): Promise<void>;
-  /** Ends it in good order. Data and port stay; `start` brings it back. */
+  /** Shuts it down cleanly. Data and port are kept; `start` restarts it. */
   end(): Promise<void>;
-  /** Starts it again on the same port with the same data; nothing to do while it runs. */
+  /** Restarts it on the same port with the same data; no effect while it runs. */
   start(): Promise<void>;
-  /** Ends it, and removes its data where the folder was made here. */
+  /** Stops it, and removes its data if the folder was created here. */
   stop(): Promise<void>;
 }
 
 export interface ServerOptions {
-  /** A free one by default. */
+  /** A free port by default. */
   readonly port?: number;
-  /** Where its data is kept: a temporary folder that goes with `stop` by default. */
+  /** The data folder; by default a temporary one that `stop` removes. */
   readonly folder?: string;
 }
 
-/** @param file the program, as `findTool("redis-server")` gives it */
+/** @param file the program's path from `findTool("redis-server")` */
 export async function startRedis(
   file: string,
   options: ServerOptions & { readonly args?: readonly string[] } = {},
@@ -43,7 +43,7 @@ export async function startRedis(
     url: (port) => `redis://127.0.0.1:${port}`,
     launch: async (port, folder) => {
       const listen = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", folder];
-      // An append-only file that is written at once: what was queued is there after a kill.
+      // An append-only file that is written at once, so that queued jobs survive a kill.
       const keep = ["--save", "", "--appendonly", "yes", "--appendfsync", "no"];
       const args = [...listen, ...keep, ...(options.args ?? [])];
       const redis = startProcess(file, args, { name: "redis" });
@@ -54,8 +54,8 @@ export async function startRedis(
 }
 
 /**
- * PostgreSQL refuses to run as root: there it runs as the user that its package brings. One database, `postgres`, and its
- * owner of the same name, without a password.
+ * PostgreSQL refuses to run as root: as root it is started as the user of its package. One database, `postgres`, and its owner of
+ * the same name, without a password.
  */
 export async function startPostgres(options: ServerOptions = {}): Promise<RunningServer> {
   const bin = postgresFolder();
@@ -78,7 +78,7 @@ export async function startPostgres(options: ServerOptions = {}): Promise<Runnin
       const [command, ...before] = [...under, path.join(bin, "postgres")];
       const data = ["-D", path.join(folder, "data")];
       const args = [...data, "-p", `${port}`, "-h", "127.0.0.1", "-k", folder, "-F"];
-      // The children of a server that was killed outlive it by a moment, and the next one refuses to start beside them.
+      // The children of a killed server outlive it by a moment, during which a new one refuses to start.
       return waitUntil({ what: "postgres to start", timeoutMs: 60_000 }, async () => {
         const how = { name: "postgres", cwd: folder };
         const server = startProcess(command, [...before, ...args], how);
@@ -89,14 +89,15 @@ export async function startPostgres(options: ServerOptions = {}): Promise<Runnin
         return server;
       });
     },
-    // SIGTERM waits for clients to go, SIGINT throws them out: an application's pool never goes by itself.
+    // SIGTERM waits for clients to disconnect, SIGINT disconnects them: an application's connection pool never disconnects by
+    // itself.
     endSignal: "SIGINT",
   });
 }
 
 /**
- * @param file the program, as `findTool("nginx")` gives it
- * @param configuration the whole nginx.conf; it may say `pid PID;` and where temporary files go by what it is given
+ * @param file the program's path from `findTool("nginx")`
+ * @param configuration returns the whole nginx.conf; its argument has the paths for `pid` and for temporary files
  */
 export async function startNginx(
   file: string,
@@ -108,7 +109,7 @@ export async function startNginx(
     launch: async (port, folder) => {
       const conf = path.join(folder, "nginx.conf");
       await writeFile(conf, configuration({ port, folder }));
-      // One process, since the workers of a master that was killed would live on and hold the port.
+      // A single process, since the workers of a killed master would survive and hold the port.
       const alone = "daemon off; master_process off;";
       const args = ["-c", conf, "-p", folder, "-e", "stderr", "-g", alone];
       const nginx = startProcess(file, args, { name: "nginx" });
@@ -123,7 +124,7 @@ export interface NginxPlace {
   readonly folder: string;
 }
 
-/** An nginx that answers /status and nothing else. */
+/** An nginx that serves only /status. */
 export function statusOnly({ port, folder }: NginxPlace): string {
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((kind) => `${kind}_temp_path ${folder}/${kind};`)
@@ -185,7 +186,7 @@ async function startServer(
   };
 }
 
-/** Debian keeps the server's programs out of the path, a folder per version. */
+/** Debian keeps the server's programs out of PATH, in a folder per version. */
 function postgresFolder(): string {
   const root = "/usr/lib/postgresql";
   const versions = readdirSync(root).sort((left, right) => Number(right) - Number(left));

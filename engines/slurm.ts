@@ -1,5 +1,5 @@
-// A real Slurm on one machine: munged, MariaDB, slurmdbd, slurmctld and several slurmd with pretended GPUs (null devices),
-// all below one temporary folder with sockets and ports of their own. It needs root: slurmd and mknod do.
+// A real Slurm on one machine: munged, MariaDB, slurmdbd, slurmctld and several slurmd with fake GPUs (null devices), all below
+// one temporary folder with their own sockets and ports. It needs root, because of slurmd and mknod.
 
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -16,22 +16,22 @@ export interface SlurmOptions {
   readonly nodes?: number;
   readonly gpusPerNode?: number;
   readonly cpusPerNode?: number;
-  /** More lines of slurm.conf. */
+  /** Additional lines of slurm.conf. */
   readonly configuration?: readonly string[];
 }
 
 export interface RunningSlurm {
   readonly folder: string;
   readonly cluster: string;
-  /** Names of the nodes, as `scontrol` knows them. */
+  /** The names of the nodes in `scontrol`. */
   readonly nodes: readonly string[];
-  /** For the clients: where slurm.conf is. */
+  /** Environment for clients: the location of slurm.conf. */
   readonly env: Readonly<Record<string, string>>;
-  /** Runs a client such as `squeue` and returns what it printed; throws where it fails. */
+  /** Runs a client such as `squeue` and returns its output; throws if it fails. */
   client(name: string, ...args: readonly string[]): Promise<string>;
   /** Writes the script, submits it and returns the job's id. */
   submit(script: string, ...args: readonly string[]): Promise<string>;
-  /** SIGKILL of the node's slurmd and of its jobs' processes, as a machine that lost its power. */
+  /** SIGKILL to the node's slurmd and to its jobs' processes, like a power failure. */
   killNode(node: string): Promise<void>;
   startNode(node: string): Promise<void>;
   stopController(): Promise<void>;
@@ -39,7 +39,7 @@ export interface RunningSlurm {
   stop(): Promise<void>;
 }
 
-/** Starts all of it and waits until every node is idle: about 8 s. */
+/** Starts everything and waits until every node is idle: about 8 s. */
 export async function startSlurm(options: SlurmOptions = {}): Promise<RunningSlurm> {
   const { nodes: nodeCount = 4, gpusPerNode = 4, cpusPerNode = 8, configuration = [] } = options;
   const folder = await mkdtemp(path.join(tmpdir(), "gpulse-slurm-"));
@@ -135,7 +135,7 @@ export async function startSlurm(options: SlurmOptions = {}): Promise<RunningSlu
   };
 }
 
-/** Marks what a slurmd started. */
+/** Marks the processes started by a slurmd. */
 const nodeVariable = "GPULSE_TEST_SLURMD";
 
 type StartServer = (
@@ -155,7 +155,7 @@ interface ConfigurationOptions {
   readonly start: StartServer;
 }
 
-/** Writes the files and starts what the controller depends on: munged, MariaDB and slurmdbd. */
+/** Writes the files and starts the controller's dependencies: munged, MariaDB and slurmdbd. */
 async function startAccounting(options: ConfigurationOptions): Promise<void> {
   const { folder, socket, start } = options;
   const at = (name: string): string => path.join(folder, name);
@@ -185,7 +185,7 @@ async function startAccounting(options: ConfigurationOptions): Promise<void> {
     `--pid-file=${at("mariadb.pid")}`,
     "--bind-address=127.0.0.1",
     `--port=${databasePort}`,
-    // One throw-away database: no system tables, no users, no sync to disk.
+    // A throw-away database: no system tables, no users, no sync to disk.
     "--skip-grant-tables",
     "--skip-name-resolve",
     "--innodb-flush-log-at-trx-commit=0",
@@ -271,7 +271,7 @@ PartitionName=gpu Nodes=${names} Default=YES MaxTime=60 State=UP
   );
 }
 
-/** Slurm counts a GPU only where its device file is; the null device under another name is enough. */
+/** Slurm counts a GPU only if its device file exists; the null device under another name is enough. */
 async function createDevices({ folder, gpusPerNode }: ConfigurationOptions): Promise<void> {
   mkdirSync(path.join(folder, "dev"));
   for (let index = 0; index < gpusPerNode; index++) {
@@ -281,8 +281,8 @@ async function createDevices({ folder, gpusPerNode }: ConfigurationOptions): Pro
 }
 
 /**
- * Ends by their ids what the slurmd of a node started: step daemons carry the variable that it got, and the processes of
- * jobs carry Slurm's own. Both outlive a slurmd that is killed.
+ * Kills by process id what a node's slurmd started: step daemons inherit its variable, and the processes of jobs have Slurm's
+ * own. Both outlive a killed slurmd.
  */
 function killJobProcesses(folder: string, node?: string): void {
   for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
@@ -290,7 +290,7 @@ function killJobProcesses(folder: string, node?: string): void {
     try {
       environment = readFileSync(`/proc/${pid}/environ`, "latin1");
     } catch {
-      continue; // It has ended.
+      continue; // The process has exited.
     }
     const variables = new Map(
       environment.split("\0").map((pair) => {

@@ -1,4 +1,4 @@
-// Spark 4 from PyPI with its Kafka source from Maven, kept in the user's cache: where its programs are and how they are called.
+// Spark 4 from PyPI with its Kafka source from Maven, in the user's cache: the paths of its programs and how to run them.
 
 import { readdirSync } from "node:fs";
 import path from "node:path";
@@ -6,17 +6,17 @@ import path from "node:path";
 import { mavenJars, requiredTool } from "./cache.ts";
 import { pythonPackages } from "./python.ts";
 
-/** spark-kafka.xml names the same. */
+/** Must match spark-kafka.xml. */
 const VERSION = "4.0.0";
 
 export interface Spark {
   readonly sparkSubmit: string;
   readonly sparkSql: string;
-  /** A Python that has pyspark. */
+  /** A Python with pyspark. */
   readonly python: string;
-  /** Jars of the Kafka source, for `--jars`, joined by a comma. */
+  /** The jars of the Kafka source, for `--jars`, comma-separated. */
   readonly kafkaJars: readonly string[];
-  /** What its programs need in their environment. */
+  /** The environment of its programs. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -34,14 +34,14 @@ export async function findSpark(): Promise<Spark> {
     env: {
       SPARK_HOME: home,
       PYSPARK_PYTHON: python,
-      // Otherwise it asks for the machine's own name and listens there.
+      // By default it resolves the machine's host name and listens there.
       SPARK_LOCAL_IP: "127.0.0.1",
       SPARK_LOCAL_HOSTNAME: "127.0.0.1",
     },
   };
 }
 
-/** The jar of Iceberg's runtime, for `--jars`. */
+/** Returns the jar of Iceberg's runtime, for `--jars`. */
 export async function icebergJar(): Promise<string> {
   const folder = await mavenJars("spark-iceberg");
   const name = readdirSync(folder).find((file) => file.startsWith("iceberg-spark-runtime"));

@@ -1,5 +1,5 @@
-// Where the system's programs that tests run are. A tool that could have been installed here and is missing is a
-// failure; only where installing it is the user's own business is it a reason to skip.
+// Finds the system programs that tests run. A missing tool is a failure if it could have been installed here; it is a reason to
+// skip only if installing it is up to the user.
 
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -66,13 +66,13 @@ function onPath(program: string): string | undefined {
   return undefined;
 }
 
-/** Whether a tool that is missing here is a failure of ours. */
+/** True if a missing tool is a failure, since it could have been installed. */
 export function couldInstall(): boolean {
   if (process.env["GPULSE_SYSTEM_TOOLS"] === "off") return false;
   return process.getuid?.() === 0 && existsSync("/usr/bin/apt-get");
 }
 
-/** The program's path, or why tests that need it are skipped. Throws where `npm test` should have brought it. */
+/** Returns the program's path, or why tests that need it are skipped. Throws if `npm test` should have installed it. */
 export function findTool(name: ToolName): FoundTool {
   const tool = TOOLS[name];
   for (const program of tool.programs) {
@@ -87,7 +87,7 @@ export function findTool(name: ToolName): FoundTool {
   return { missing: `needs ${name}: ${tool.elsewhere}` };
 }
 
-/** For use inside a test: the program's path, or the test is skipped with the reason. */
+/** For use inside a test: returns the program's path, or skips the test with the reason. */
 export function toolOrSkip(context: { skip(note: string): never }, name: ToolName): string {
   const found = findTool(name);
   return "path" in found ? found.path : context.skip(found.missing);

@@ -1,4 +1,4 @@
-// A receiver of traces on a loopback port: OTLP over HTTP as JSON, spans kept as they came.
+// A trace receiver on a loopback port: OTLP over HTTP as JSON; spans are stored unchanged.
 
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -8,7 +8,7 @@ import { readSpans } from "../deploy/stack/traces/registry.ts";
 type ReceivedSpan = ReturnType<typeof readSpans>[number];
 
 export interface RunningTraceReceiver {
-  /** What OTEL_EXPORTER_OTLP_ENDPOINT is set to. */
+  /** The value for OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly url: string;
   readonly spans: readonly ReceivedSpan[];
   stop(): Promise<void>;

@@ -10,17 +10,19 @@ import { type RunningProcess, startProcess } from "./process.ts";
 export interface RunningVictoriaMetrics {
   readonly url: string;
   readonly dataDir: string;
-  /** Another one after `restart`. */
+  /** Changes after `restart`. */
   readonly pid: number;
-  /** Ends it by SIGTERM and starts it again on the same data. It holds samples it acknowledged in memory for up to
-   * five seconds, so a SIGKILL would lose samples that no sender can know of. */
+  /**
+   * Stops it with SIGTERM and restarts it on the same data. It holds acknowledged samples in memory for up to five seconds, so a
+   * SIGKILL would lose samples without any sender noticing.
+   */
   restart(): Promise<void>;
-  /** Ends it, does the work, and starts it again on the same data and address. */
+  /** Stops it, runs `work`, and restarts it on the same data and address. */
   whileAway(work: () => Promise<void>): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param file the program, as `findTool("victoria-metrics")` gives it */
+/** @param file the program's path from `findTool("victoria-metrics")` */
 export async function startVictoriaMetrics(
   file: string,
   args: readonly string[] = [],
@@ -35,7 +37,7 @@ export async function startVictoriaMetrics(
         `-storageDataPath=${dataDir}`,
         `-httpListenAddr=${address}`,
         "-retentionPeriod=100y",
-        // Otherwise answers near the present are held back for thirty seconds.
+        // By default query results near the present are delayed by thirty seconds.
         "-search.latencyOffset=0s",
         ...args,
       ],

@@ -1,4 +1,4 @@
-// Waiting with a bound: polls until a condition holds and says what it last saw when time is up.
+// Bounded waiting: polls until a condition holds, and reports the last observation at the timeout.
 
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -7,11 +7,11 @@ const POLL_MS = 100;
 export interface WaitOptions {
   readonly what: string;
   readonly timeoutMs: number;
-  /** Ends the wait early with an error, for example because the process has gone. */
+  /** Ends the wait early with an error, for example because the process has exited. */
   readonly giveUp?: () => string | undefined;
 }
 
-/** Polls `attempt` until it returns something; an attempt that throws counts as not yet. */
+/** Polls `attempt` until it returns a value; an attempt that throws is repeated. */
 export async function waitUntil<T>(
   options: WaitOptions,
   attempt: () => Promise<T | undefined>,

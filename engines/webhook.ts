@@ -1,4 +1,4 @@
-// A receiver of Alertmanager's webhooks on a loopback port: keeps what it gets, and can go away and come back.
+// A receiver of Alertmanager webhooks on a loopback port: stores requests, and can go down and up again.
 
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
@@ -32,11 +32,11 @@ export interface ReceivedWebhook {
 export interface RunningWebhook {
   readonly url: string;
   readonly received: readonly ReceivedWebhook[];
-  /** How it answers; 200 by default. The request is kept only where it is below 300. */
+  /** The response status; 200 by default. Requests are stored only if it is below 300. */
   answer: number;
-  /** Nobody listens any more. */
+  /** Stops listening. */
   down(): Promise<void>;
-  /** Listens again under the same address. */
+  /** Listens again on the same address. */
   up(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export async function startWebhook(): Promise<RunningWebhook> {
         request.on("data", (part: Buffer) => parts.push(part));
         request.on("end", () => {
           const payload = parsed(Buffer.concat(parts).toString("utf8"));
-          // A stranger on the port, or a sender that was killed in mid-sentence, has reported nothing.
+          // A foreign client, or a sender that was killed while sending: not a valid report.
           if (payload === undefined) return void response.writeHead(400).end();
           if (webhook.answer < 300)
             received.push({ path: request.url ?? "", headers: request.headers, payload });

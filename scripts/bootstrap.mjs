@@ -1,5 +1,5 @@
-// From any state of a checkout to one that runs: installs packages and builds, each only when missing or stale.
-// Plain Node and no dependencies, since it runs before any are there. It must never write to stdout.
+// Brings a checkout from any state to a runnable one: installs packages and builds, each only if missing or stale. Plain Node
+// without dependencies, since it runs before any are installed. Must never write to stdout.
 
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -18,7 +18,7 @@ function readJson(relative) {
   return JSON.parse(readFileSync(path.join(root, relative), "utf8"));
 }
 
-/** Throws one sentence when this Node is older than package.json asks for. */
+/** Throws one sentence if this Node is older than package.json requires. */
 export function checkNode(version = process.versions.node) {
   const wanted = /** @type {string} */ (readJson("package.json").engines.node).replace(/^>=/, "");
   const [have, need] = [version, wanted].map((text) => text.split(".").map(Number));
@@ -34,8 +34,8 @@ export function checkNode(version = process.versions.node) {
 }
 
 /**
- * npm notes what it installed in node_modules/.package-lock.json as its last act, whichever command ran it; so
- * that note against package-lock.json is the truth, also after an `npm install` by hand or one cut short.
+ * npm records what it installed in node_modules/.package-lock.json as its last step, whichever command ran it; comparing that
+ * record with package-lock.json is reliable, also after a manual `npm install` or an interrupted one.
  */
 function isInstalled() {
   /** @type {Record<string, any>} */
@@ -77,14 +77,14 @@ function npmReason(output) {
   return lines.slice(0, 3).join(" ") || "npm gave no reason";
 }
 
-/** Installs what package-lock.json names, unless exactly that is there. */
+/** Installs the packages of package-lock.json, unless exactly those are installed. */
 export async function ensureInstalled() {
   checkNode();
   if (isInstalled()) return;
   await withLock(lockFile, async () => {
     if (isInstalled()) return;
     await step("installing packages", async () => {
-      // Everything is a development dependency, so NODE_ENV=production must not leave them out.
+      // All packages are development dependencies, so NODE_ENV=production must not omit them.
       const args = ["ci", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"];
       const { code, output } = await runNpm(args, { cwd: root });
       if (code !== 0) {
@@ -94,11 +94,11 @@ export async function ensureInstalled() {
   });
 }
 
-/** Builds dist/ when it is missing or older than its sources; expects packages to be installed. */
+/** Builds dist/ if it is missing or older than its sources; requires installed packages. */
 export async function ensureBuilt() {
   if (isBuildFresh(root)) return;
   await step("building gpulse", async () => {
-    // A process of its own: the bundler's memory must not stay in a server that starts right after.
+    // In a separate process: the bundler's memory must not stay in a server that starts right after.
     const { code, output } = await runNode(
       path.join(root, "scripts", "build.mjs"),
       ["--if-stale"],

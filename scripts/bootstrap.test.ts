@@ -1,4 +1,4 @@
-// The bootstrap's parts on real files and processes in a temporary folder.
+// Tests parts of the bootstrap with real files and processes in a temporary folder.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// Writes build.json beside each bundle: the commit it was built from. Run on its own it refreshes the file of an existing
-// build, so that a package made after a commit names that commit although no source changed.
+// Writes build.json beside each bundle: the commit it was built from. Run as a program it refreshes the file of an existing
+// build, so that a package made after a commit names that commit even if no source changed.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
@@ -15,8 +15,8 @@ function git(cwd, args) {
 }
 
 /**
- * Seven digits, so that equal commits give equal bytes, and `-dirty` after uncommitted changes. GPULSE_COMMIT names the commit
- * of a copy without .git, such as the one an image is built from.
+ * Seven digits, so that equal commits give equal bytes, plus `-dirty` if there are uncommitted changes. GPULSE_COMMIT sets the
+ * commit of a copy without .git, such as the one an image is built from.
  * @param {string} folder
  * @param {NodeJS.ProcessEnv} env
  */

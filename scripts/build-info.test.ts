@@ -1,4 +1,4 @@
-// The commit that a build names, in real repositories made for this test.
+// The commit of a build, tested with real temporary repositories.
 
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

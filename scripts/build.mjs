@@ -1,6 +1,5 @@
-// Builds dist/: the agent and the whole program as two separate bundles, the Lambda function, the man pages and
-// the browser app.
-// Everything is built aside first; a build that fails must never touch the one that works.
+// Builds dist/: the agent and the whole program as two separate bundles, the Lambda function, the man pages and the browser app.
+// Everything is built in a temporary folder first; a failed build must never touch the working one.
 
 import {
   cpSync,
@@ -27,7 +26,7 @@ import { writeSupply } from "./supply/write.mjs";
 
 const dist = path.join(root, "dist");
 const aside = path.join(dist, ".next");
-/** Threads of their own are built beside each executable that starts them; code finds them there by name. */
+/** Worker threads are built beside each executable that starts them; the code finds them there by name. */
 const NVIDIA_WORKER = { "nvidia-worker": "src/sources/nvidia/worker.ts" };
 const CHECK_WORKER = { "check-worker": "src/sources/nvidia/check/worker.ts" };
 const STORE_WORKER = { "store-worker": "src/storage/embedded/blocks/worker.ts" };
@@ -50,7 +49,7 @@ const BUNDLES = [
   { name: "agent", entry: "src/agent/main.ts", workers: NVIDIA_WORKER },
 ];
 
-// Bundled CommonJS packages ask for Node's own modules by require(), which an ES module does not have.
+// Bundled CommonJS packages load Node's own modules with require(), which an ES module does not have.
 const BANNER = `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`;
 
 /** @param {{ name: string, entry: string, workers: Record<string, string> }} bundle */
@@ -75,10 +74,10 @@ async function bundle({ name, entry, workers }) {
     legalComments: "linked",
     metafile: true,
     logLevel: "silent",
-    // Native parts cannot be bundled: they are the optional dependencies, and code copes without them.
+    // Native parts cannot be bundled: they are the optional dependencies, and the code works without them.
     external: Object.keys(manifest.optionalDependencies ?? {}),
     alias: {
-      // The same code with its WebAssembly inside: a bundle has no file beside it to read.
+      // The same code with its WebAssembly inlined: a bundle has no file beside it to read.
       "@platformatic/wasm-utils": "@platformatic/wasm-utils/bundled",
       "ajv/dist/2020.js": path.join(root, "scripts/deferred-ajv.cjs"),
     },
@@ -95,7 +94,7 @@ async function bundle({ name, entry, workers }) {
   );
 }
 
-/** The Lambda function: one file that is uploaded as it is, with nothing native and nothing beside it. */
+/** The Lambda function: one file that is uploaded unchanged, with nothing native and no other files. */
 async function bundleLambda() {
   const { build } = await import("esbuild");
   const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
@@ -123,7 +122,7 @@ async function bundleLambda() {
 }
 
 /**
- * A mistake in a source file is reported as the bundler shows it; the bundler's own stack helps nobody.
+ * Reports an error in a source file in the bundler's format, without the bundler's own stack trace.
  * @param {unknown} failure
  * @returns {Promise<never>}
  */
@@ -134,7 +133,7 @@ async function explain(failure) {
   throw new PlainError((await formatMessages(errors, { kind: "error" })).join("").trim());
 }
 
-/** The default rules and their runbook travel as the plain files they are; src/alerting/pack reads them there. */
+/** Copies the default rules and their runbook as plain files; src/alerting/pack reads them there. */
 function copyPack() {
   const rules = path.join(root, "deploy/prometheus/rules");
   const pack = path.join(aside, "gpulse", "pack");
@@ -144,34 +143,37 @@ function copyPack() {
   cpSync(path.join(root, "docs/runbook/stack.md"), path.join(pack, "runbook-stack.md"));
 }
 
-/** The pages that MCP clients may read; src/hub/mcp reads them there. */
+/** Copies the pages that MCP clients may read; src/hub/mcp reads them there. */
 function copyDocs() {
   const pages = JSON.parse(readFileSync(path.join(root, "src/hub/mcp/docs.json"), "utf8"));
   for (const { file } of pages)
     cpSync(path.join(root, "docs", file), path.join(aside, "gpulse", "pack", "docs", file));
 }
 
-/** The analyses' SQL travels as the plain files it is; src/lake/analyses reads it there. */
+/** Copies the analyses' SQL as plain files; src/lake/analyses reads them there. */
 function copyAnalyses() {
   cpSync(path.join(root, "src/lake/analyses/sql"), path.join(aside, "gpulse", "analyses"), {
     recursive: true,
   });
 }
 
-/** From the same declarations as `--help`; dated by the changelog, so that the same checkout has the same bytes. */
+/**
+ * Writes the man pages from the same declarations as `--help`; dated by the changelog, so that the same checkout gives the same
+ * bytes.
+ */
 async function writeMan() {
   const { tsImport } = await import("tsx/esm/api");
   /** @type {typeof import("./reference/man.ts")} */
   const { writeManPages } = await tsImport("./reference/man.ts", import.meta.url);
   const { version } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
-  // An image is built without the changelog, and without man pages in it.
+  // An image is built without the changelog and without man pages.
   const file = path.join(root, "CHANGELOG.md");
   const changelog = existsSync(file) ? readFileSync(file, "utf8") : "";
   writeManPages(path.join(aside, "man"), version, changelog);
 }
 
 /**
- * Puts a `.br` and a `.gz` beside each file; the hub serves them to browsers that accept them.
+ * Puts a `.br` and a `.gz` beside each file; the hub serves them to browsers that support them.
  * @param {string} folder
  */
 function compressFiles(folder) {
@@ -184,7 +186,7 @@ function compressFiles(folder) {
   }
 }
 
-/** The source files that went into it, from the checkout's root. */
+/** Builds the browser app and returns its source files, relative to the checkout's root. */
 async function bundleWeb() {
   const web = path.join(root, "web");
   const { build } = await import("vite");
@@ -208,7 +210,7 @@ function inputsOf(name) {
   return [...inputs.static, ...inputs.lazy];
 }
 
-/** Puts the finished folders in place; without a stamp until the end, so a swap cut short is built again. */
+/** Moves the finished folders into place; there is no stamp until the end, so that an interrupted swap is built again. */
 function swap() {
   rmSync(path.join(dist, ".stamp.json"), { force: true });
   for (const name of [...BUNDLES.map((one) => one.name), "lambda", "man", "web"]) {
@@ -257,7 +259,7 @@ export async function buildAll() {
 
 await runMain(async () => {
   if (process.argv.includes("--if-stale") && isBuildFresh(root)) return;
-  // A change of package-lock.json may have come with the sources.
+  // package-lock.json may have changed together with the sources.
   await ensureInstalled();
   await withLock(lockFile, async () => {
     if (process.argv.includes("--if-stale") && isBuildFresh(root)) return;

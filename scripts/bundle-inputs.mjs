@@ -1,5 +1,5 @@
-// Reduces a bundler's report to what the architecture test asks: which source files a bundle loads at once,
-// which only later, and who pulled each of them in.
+// Reduces a bundler's report to the input of the architecture test: which source files a bundle loads at once, which only later,
+// and which file imported each of them.
 
 /**
  * @typedef {{ static: string[], lazy: string[], importedBy: Record<string, string> }} BundleInputs
@@ -7,7 +7,7 @@
 
 /**
  * @param {import("esbuild").Metafile} metafile
- * @param {string} entry the entry's source path as the bundler names it
+ * @param {string} entry the bundler's name of the entry's source path
  * @returns {BundleInputs}
  */
 export function bundleInputs(metafile, entry) {
@@ -39,7 +39,7 @@ export function bundleInputs(metafile, entry) {
 }
 
 /**
- * Breadth first, and along static imports before dynamic ones, so that the chain shown is the one that matters.
+ * Breadth first, and along static imports before dynamic ones, so that the reported chain is the relevant one.
  * @param {import("esbuild").Metafile} metafile
  * @param {string} entry
  */

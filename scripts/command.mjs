@@ -1,5 +1,5 @@
-// Runs another program for a script and hands back what it printed; used by bootstrap, check and test.
-// It must never go through a shell with text that came from outside.
+// Runs another program for a script and returns its output; used by bootstrap, check and test. Must never pass external text
+// through a shell.
 
 import { spawn } from "node:child_process";
 import path from "node:path";
@@ -10,7 +10,7 @@ import path from "node:path";
  */
 
 /**
- * Runs a program to its end; a signal to this process reaches the child, so none is left behind.
+ * Runs a program to its end; signals to this process are forwarded, so that no child is left behind.
  * @param {string} command
  * @param {string[]} args
  * @param {CommandOptions & { shell?: boolean }} [options]
@@ -64,8 +64,8 @@ export function runNode(file, args, options) {
 }
 
 /**
- * Runs npm. Inside an npm script its own file is known and run directly; elsewhere Windows needs the
- * shell for npm.cmd, and then the arguments are our own constants.
+ * Runs npm. Inside an npm script its file is known and run directly; elsewhere Windows needs the shell for npm.cmd, and then the
+ * arguments are our own constants.
  * @param {string[]} args
  * @param {CommandOptions} [options]
  */

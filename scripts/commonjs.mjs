@@ -1,6 +1,6 @@
-// Turns the bundler's ES modules into CommonJS, the only form whose compiled code Node 20 lets a program store (src/base/boot.ts).
-// Imported bindings become local constants, so that a call across files costs what it costs within one; the bundler's own
-// conversion reads every use from the other file's exports. Source maps stay exact.
+// Converts the bundler's ES modules to CommonJS, the only form whose compiled code Node 20 lets a program cache
+// (src/base/boot.ts). Imported bindings become local constants, so that a call across files costs the same as within one; the
+// bundler's own conversion reads every use from the other file's exports. Source maps stay exact.
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -9,7 +9,7 @@ import { init, parse } from "es-module-lexer";
 
 import { root } from "./bootstrap.mjs";
 
-/** As long as what they replace, so that columns after them do not move. */
+/** As long as the text they replace, so that the following columns do not move. */
 const DYNAMIC_IMPORT = "__load";
 const MODULE_URL = "__importMetaUrl";
 
@@ -83,8 +83,8 @@ function bindingsSetLater(text) {
 }
 
 /**
- * The static imports, and the code without them. Those at the start are cut off, others become blanks, so that only the
- * first line's columns move.
+ * Returns the static imports, and the code without them. Imports at the start are cut off, others are replaced by blanks, so that
+ * only the first line's columns move.
  * @param {string} text
  * @returns {{ imports: Import[], code: string }}
  */
@@ -129,7 +129,7 @@ function requireStatement({ name, all, some, from }) {
   const names = some.map(({ theirs, ours }) => (theirs === ours ? ours : `${theirs}:${ours}`));
   if (name !== undefined && own) names.push(`default:${name}`);
   const parts = [];
-  // The default import of a CommonJS package is what it exports.
+  // The default import of a CommonJS package is its exports object.
   if (name !== undefined && !own) parts.push(`${name}=${call}`);
   if (all !== undefined) parts.push(`${all}=${call}`);
   if (names.length > 0) parts.push(`{${names.join(",")}}=${call}`);
@@ -171,7 +171,10 @@ async function convertWithLiveBindings(text) {
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** Moves the first line's columns in a source map: only its first segment has the column itself, the others a difference. @param {string} file @param {number} shift */
+/**
+ * Moves the first line's columns in a source map: only its first segment has an absolute column, the others have differences.
+ * @param {string} file @param {number} shift
+ */
 function shiftMap(file, shift) {
   if (shift === 0) return;
   /** @type {{ mappings: string }} */
@@ -183,7 +186,10 @@ function shiftMap(file, shift) {
   writeFileSync(file, JSON.stringify({ ...map, mappings: [moved, ...rest].join(";") }));
 }
 
-/** A number of a source map: base 64, five bits a digit, the lowest first; the last bit is the sign. @param {string} digits */
+/**
+ * Decodes a number of a source map: base 64, five bits per digit, the lowest first; the last bit is the sign.
+ * @param {string} digits
+ */
 function decode(digits) {
   let value = 0;
   for (let at = 0; at < digits.length; at++)

@@ -36,7 +36,7 @@ const sources: Readonly<Record<string, string>> = {
     export function fail(): never {
       throw new Error("on purpose");
     }`,
-  // An ES module that a CommonJS one requires: its bindings are set when it is first needed.
+  // An ES module required by a CommonJS one: its bindings are set when it is first needed.
   "wrapped.cjs": `const { late } = require("./late.ts"); module.exports = { late };`,
   "late.ts": `export let late = (): string => "late";`,
 };

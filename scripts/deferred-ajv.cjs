@@ -1,6 +1,6 @@
-// Stands in for "ajv/dist/2020.js" in the bundles. The Kafka client compiles about forty schemas when it is loaded and
-// validates with two of them unless its option `strict` is set: 0.3 s of processor time at every start. Here the first
-// validation compiles its schema.
+// Replaces "ajv/dist/2020.js" in the bundles. The Kafka client compiles about forty schemas when it is loaded and validates with
+// two of them unless its option `strict` is set: 0.3 s of processor time at every start. This version compiles a schema at its
+// first validation.
 
 "use strict";
 

@@ -1,6 +1,5 @@
-// Says whether the build in dist/ still belongs to the sources beside it.
-// The quick look is path, size and time of every source; only when that differs are contents read, so that a
-// fresh checkout of the same sources does not build again.
+// Checks whether the build in dist/ is up to date with the sources beside it. The quick check compares path, size and time of
+// every source; contents are read only if that differs, so that a fresh checkout of the same sources is not built again.
 
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
@@ -108,7 +107,7 @@ export function isBuildFresh(root) {
   try {
     writeStamp(root, { ...stamp, quick });
   } catch {
-    // A checkout that cannot be written to only loses the quick look.
+    // A read-only checkout only loses the quick check.
   }
   return true;
 }

@@ -1,5 +1,5 @@
-// One bootstrap at a time in a checkout: a lock file that names its owner's process.
-// It must never take a lock from a process that still lives.
+// Allows one bootstrap at a time in a checkout, with a lock file that contains its owner's process id. Must never take a lock
+// from a live process.
 
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -48,8 +48,8 @@ function tryTake(file) {
 }
 
 /**
- * Moves a dead owner's lock aside. Another waiter may have replaced it a moment before: what was moved is
- * looked at again and given back when it is not the dead one.
+ * Moves a dead owner's lock aside. Another waiter may have replaced it a moment before, so the moved lock is checked again and
+ * restored if it is not the dead one.
  * @param {string} file
  * @param {number} deadPid
  */

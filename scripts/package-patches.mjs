@@ -1,10 +1,10 @@
-// Makes bundled packages load and prepare less when a program starts. A patch whose text is no longer in the package fails the
-// build: it is then removed or written again.
+// Patches bundled packages so that they load and prepare less at a program's start. A patch whose text is no longer in the
+// package fails the build: remove or rewrite it then.
 
 import { readFileSync } from "node:fs";
 import path from "node:path";
 
-/** A CommonJS module that is loaded at its first use. @param {string} name @param {string} id @param {string[]} functions */
+/** Loads a CommonJS module at its first use. @param {string} name @param {string} id @param {string[]} functions */
 const lazily = (name, id, functions) =>
   `const ${name} = { ${functions.map((one) => `${one}: (...given) => require('${id}').${one}(...given)`).join(", ")} }`;
 

@@ -1,10 +1,10 @@
-// Progress lines for the scripts, always on stderr so that a program's own stdout stays clean.
-// It must never draw a spinner where nobody watches a terminal.
+// Progress lines for the scripts, always on stderr so that a program's own stdout stays clean. Must never draw a spinner without
+// a terminal.
 
 const SPINNER = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const SPINNER_MS = 100;
 
-/** An error whose message is the whole story for the person reading it: no stack trace. */
+/** An error whose message is sufficient for the user: no stack trace. */
 export class PlainError extends Error {}
 
 /** @param {number} ms */
@@ -18,7 +18,7 @@ export function say(line) {
 }
 
 /**
- * Runs one step, says what it is doing while it runs and how long it took afterwards.
+ * Runs one step, prints what it does while it runs and its duration afterwards.
  * @template T
  * @param {string} doing
  * @param {() => Promise<T>} work

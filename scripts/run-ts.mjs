@@ -1,5 +1,5 @@
 // Runs a TypeScript tool of this repository after bringing the checkout up to date:
-// `node scripts/run-ts.mjs FILE [--tools] [arguments]`. With --tools the system's programs are brought too.
+// `node scripts/run-ts.mjs FILE [--tools] [arguments]`. With --tools system programs are installed too.
 
 import path from "node:path";
 

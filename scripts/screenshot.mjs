@@ -1,6 +1,6 @@
-// Makes the pictures in docs/images from the built program, a simulated fleet and a real Chromium, so the documentation
-// always shows the current pages. `npm run screenshot -- 240` waits 240 s instead of 300 for the curves to fill; the
-// comparison needs that long.
+// Creates the pictures in docs/images with the built program, a simulated fleet and a real Chromium, so that the documentation
+// always shows the current pages. `npm run screenshot -- 240` waits 240 s instead of 300 for the graphs to fill; the comparison
+// needs that long.
 
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -26,16 +26,16 @@ import { captureTerminal } from "./terminal-page.mjs";
 
 /** The length of the fleet page's sparklines. */
 const FULL_HISTORY_SECONDS = 300;
-/** Also on a busy machine. */
+/** Long enough for a busy machine. */
 const START_MS = 180_000;
 const PROGRAM = path.join(root, "bin", "gpulse");
 const OUT = path.join(root, "docs", "images");
 const MAX_BYTES = 150_000;
-/** Holds everything that the hubs and agents write; removed at the end. */
+/** Contains everything that the hubs and agents write; removed at the end. */
 const TEMP = mkdtempSync(path.join(tmpdir(), "gpulse-screenshot-"));
 const newFolder = () => mkdtempSync(path.join(TEMP, "data-"));
 
-/** Eight H200 that train, with faults that fire alerts within the first minutes. */
+/** Eight H200 in training, with faults that fire alerts within the first minutes. */
 const FAULTS = `says: Eight H200 train; a fan stops, a GPU is lost, others report errors.
 fleet: [{ model: H200, count: 8 }]
 workloads: [{ gpus: all, run: training }]
@@ -47,7 +47,7 @@ faults:
   - { fault: stuck-clocks, gpu: 7, at: 0s, for: 1h }
 `;
 
-/** Everything that was started; stopped at the end, whatever happens. @type {import("node:child_process").ChildProcess[]} */
+/** All started processes; stopped at the end in any case. @type {import("node:child_process").ChildProcess[]} */
 const children = [];
 
 /** @typedef {{ url: string }} Hub */
@@ -115,7 +115,7 @@ async function startHub(source, hostName) {
   return { url };
 }
 
-/** An agent that pushes to the hub. @param {Hub} hub @param {string} hostName */
+/** Starts an agent that pushes to the hub. @param {Hub} hub @param {string} hostName */
 function startAgent({ url }, hostName) {
   const spool = newFolder();
   const args = [PROGRAM, "agent", "--source", "sim:4", "--port", "0", "--push", url];
@@ -124,7 +124,7 @@ function startAgent({ url }, hostName) {
 }
 
 /**
- * Writes the last 24 hours of the hub's own simulated GPUs, so that the analytics page has hours to show.
+ * Backfills the last 24 hours of the hub's own simulated GPUs, so that the analytics page has data.
  * @param {Hub} hub
  * @param {string} source
  * @param {string} hostName
@@ -137,7 +137,7 @@ async function backfill({ url }, source, hostName) {
   await promisify(execFile)(process.execPath, args);
 }
 
-/** Shrinks a picture to 256 colours. @param {string} file */
+/** Reduces a picture to 256 colours. @param {string} file */
 function quantise(file) {
   execFileSync("pngquant", ["--force", "--skip-if-larger", "--speed", "1", "--output", file, file]);
   const { size } = statSync(file);
@@ -147,7 +147,7 @@ function quantise(file) {
 /**
  * @param {Page} page
  * @param {string} name
- * @param {Clip} [clip] all of the window where it is left out
+ * @param {Clip} [clip] the whole window if omitted
  */
 async function take(page, name, clip) {
   await page.mouse.move(0, 0);
@@ -169,7 +169,7 @@ async function uuidsOf(url) {
   return fleet.devices.map(({ uuid }) => uuid);
 }
 
-/** A report of simulated repeats on two cards, as one HTML file. @returns {string} its address */
+/** Creates a report of simulated repeats on two cards, as one HTML file. @returns {string} its address */
 function writeRunReport() {
   const folder = newFolder();
   for (const model of ["RX7800XT", "RX7700XT"]) {
@@ -243,7 +243,7 @@ async function takePages(browser, { fleet, stress, faults, lab, report }) {
   await take(light, "events", { x: 0, y: 0, width: 1280, height: 560 });
   // Tall enough for the performance per watt of both.
   const dark = await newPage(browser, "dark", 940);
-  // The load begins after a minute: the last three minutes lie within it.
+  // The load begins after a minute, so the last three minutes are within it.
   await dark.goto(`${stress.url}compare?gpus=${(await uuidsOf(stress.url)).join()}&range=3m`);
   await dark.locator(chart).first().waitFor();
   await dark.locator(".compare-words li").first().waitFor();

@@ -1,5 +1,5 @@
-// The steps that `npm run check`, `npm test` and `npm run test:engines` are made of, and their closing summary.
-// Every step runs even when an earlier one failed, so that one run shows everything that is wrong.
+// The steps of `npm run check`, `npm test` and `npm run test:engines`, and their closing summary. Every step runs even if an
+// earlier one failed, so that one run shows all problems.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ const TOOLS = {
   vitest: path.join(BIN, "vitest", "vitest.mjs"),
 };
 
-/** More failures than this are no hiccup, and would take too long. */
+/** More failures than this are not a temporary problem, and a second run would take too long. */
 const MOST_AGAIN = 8;
 
 /** @param {readonly number[]} numbers */
@@ -32,7 +32,7 @@ export class Run {
   #failures = [];
 
   /**
-   * Runs one step; what it prints is shown only when it fails.
+   * Runs one step; its output is printed only if it fails.
    * @param {string} doing
    * @param {() => Promise<void>} work
    */
@@ -70,9 +70,9 @@ export class Run {
   }
 
   /**
-   * Runs vitest in one of the modes of vitest.config.ts and adds what came of each file to the summary.
-   * In CI the files that failed get a second run, each in a fresh process and with nothing beside it: what a busy
-   * machine did passes then, what is wrong does not. Where data may be lost there is no second run.
+   * Runs vitest in one of the modes of vitest.config.ts and adds each file's results to the summary. In CI the failed files get a
+   * second run, each alone in a fresh process: failures caused by a busy machine pass then, real ones do not. Tests of data loss
+   * get no second run.
    * @param {"test" | "engines" | "engines-full"} mode
    */
   async tests(mode) {
@@ -120,7 +120,7 @@ export class Run {
   }
 
   /**
-   * Prints what was skipped and why, what failed, and the numbers as the last line.
+   * Prints skipped tests with their reasons, failures, and the totals as the last line.
    * @returns {number} the exit code
    */
   close() {
@@ -138,7 +138,7 @@ export class Run {
     }
     for (const name of this.#files.flatMap((file) => (file.failed > 0 ? [] : file.flaky)))
       console.log(`passed at the second try: ${name}`);
-    // Last, where the end of a long output is all that is kept.
+    // Printed last, since the end of a long output is what gets kept.
     for (const { file, failures } of this.#files)
       for (const failure of failures)
         console.log(`failed: ${path.relative(root, file)}: ${failure}`);

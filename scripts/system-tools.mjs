@@ -1,5 +1,5 @@
-// Brings the programs that tests run from the system's packages, where this user may install them.
-// It must never start a service, and never install anywhere but on a Debian-like system as root.
+// Installs the programs that tests run from the system's packages, if this user may. Must never start a service, and never
+// install anywhere but on a Debian-like system as root.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { runCommand } from "./command.mjs";
 import { PlainError, runMain, say, step } from "./progress.mjs";
 
 /**
- * `probe` is for a program that may be there without what the package adds to it: arguments with which it then fails.
+ * `probe` is for a program that may exist without the package's additions: arguments with which it then fails.
  * @typedef {{ programs: string[], probe?: string[], debianPackage: string, elsewhere: string }} Tool
  */
 
@@ -36,7 +36,7 @@ function isThere(tool) {
   );
 }
 
-/** The same question is asked in engines/tools.ts, which turns a missing tool into a failure or a skip. */
+/** engines/tools.ts has the same condition, and turns a missing tool into a failure or a skip. */
 function mayInstall() {
   if (process.env.GPULSE_SYSTEM_TOOLS === "off") return false;
   return process.getuid?.() === 0 && existsSync("/usr/bin/apt-get");
@@ -50,7 +50,7 @@ async function aptGet(args) {
 
 /** @param {string[]} packages */
 async function install(packages) {
-  // Debian starts a service as it installs it; tests start their own on free ports, so none may run by itself.
+  // Debian starts a service when it is installed; tests start their own on free ports, so none may run by itself.
   const ownPolicy = !existsSync(POLICY_FILE);
   if (ownPolicy) writeFileSync(POLICY_FILE, "#!/bin/sh\nexit 101\n", { mode: 0o755 });
   try {
@@ -58,7 +58,7 @@ async function install(packages) {
     if (!lists.some((name) => name.includes("_Packages"))) await aptGet(["update"]);
     let done = await aptGet(["install", "--no-install-recommends", ...packages]);
     if (done.code !== 0) {
-      // Old package lists name versions that the mirror no longer has.
+      // Old package lists refer to versions that the mirror no longer has.
       await aptGet(["update"]);
       done = await aptGet(["install", "--no-install-recommends", ...packages]);
     }
@@ -74,8 +74,8 @@ async function install(packages) {
 }
 
 /**
- * Installs what is missing where that is allowed; elsewhere says what will be skipped.
- * @param {readonly string[]} [names] the tools of engines/tools.json that are needed; all by default
+ * Installs missing tools if allowed; otherwise prints what will be skipped.
+ * @param {readonly string[]} [names] the required tools of engines/tools.json; all by default
  * @returns {Promise<void>}
  */
 export async function ensureSystemTools(names) {

@@ -1,5 +1,5 @@
-// Runs a program in tmux and renders its screen as an HTML page, colours included, so that Chromium can take a picture
-// of a terminal. The tmux server is private to the capture and ends with it.
+// Runs a program in tmux and renders its screen as an HTML page, colours included, so that Chromium can take a picture of a
+// terminal. The tmux server is private to the capture and ends with it.
 
 import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -61,13 +61,13 @@ function span(text, { color = "#d4d4d4", background = "transparent", bold, dim, 
   const [front, back] = inverse === true ? ["#1e1e1e", color] : [color, background];
   const escaped = text
     .replace(/[&<>]/g, (char) => `&#${char.codePointAt(0)};`)
-    // Braille comes from another font, with other widths: each character gets a cell.
+    // Braille is from another font with other widths, so each character gets a cell.
     .replace(/[\u2800-\u28FF]/g, "<i>$&</i>");
   const weight = `${bold === true ? ";font-weight:bold" : ""}${dim === true ? ";opacity:.65" : ""}`;
   return `<span style="color:${front};background:${back}${weight}">${escaped}</span>`;
 }
 
-/** The page of a screen that `tmux capture-pane -e` printed. @param {string} screen */
+/** The HTML page of a screen that `tmux capture-pane -e` printed. @param {string} screen */
 export function terminalPage(screen) {
   /** @type {Style} */
   let style = {};

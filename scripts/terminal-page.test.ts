@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { terminalPage } from "./terminal-page.mjs";
 
 const ESCAPE = "\u001B";
-/** The page's body of one line with SGR codes written as `[31m`. */
+/** The page's body for one line with SGR codes written as `[31m`. */
 const rendered = (line: string): string =>
   terminalPage(line.replaceAll("[", `${ESCAPE}[`)).replace(/^.*<pre>(.*)<\/pre>$/s, "$1");
 

@@ -1,4 +1,4 @@
-// `npm run test:engines`: the tests against real engines, browsers and many processes; with --full also those that take long.
+// `npm run test:engines`: the tests with real engines, browsers and many processes; with --full also the slow ones.
 
 import path from "node:path";
 
@@ -8,8 +8,11 @@ import { PlainError, runMain } from "./progress.mjs";
 import { Run } from "./steps.mjs";
 import { ensureSystemTools } from "./system-tools.mjs";
 
-/** Before the tests, whose time limits are not made for downloads; near-instant when everything is there. It reports its progress itself.
- * @param {boolean} full the long builds too */
+/**
+ * Runs before the tests, whose time limits do not allow for downloads; near-instant if everything is installed. Reports its
+ * progress itself.
+ * @param {boolean} full includes the long builds
+ */
 async function bringEngines(full) {
   const tsx = path.join(root, "node_modules", "tsx", "dist", "cli.mjs");
   const bring = path.join(root, "engines", "bring.ts");
@@ -29,7 +32,7 @@ await runMain(async () => {
   await run.attempt("build", ensureBuilt);
   await run.tests(full ? "engines-full" : "engines");
   if (full) {
-    // The same tests once more, with every parser fuzzed as long as is promised.
+    // Repeats these tests with the promised number of fuzzing inputs for every parser.
     process.env.FUZZ_INPUTS = "200000";
     await run.tests("test");
   }

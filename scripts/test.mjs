@@ -1,4 +1,4 @@
-// `npm test`: from a clean clone to a verdict. Installs packages and, where it may, promtool.
+// `npm test`: from a clean clone to a result. Installs packages and, if allowed, promtool.
 
 import { ensureBuilt, ensureInstalled } from "./bootstrap.mjs";
 import { runMain } from "./progress.mjs";
@@ -8,7 +8,7 @@ import { ensureSystemTools } from "./system-tools.mjs";
 await runMain(async () => {
   await ensureInstalled();
   const run = new Run();
-  // promtool checks what we write for Prometheus; everything else is for the engine tests.
+  // promtool validates what we write for Prometheus; all other tools are for the engine tests.
   await run.attempt("system tools", () => ensureSystemTools(["promtool"]));
   await run.attempt("build", ensureBuilt);
   await run.staticChecks();

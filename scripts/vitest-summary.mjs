@@ -1,4 +1,4 @@
-// A vitest reporter that leaves what came of each file, and the reasons of skips, in a file, for the closing summary.
+// A vitest reporter that writes each file's results, and the reasons of skips, to a file for the closing summary.
 
 import { writeFileSync } from "node:fs";
 
@@ -6,7 +6,7 @@ import { writeFileSync } from "node:fs";
  * @typedef {{ file: string, passed: number, failed: number, final: boolean,
  *   failures: string[], skipped: { name: string, reason: string }[], flaky: string[] }} FileSummary
  *   `failures`: the names of the tests that failed, each with the first line of its error;
- *   `final`: another run would prove nothing, since a test failed that says `retry: 0`.
+ *   `final`: another run would prove nothing, since a failed test has `retry: 0`.
  */
 
 export default class SummaryReporter {
@@ -46,7 +46,7 @@ function summaryOf(module) {
     else if (result.state === "failed") {
       summary.failed++;
       summary.failures.push(`${test.fullName}: ${firstLine(result.errors[0]?.message)}`);
-      // Data that is lost once in two runs is lost.
+      // Data that is lost in one of two runs is lost.
       if (test.options.retry === 0) summary.final = true;
     } else summary.skipped.push({ name: test.fullName, reason: skipReason(result) });
   }

@@ -27,7 +27,7 @@ export class HubClient {
     this.#agent = new http.Agent({ keepAlive: true, maxSockets });
   }
 
-  /** Status 0 where the connection ended without an answer. */
+  /** Status 0 if the connection ended without a response. */
   send({ method, path, body, headers }: Sending): Promise<Answer> {
     return new Promise((resolve) => {
       const fail = (): void => resolve({ status: 0, headers: {}, body: "" });

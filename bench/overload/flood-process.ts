@@ -1,4 +1,4 @@
-/** A flood as a process of its own, so that what it costs to send is not measured as the hub's. */
+/** A flood in a separate process, so that the cost of sending is not measured as the hub's. */
 import { scenarios } from "./scenarios.ts";
 
 export interface FloodSpec {
@@ -10,14 +10,14 @@ export interface FloodSpec {
 let isOver = false;
 const statuses: Record<string, number> = {};
 
-/** Over the channel: everybody on the machine can read the arguments of a process, and there are tokens in it. */
+/** Received over the channel: every local user can read a process's arguments, and it contains tokens. */
 process.once("message", (spec: FloodSpec) => {
   const scenario = scenarios[spec.scenario];
   if (scenario === undefined) throw new Error(`BUG: there is no scenario ${spec.scenario}`);
   process.once("message", () => {
     isOver = true;
     process.send?.(statuses);
-    // Whatever is still under way is given up.
+    // Requests still in flight are aborted.
     setTimeout(() => process.exit(), 200);
   });
   process.send?.("ready");

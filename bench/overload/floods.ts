@@ -1,4 +1,4 @@
-/** What the floods send: small to make, and expensive for a hub that believes it. */
+/** The requests of the floods: cheap to create, and expensive for a hub without limits. */
 import { gzipSync } from "node:zlib";
 import { capabilities } from "../../src/formats/frames/push-response.ts";
 import { encodeHello } from "../../src/formats/frames/hello.ts";
@@ -7,7 +7,7 @@ import type { Sending } from "./client.ts";
 
 const json = { "content-type": "application/json" };
 
-/** So many alerts under names of their own. */
+/** `count` alerts with unique names. */
 export const alertFlood = (request: number, count: number): Sending => ({
   path: "/api/v2/alerts",
   headers: json,
@@ -23,7 +23,7 @@ const packed = { ...json, "content-encoding": "gzip" };
 const repeated = (text: string, bytes: number): string =>
   `[${text.repeat(bytes / text.length).slice(0, -1)}]`;
 
-/** 14.6 KB each: they unpack to 15 MB of what a JSON parser is slowest at. */
+/** 14.6 KB each: they decompress to 15 MB of the slowest input for a JSON parser. */
 export const pushBombs: readonly Sending[] = [
   repeated("{},", 15e6),
   repeated("[],", 15e6),
@@ -76,7 +76,7 @@ export function longRangeQuery(query: string, nowMs: number): Sending {
   };
 }
 
-/** Medians of 7,200 steps over no data at all: it needs no memory and seconds of processor time. */
+/** Medians of 7,200 steps without any stored data: it needs no memory and seconds of processor time. */
 export const slowQuery = (nowMs: number): Sending =>
   longRangeQuery("quantile_over_time(0.5, vector(1)[2h:1s])", nowMs);
 

@@ -1,4 +1,7 @@
-/** The innocent beside a flood: an agent whose samples must all arrive, a reader whose query is timed, and a health probe. */
+/**
+ * The well-behaved clients beside a flood: an agent whose samples must all arrive, a reader whose query is timed, and a health
+ * probe.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HubClient } from "./client.ts";
 import { sample } from "./floods.ts";
@@ -6,7 +9,7 @@ import { sample } from "./floods.ts";
 const sampleEveryMs = 200;
 const probeEveryMs = 50;
 
-/** Sends a sample every 200 ms and sends again what was not accepted, as an agent's spool does. */
+/** Sends a sample every 200 ms and retries until it is accepted, as an agent's spool does. */
 export class InnocentAgent {
   readonly #client: HubClient;
   readonly #waiting: { readonly timeMs: number; readonly value: number }[] = [];
@@ -30,7 +33,7 @@ export class InnocentAgent {
     await sending;
   }
 
-  /** Samples that are missing in the hub. */
+  /** The number of samples missing in the hub. */
   async lost(): Promise<number> {
     const { body } = await this.#client.send({
       path: `/api/v1/query?query=${encodeURIComponent("count_over_time(innocent[1h])")}`,
@@ -63,7 +66,7 @@ export interface Times {
   readonly failed: number;
 }
 
-/** Asks again and again, and times every answer. */
+/** Repeats a request and times every response. */
 export async function timeRequests(
   client: HubClient,
   path: string,

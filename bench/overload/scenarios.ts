@@ -1,4 +1,4 @@
-/** The floods of the overload lab: each goes on until it is stopped, and counts what it was answered. */
+/** The floods of the overload benchmark: each runs until it is stopped, and counts the response statuses. */
 import { HubClient, type Sending } from "./client.ts";
 import { alertFlood, ghostAgent, longRangeQuery, pushBombs, slowQuery } from "./floods.ts";
 
@@ -14,7 +14,7 @@ interface Scenario {
   readonly run: (target: FloodTarget) => Promise<unknown>;
 }
 
-/** So many requests at a time from each address, one after the other. */
+/** Keeps `atOnce` sequential request loops running from each address. */
 async function repeat(
   { port, isOver, answered }: FloodTarget,
   token: string,

@@ -1,12 +1,12 @@
 /**
- * When a recorded card was busy, inferred from registers that each show a part of it. NVML refreshes the utilisation every
- * 200 ms with the mean over 125 ms, so three eighths of the time are never seen; the SM clock is refreshed every 100 ms and falls
- * within one refresh when a heavy load starts. Where the work starts and stops between two utilisation readings, the power of each
- * 100 ms and, where recorded, of an instant shows which tenths of a second were busy. A hidden on/off chain explains all of them
- * (forward-backward, 25 ms bins). Utilisation and clock are refreshed apart by a delay that is not recorded: each possible one
- * counts by how well the chain then explains the registers.
- * Of the power only its course within the phase counts, as a share of the phase's own full load: the same course at other watts
- * gives the same activity. Looks at the recording only, never at the simulator or at a temperature.
+ * Infers when a recorded card was busy, from registers that each show a part of it. NVML refreshes the utilisation every 200 ms
+ * with the mean over 125 ms, so three eighths of the time are never visible; the SM clock is refreshed every 100 ms and falls
+ * within one refresh when a heavy load starts. If the work starts and stops between two utilisation readings, the power of each
+ * 100 ms and, where recorded, of an instant shows which tenths of a second were busy. A hidden on/off Markov chain explains all
+ * of them (forward-backward, 25 ms bins). Utilisation and clock are refreshed with an offset that is not recorded: every possible
+ * offset is weighted by how well the chain then explains the registers. Only the course of the power within the phase matters,
+ * relative to the phase's own full load: the same course at other watts gives the same activity. Uses only the recording, never
+ * the simulator or a temperature.
  */
 import type { PowerSlot } from "./power-slots.ts";
 import type { Phase, TraceRow } from "./trace.ts";
@@ -16,41 +16,43 @@ const refreshMs = 200;
 /** From the middle of the utilisation window to its refresh. */
 const readingDelayMs = 90;
 const clockRefreshMs = 100;
-/** The utilisation window: this many bins, of which the newest ended up to `mostDelayBins` before the refresh. */
+/** The utilisation window in bins, the newest of which ended up to `mostDelayBins` before the refresh. */
 const windowBins = 5;
 const mostDelayBins = 4;
 const historyBins = windowBins + mostDelayBins;
 const states = 1 << historyBins;
-/** How many bins later the SM clock shows a load. */
+/** The delay in bins until the SM clock shows a load. */
 const clockDelayBins = 2;
 const utilizationSigma = 0.1;
 const clockSigma = 0.35;
 const slotSigma = 0.2;
 const instantSigma = 0.3;
-/** A slot of power: this many bins. */
+/** The length of a power slot in bins. */
 const slotBins = 4;
-/** The instant power is that of the bin before the newest. */
+/** The instantaneous power is that of the bin before the newest. */
 const instantDelayBins = 1;
-/** Until the governor has lowered the clock, 75 ms after a pause, a heavy load draws this much of its later power over rest. */
+/**
+ * Until the governor has lowered the clock, 75 ms after a pause, a heavy load draws this multiple of its later power over rest.
+ */
 const startLevel = 1.25;
 const startBins = 3;
 /** Probability that the work starts or stops within a bin: bursts of 100 ms to 1 s. */
 const edgeProbability = 0.1;
-/** A reading of less shows too little of the work's use of the memory. */
+/** Below this, a reading shows too little of the work's use of the memory. */
 const leastWork = 0.3;
-/** A bin less likely busy than this was not. */
+/** A bin with a lower probability of being busy counts as idle. */
 const leastShare = 0.03;
-/** A load that lowers the clock by less shows nothing in it. */
+/** A load that lowers the clock by less is not visible in it. */
 export const leastClockDrop = 0.05;
 /** Readings between these are work that is neither on nor off for a whole window. */
 const [mostlyOff, mostlyOn] = [0.15, 0.85];
 const mostBetween = 0.5;
-/** Work that switches less often is timed well enough by the utilisation readings alone. */
+/** For work that switches less often, the utilisation readings alone are precise enough. */
 const leastSwitchesPerSecond = 0.8;
 /** In a second with more switches than this, a period of two refreshes, the utilisation does not show when the card was busy. */
 const mostSwitchesPerSecond = 1_000 / refreshMs;
 const mostSecondsBeyond = 0.2;
-/** Busy time without memory activity says nothing about how hard the compute units worked. */
+/** Busy time without memory activity does not show how hard the compute units worked. */
 const mostWithoutMemory = 0.1;
 
 /** How busy a card was over time. */
@@ -65,7 +67,7 @@ export class PhaseActivity {
     this.#readings = readings;
   }
 
-  /** How much the registers leave open when the card was busy: 0 is nothing, 1 is everything. */
+  /** The uncertainty of the busy times: 0 is none, 1 is complete. */
   get uncertainty(): number {
     const spread = this.#busy.reduce((sum, busy) => sum + 4 * busy * (1 - Math.min(1, busy)), 0);
     return spread / Math.max(1, this.#busy.length);
@@ -78,11 +80,11 @@ export class PhaseActivity {
   }
 }
 
-/** Readings that saw enough work to show what it does. */
+/** Readings with enough work to show its kind. */
 export const workReadings = (rows: readonly TraceRow[]): TraceRow[] =>
   utilizationRefreshes(rows).filter(({ utilization }) => utilization > leastWork);
 
-/** The memory controller's share of the busy time, in the reading nearest to an instant; undefined where none saw work. */
+/** The memory controller's share of the busy time, in the reading nearest to an instant; undefined if no reading saw work. */
 export function memoryBusyAt(readings: readonly TraceRow[], timeMs: number): number | undefined {
   let nearest: TraceRow | undefined;
   for (const row of readings)
@@ -97,7 +99,7 @@ export function memoryBusyAt(readings: readonly TraceRow[], timeMs: number): num
     : Math.min(1, nearest.memoryUtilization / nearest.utilization);
 }
 
-/** The activity of a phase, or undefined where the registers do not show work that starts and stops. */
+/** The activity of a phase; undefined if the registers do not show work that starts and stops. */
 export function inferActivity(
   phase: Phase,
   rows: readonly TraceRow[],
@@ -151,7 +153,7 @@ export function inferActivity(
   );
 }
 
-/** Whether the SM clock shows that the work starts and stops between two utilisation readings. */
+/** True if the SM clock shows that the work starts and stops between two utilisation readings. */
 function switchesWithinRefresh(
   phase: Phase,
   rows: readonly TraceRow[],
@@ -174,7 +176,7 @@ function switchesWithinRefresh(
 
 interface SlotShare {
   readonly timeMs: number;
-  /** Power over rest, as a share of the phase's own at full load. */
+  /** Power over rest, relative to the phase's own at full load. */
   readonly share: number;
   readonly instantShare: number | undefined;
 }
@@ -200,7 +202,7 @@ function slotShares(
   }));
 }
 
-/** What the card draws at boost with nothing to do. */
+/** The idle power of the card at boost clock. */
 function restWatts(rows: readonly TraceRow[], boostHertz: number): number {
   const watts = rows
     .filter(({ utilization, smHertz }) => utilization === 0 && smHertz > 0.95 * boostHertz)
@@ -209,7 +211,7 @@ function restWatts(rows: readonly TraceRow[], boostHertz: number): number {
   return watts[Math.floor(watts.length / 5)] ?? 0;
 }
 
-/** Why the registers of a phase do not determine its load, where they do not: unnamed work must show its use of the memory. */
+/** Why the registers of a phase do not determine its load; undefined if they do. Unnamed work must show its use of the memory. */
 export function undetermined(phase: Phase, rows: readonly TraceRow[]): string | undefined {
   let all = 0;
   let withoutMemory = 0;
@@ -230,7 +232,7 @@ function switchTimes(rows: readonly TraceRow[], below: (row: TraceRow) => boolea
   });
 }
 
-/** The clock while the utilisation register is full: the median of those rows. */
+/** The median clock of rows with full utilisation. */
 function busyClock(rows: readonly TraceRow[]): number {
   const clocks = rows
     .filter(({ utilization }) => utilization > 0.9)
@@ -249,7 +251,9 @@ export const utilizationRefreshes = (rows: readonly TraceRow[]): TraceRow[] =>
 export const clockRefreshes = (rows: readonly TraceRow[]): TraceRow[] =>
   refreshes(rows, ({ smHertz }) => smHertz, clockRefreshMs);
 
-/** The rows in which a register was refreshed: where its value changed, and one interval after the last refresh where it did not. */
+/**
+ * The rows in which a register was refreshed: those where its value changed, and otherwise one interval after the last refresh.
+ */
 function refreshes(
   rows: readonly TraceRow[],
   value: (row: TraceRow) => number,
@@ -260,7 +264,7 @@ function refreshes(
     const last = found.at(-1);
     const sinceMs = last === undefined ? Number.POSITIVE_INFINITY : row.timeMs - last.timeMs;
     const changed = last === undefined || value(row) !== value(last);
-    // A change soon after a refresh that was only assumed is that refresh, seen at its true time.
+    // A change soon after an assumed refresh is that refresh, at its true time.
     if (changed && sinceMs < intervalMs / 2) found.pop();
     if (changed || sinceMs >= intervalMs - 5) found.push(row);
   }
@@ -270,11 +274,11 @@ function refreshes(
 interface Smoothed {
   /** The probability that each bin was busy, given all evidence before and after it. */
   readonly busy: readonly number[];
-  /** Of all evidence. */
+  /** The log-likelihood of all evidence. */
   readonly logLikelihood: number;
 }
 
-/** The mean of several explanations, each weighted by how well it explains the registers. */
+/** The mean of several explanations, each weighted by its likelihood. */
 function average(explanations: readonly Smoothed[]): number[] {
   const most = Math.max(...explanations.map(({ logLikelihood }) => logLikelihood));
   const weights = explanations.map(({ logLikelihood }) => Math.exp(logLikelihood - most));
@@ -298,7 +302,7 @@ const slotLevels = Float64Array.from({ length: states }, (_, state) => {
 });
 
 class Evidence {
-  /** Log-likelihood of each history of bins ending at a bin. */
+  /** The log-likelihood of each history of bins that ends at a bin. */
   readonly #bins: Float64Array[];
 
   constructor(bins: number) {

@@ -1,4 +1,4 @@
-/** Drives a simulated card through recorded phases and measures how far it is from what the real one did. */
+/** Drives a simulated card through recorded phases and measures its difference from the real one. */
 import { governorMs, makeSimCard, type SimCard } from "../../src/sources/sim/physics/card.ts";
 import type { GpuModel, ThermalStage } from "../../src/sources/sim/physics/model.ts";
 import { ambientForIdle, idleState, step } from "../../src/sources/sim/physics/gpu.ts";
@@ -14,15 +14,15 @@ import { findKernelName } from "../../src/sources/sim/kernels.ts";
 import { findSampling, sampledMs, type SensorSampling } from "./sensor-age.ts";
 import type { Phase, TraceRow } from "./trace.ts";
 
-/** NVML holds power, temperature and clock this long; a trace sampled faster repeats them. */
+/** NVML refreshes power, temperature and clock at this interval; a trace sampled faster repeats them. */
 const refreshMs = 95;
-/** A heat path further from the model's than this is a fault, not a card. */
+/** A heat path further from the model's than this is an error, not a variation between cards. */
 const mostHeatPath = 1.3;
-/** Half of the simulator's: work that starts and stops within 50 ms moves the die by several degrees. */
+/** Half of the simulator's: work that starts and stops within 50 ms changes the die temperature by several degrees. */
 const stepMs = 25;
-/** Of the SM clock: the 50 ms between two looks at the register. */
+/** The age of the SM clock: the 50 ms between two reads of the register. */
 const clockAgeMs = 50;
-/** Of the temperature, before the trace's own is found. */
+/** The assumed age of the temperature, before that of the trace is determined. */
 const usualSensorAgeMs = 70;
 
 export interface SimulatedRow {
@@ -38,18 +38,18 @@ export interface PhaseComparison {
   readonly seconds: number;
   readonly realWatts: number;
   readonly simulatedWatts: number;
-  /** Difference of the phase's means over the real mean. */
+  /** Difference of the phase's means relative to the real mean. */
   readonly powerMeanError: number;
-  /** Mean of the absolute differences over the real mean. */
+  /** Mean of the absolute differences relative to the real mean. */
   readonly powerAbsoluteError: number;
   readonly realCelsius: number;
   readonly simulatedCelsius: number;
   readonly celsiusRmse: number;
-  /** Of the means over each second, where the trace does not show when within 100 ms the card was busy. */
+  /** For the means over each second, if the trace does not show within 100 ms when the card was busy. */
   readonly celsiusSecondsRmse?: number;
-  /** Why the trace does not determine this phase's load: its power is given to the simulator, and only its heat is judged. */
+  /** Why the trace does not determine this phase's load: the simulator gets its power, and only its heat is judged. */
   readonly undetermined?: string | undefined;
-  /** Only where the real card was power-capped: the mean clocks of those samples. */
+  /** The mean clocks of the samples in which the real card was power-capped; absent without any. */
   readonly capped?: {
     readonly realHertz: number;
     readonly simulatedHertz: number;
@@ -59,22 +59,22 @@ export interface PhaseComparison {
 
 export interface TraceComparison {
   readonly ambientCelsius: number;
-  /** Degrees per watt of this card over the model's. */
+  /** Degrees per watt of this card relative to the model's. */
   readonly heatPath: number;
-  /** Leakage of this card over the model's. */
+  /** Leakage of this card relative to the model's. */
   readonly leakage: number;
   /** Median age of the temperature in a reading. */
   readonly sensorAgeMs: number;
   readonly phases: readonly PhaseComparison[];
   /** Over the phases whose load the trace determines. */
   readonly celsiusRmse: number;
-  /** Absent where the trace has no memory temperature. */
+  /** Absent if the trace has no memory temperature. */
   readonly memoryCelsiusRmse?: number;
 }
 
 interface SimulatedTrace {
   readonly ambientCelsius: number;
-  /** Of the die. */
+  /** The die temperature. */
   readonly celsius: History;
   readonly rows: SimulatedRow[];
 }
@@ -88,8 +88,8 @@ interface Simulation extends SimulatedTrace {
 
 /**
  * The simulated readings at the instants of the trace, for this card's own room and heat path. Whole degrees, as cards report
- * them. Power is current. The clock is as old as half of the 50 ms between two looks at the register; the temperature is sampled
- * apart from it (sensor-age.ts).
+ * them. Power is current. The clock is half as old as the 50 ms between two reads of the register; the temperature is sampled
+ * separately (sensor-age.ts).
  */
 export function simulate(
   model: GpuModel,
@@ -126,8 +126,8 @@ export function simulate(
 }
 
 /**
- * How much warmer this card gets per watt than the model: one number for the whole trace, as the room is. Mounting and paste
- * differ from card to card; four H200 cards were 0.91 to 1.15 of the model's.
+ * How much more this card heats up per watt than the model: one number for the whole trace, like the room temperature. Mounting
+ * and paste differ between cards; four H200 cards had 0.91 to 1.15 of the model's.
  */
 function heatPathOf(
   { ambientCelsius, rows: simulated }: SimulatedTrace,
@@ -143,11 +143,11 @@ function heatPathOf(
   return own === 0 ? 1 : Math.min(mostHeatPath, Math.max(1 / mostHeatPath, both / own));
 }
 
-/** A phase has settled by then: the reported power is a mean over a second, and the die has cooled. */
+/** The time until a phase has settled: the reported power is a mean over a second, and the die has cooled. */
 const settledMs = 3_000;
 const mostLeakage = 1.4;
 
-/** How much more this card leaks than the model, from its power at rest with a context: silicon differs from card to card. */
+/** How much more this card leaks than the model, from its idle power with a context: silicon differs between cards. */
 function leakageOf(
   card: SimCard,
   phases: readonly Phase[],
@@ -195,7 +195,7 @@ function simulateOnce(
   phases: readonly Phase[],
   rows: readonly TraceRow[],
   drive: Drive,
-  /** When the temperature of a reading was sampled. */
+  /** Returns when the temperature of a reading was sampled. */
   sampled: (timeMs: number) => number,
 ): SimulatedTrace {
   const first = rows[0];
@@ -203,7 +203,7 @@ function simulateOnce(
   const ambientCelsius = roomCelsius(card, phases, rows, drive);
   const around = normalEnvironment(card, ambientCelsius);
   const state = idleState(card, around, first.smHertz > 2 * card.model.clocks.idleHertz);
-  // A card seen at boost without a context is on its way down; how far along, nobody knows: half-way.
+  // A card at boost without a context is about to lower its clock; its progress is unknown and assumed half-way.
   state.quietSteps = Math.max(state.quietSteps, card.model.clocks.holdMs / governorMs / 2);
   state.sinkCelsius += first.celsius - state.dieCelsius;
   updateSensors(card, state);
@@ -253,7 +253,7 @@ class History {
     this.#values.push(value);
   }
 
-  /** Between two steps on the line between them. */
+  /** Interpolated linearly between two steps. */
   at(timeMs: number): number {
     const from = this.stepAt(timeMs);
     const to = this.stepAt(timeMs + stepMs);
@@ -261,7 +261,7 @@ class History {
     return from + (to - from) * Math.max(0, into - Math.floor(into));
   }
 
-  /** As it was at the end of the last step before an instant. */
+  /** The value at the end of the last step before an instant. */
   stepAt(timeMs: number): number {
     const index = Math.floor((timeMs - this.#startMs) / stepMs);
     const value = this.#values[Math.min(this.#values.length - 1, Math.max(0, index))];
@@ -273,7 +273,7 @@ class History {
 const isRefresh = (row: TraceRow, before: TraceRow | undefined): boolean =>
   row.watts !== before?.watts || row.celsius !== before.celsius || row.smHertz !== before.smHertz;
 
-/** The room, from the end of the first idle phase: by then the card has settled. */
+/** The room temperature, from the end of the first idle phase, when the card has settled. */
 function roomCelsius(
   card: SimCard,
   phases: readonly Phase[],
@@ -343,7 +343,7 @@ export function compare(
   };
 }
 
-/** The reported power is a mean over a second: after a phase whose load is not known, the first second still shows that one. */
+/** The reported power is a mean over a second: after a phase with an unknown load, the first second still reflects that load. */
 function judgedFromMs(
   { startMs }: Phase,
   before: Phase | undefined,

@@ -1,4 +1,6 @@
-/** Turns recorded phases into demand. The phases say what ran; the trace's own utilisation, where asked for, says when it stalled. */
+/**
+ * Turns recorded phases into demand. The phases define what ran; the trace's own utilisation, if enabled, shows when it stalled.
+ */
 import {
   busyAt,
   findKernelName,
@@ -23,22 +25,22 @@ import { usualLagMs, utilizationLagMs } from "./lag.ts";
 import { type Phase, rowAt, type TraceRow } from "./trace.ts";
 import { busyShareByWork } from "./work.ts";
 
-/** A refresh is seen by a poll every 50 ms. */
+/** The mean delay until a poll every 50 ms sees a refresh. */
 const readingSeenMs = 25;
-/** Leakage of a die at 50 °C over that at the reference. */
+/** Leakage of a die at 50 °C relative to the reference temperature. */
 const usualLeakage = 1.45;
-/** Beyond this, the instants of a phase's temperature depend on a timing that is not known. */
+/** Beyond this, single temperature readings of a phase depend on an unknown timing. */
 const mostUncertainty = 0.25;
-/** Three refreshes of the utilisation: it shows how busy the card was within a span as long. */
+/** Three refreshes of the utilisation, which determine how busy the card was within a span of this length. */
 const resolvedSpanMs = 600;
-/** The first reading that is wholly of the new phase. */
+/** The first reading that is entirely within the new phase. */
 const utilizationSettledMs = 500;
 const contextBytes = 200 * 1_048_576;
-/** Points looked at within one step, so that an edge inside a step counts for the part it covers. */
+/** Points evaluated within one step, so that an edge inside a step counts for the part it covers. */
 const points = 5;
 
 export interface DriveOptions {
-  /** Whether the trace's utilisation column times the stalls and bursts inside a phase. */
+  /** True to time the stalls and bursts inside a phase by the trace's utilisation column. */
   readonly useUtilization: boolean;
 }
 
@@ -51,11 +53,11 @@ export class Drive {
   readonly #workReadings: ReadonlyMap<Phase, readonly TraceRow[]>;
   readonly #activities: ReadonlyMap<Phase, PhaseActivity | undefined>;
   readonly #timings: ReadonlyMap<Phase, TimedPhase | undefined>;
-  /** Work that switches faster than the registers are refreshed, and whose times are not recorded. */
+  /** Phases whose work switches faster than the registers are refreshed, without recorded times. */
   readonly #untimed: ReadonlySet<Phase>;
   readonly #model: GpuModel;
   readonly #slots: readonly PowerSlot[];
-  /** By how much counted steps correct the busy share of unnamed work. */
+  /** The factor by which counted steps correct the busy share of unnamed work. */
   readonly #corrections = new Map<Phase, number>();
 
   constructor(
@@ -126,7 +128,7 @@ export class Drive {
     return sum / count;
   }
 
-  /** Why a phase's load is not known well enough to judge the simulator by; undefined where it is. */
+  /** Why a phase's load is too uncertain to judge the simulator by; undefined if it is not. */
   undetermined(phase: Phase): string | undefined {
     const name = findKernelName(phase.name);
     if (
@@ -138,7 +140,7 @@ export class Drive {
     return undetermined(phase, this.#rows);
   }
 
-  /** Whether it is known to better than 100 ms when the card was busy around this instant. */
+  /** True if the busy times around this instant are known to better than 100 ms. */
   isTimed(timeMs: number): boolean {
     return ![...this.#untimed].some(({ startMs, endMs }) => timeMs >= startMs && timeMs < endMs);
   }
@@ -175,8 +177,8 @@ export class Drive {
   }
 
   /**
-   * The kernel of work whose times are recorded and whose name is unknown, by its use of the memory. A rhythm that is locked to the
-   * refresh leaves readings without work for seconds: the nearest one that saw work shows it.
+   * The kernel of unnamed work with recorded times, by its use of the memory. A rhythm in phase with the refresh leaves readings
+   * without work for seconds: then the nearest reading with work is used.
    */
   #recordedKernel(phase: Phase, timeMs: number): Kernel {
     const readings = this.#workReadings.get(phase) ?? [];
@@ -187,8 +189,8 @@ export class Drive {
   }
 
   /**
-   * How busy work with recorded times was: between launch and wait all the time. The registers show what a span of several of their
-   * refreshes leaves open, such as kernels too short to be launched without gaps.
+   * How busy work with recorded times was: continuously between launch and wait. For a span of several refreshes the registers
+   * show the rest, such as kernels too short to be launched without gaps.
    */
   #recordedShare(phase: Phase, spans: readonly Span[], timeMs: number): number {
     const span = spanAt(spans, timeMs - phase.startMs);
@@ -199,7 +201,10 @@ export class Drive {
       : Math.min(busyWhileOn, shown);
   }
 
-  /** Work of which only the power is known: the intensity that draws it at the recorded clock. Its heat can still be judged. */
+  /**
+   * The kernel of work of which only the power is known: the intensity that draws it at the recorded clock. Its heat can still be
+   * judged.
+   */
   #kernelByPower(timeMs: number): Kernel {
     const { boardWatts, clockTreeWatts, coreWatts, leakageWatts } = this.#model.power;
     const slot = this.#slots.find(({ endMs }) => endMs - readingSeenMs > timeMs);
@@ -251,7 +256,7 @@ export class Drive {
 
 type Span = readonly [number, number];
 
-/** The span an instant lies in. */
+/** The span that contains an instant. */
 function spanAt(spans: readonly Span[], timeMs: number): Span | undefined {
   let [low, high] = [0, spans.length];
   while (low < high) {
@@ -263,7 +268,7 @@ function spanAt(spans: readonly Span[], timeMs: number): Span | undefined {
   return span !== undefined && timeMs >= span[0] ? span : undefined;
 }
 
-/** When the reading was taken that shows what ran at an instant: later, but never of the phase before or after. */
+/** The time of the reading that shows what ran at an instant: later, but never in the phase before or after. */
 function readingFor(
   timeMs: number,
   phase: Phase | undefined,
@@ -274,7 +279,9 @@ function readingFor(
   return Math.min(phase.endMs, Math.max(timeMs + (lagsMs.get(phase) ?? usualLagMs), settled));
 }
 
-/** A phase whose name reports when it is busy: `duty30`, `burst_1hz`, `matmul_2hz_duty25`. Half the time where it says no share. */
+/**
+ * A phase whose name defines when it is busy: `duty30`, `burst_1hz`, `matmul_2hz_duty25`. Half the time if the name has no share.
+ */
 interface TimedPhase {
   readonly kernel: Kernel;
   readonly pattern: ActivityPattern;
@@ -284,7 +291,7 @@ interface TimedPhase {
 
 const usualDutyPeriodMs = 200;
 const originStepMs = 25;
-/** Kernels fill this share of the time a program keeps the card busy: launches and waits take the rest. */
+/** The share of the busy time that kernels fill: launches and waits take the rest. */
 const busyWhileOn = 0.95;
 
 function timingOf(phase: Phase, rows: readonly TraceRow[]): TimedPhase | undefined {
@@ -309,22 +316,22 @@ function timingOf(phase: Phase, rows: readonly TraceRow[]): TimedPhase | undefin
 
 type CyclePattern = Extract<ActivityPattern, { kind: "cycle" }>;
 
-/** A loop that sleeps for its pause takes up to this much longer than its name says; over a phase that is several periods. */
+/** A loop that sleeps for its pause takes up to this much longer than its name states, which is several periods over a phase. */
 const longestStretch = 0.015;
 const stretchStep = 0.001;
 const fitStepMs = 10;
-/** A reading is seen half a polling interval after its refresh. The utilisation is the mean over 125 ms before that. */
+/** A poll sees a reading half a polling interval after its refresh. The utilisation is the mean over 125 ms before that. */
 const utilizationEndMs = 25;
 const utilizationWindowMs = 125;
 /** The SM clock follows a load that lowers it 55 to 105 ms later: the governor's delay, and the polling interval. */
 const clockDelayMs = 80;
 const clockWindowMs = 50;
-/** A load that lowers the clock by less is answered later than this, by up to 100 ms: then the clock times nothing. */
+/** A load that lowers the clock by less shows later than this, by up to 100 ms: then the clock is no timing source. */
 const leastTimingDrop = 0.1;
-/** The utilisation is refreshed on a clock of its own, up to 100 ms apart from the others: it only decides between equals. */
+/** The utilisation is refreshed by a separate timer, up to 100 ms apart from the others: it only breaks ties. */
 const utilizationWeight = 0.05;
 
-/** The start and the length of a period at which utilisation register and SM clock follow the pattern best. */
+/** The start and the length of a period at which utilisation and SM clock fit the pattern best. */
 function fitTiming(
   startMs: number,
   pattern: CyclePattern,
@@ -361,7 +368,7 @@ function fitTiming(
   return best;
 }
 
-/** The share of a window that lies in the busy part of its periods; times count from the start of one. */
+/** The share of a window that is in the busy part of its periods; times count from the start of one. */
 function onShare({ onMs, offMs }: CyclePattern, fromMs: number, toMs: number): number {
   const periodMs = onMs + offMs;
   const onBefore = (timeMs: number): number => {

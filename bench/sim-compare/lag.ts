@@ -1,7 +1,7 @@
 /**
- * How late the utilisation register of a trace shows a load. NVML renews it every 200 ms with the mean of an earlier
- * window, and the delay wanders between about 50 and 400 ms from phase to phase; the trace itself reports it, because its
- * power, a plain mean over the last second, must follow its utilisation. Looks at the recording only, never at the simulator.
+ * The delay with which the utilisation register of a trace shows a load. NVML updates it every 200 ms with the mean of an earlier
+ * window, and the delay varies between about 50 and 400 ms from phase to phase. The trace itself reveals it, because its power, a
+ * plain mean over the last second, must follow its utilisation. Uses only the recording, never the simulator.
  */
 import { type Phase, rowAt, type TraceRow } from "./trace.ts";
 
@@ -9,7 +9,7 @@ export const usualLagMs = 250;
 const longestLagMs = 450;
 const lagStepMs = 25;
 const pointMs = 50;
-/** A phase whose utilisation hardly moves cannot tell its lag. */
+/** A phase with nearly constant utilisation does not reveal its delay. */
 const leastSpread = 0.15;
 
 export function utilizationLagMs(

@@ -1,4 +1,4 @@
-/** Reads a folder with phases.json and one *.csv or *.csv.gz trace. The only file here that touches the disk. */
+/** Reads a folder with phases.json and one *.csv or *.csv.gz trace. The only file here that accesses the disk. */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { powerSlots } from "./power-slots.ts";
 import type { TraceRow } from "./trace.ts";
 
-/** What a card would show that draws these watts in each 100 ms: means over a second to 0.1 W, read every 50 ms. */
+/** The trace of a card that draws these watts in each 100 ms: means over a second to 0.1 W, read every 50 ms. */
 function trace(slots: readonly number[]): TraceRow[] {
   return slots.flatMap((_, index) => {
     const window = Array.from({ length: 10 }, (__, back) => slots[Math.max(0, index - back)] ?? 0);

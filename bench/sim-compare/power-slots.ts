@@ -1,23 +1,24 @@
 /**
- * What a card drew in each 100 ms, from a power register that reports the plain mean over the last second. Between two refreshes
- * the mean gains the newest tenth and loses the one from a second before, so a trace that begins at rest gives every tenth in
- * turn. Bounds and a few sweeps of least squares keep the rounding of each reading from adding up. Looks at the recording only.
+ * Reconstructs the power of each 100 ms from a power register that reports the plain mean over the last second. Between two
+ * refreshes the mean gains the newest tenth and loses the one from a second before, so a trace that begins at rest determines
+ * every tenth in turn. Bounds and a few sweeps of least squares keep the rounding errors of the readings from accumulating. Uses
+ * only the recording.
  */
 import type { TraceRow } from "./trace.ts";
 
 const slotsPerWindow = 10;
-/** Refreshes are seen by a poll every 50 ms: one that comes this early belongs to an assumed one. */
+/** A poll every 50 ms sees the refreshes: one that comes this early belongs to an assumed one. */
 const earliestMs = 75;
 const latestMs = 95;
 const sweeps = 60;
-/** A heavy load draws up to a third over the card's limit before the governor has seen it. */
+/** A heavy load draws up to a third over the card's limit before the governor reacts. */
 const mostOverLimit = 1.35;
 
 export interface PowerSlot {
   /** When the reading that closes the slot was first seen. */
   readonly endMs: number;
   readonly watts: number;
-  /** At the end of the slot, where the trace has it. */
+  /** At the end of the slot, if the trace has it. */
   readonly instantWatts: number | undefined;
 }
 

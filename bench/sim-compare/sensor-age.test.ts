@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import { findSampling, sampledMs } from "./sensor-age.ts";
 import { parsePhases, type TraceRow } from "./trace.ts";
 
-/** Swings by 10 °C every 260 ms, as a die does under short kernels. */
+/** Varies by 10 °C every 260 ms, like a die under short kernels. */
 const dieCelsius = (timeMs: number): number => 60 + 5 * Math.sin((2 * Math.PI * timeMs) / 260);
 
-/** A reading every 100 ms; `ageMs` is that of its temperature. */
+/** A reading every 100 ms; `ageMs` is the age of its temperature. */
 const rowsOfAge = (ageMs: (timeMs: number) => number): TraceRow[] =>
   Array.from({ length: 600 }, (_, index) => 1_000 + index * 100).map((timeMs) => ({
     timeMs,

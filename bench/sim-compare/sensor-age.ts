@@ -1,27 +1,27 @@
 /**
- * When the temperature in a reading was sampled. The sensor is sampled every 100 ms by a timer of its own; the driver copies the
- * sample with the other registers every 100 ms, and a poll every 50 ms sees the copy. No column gives these instants. Like the heat
- * path, the place of the samples within 100 ms is found once for a whole trace, as the one at which all readings agree best with the
- * simulated die. Where a sample falls together with a copy, the copy gets it or the one before, and that changes as the timers drift
- * by a few parts per million: readings of `h200-slips` are 100 ms old for 145 s, then 0 ms, then 50 ms once the copies slip past a
- * poll. Work that switches within 100 ms moves the die by 10 °C, so 30 ms are 3 °C.
+ * Determines when the temperature in a reading was sampled. The sensor is sampled every 100 ms by its own timer; the driver
+ * copies the sample with the other registers every 100 ms, and a poll every 50 ms sees the copy. No column contains these times.
+ * Like the heat path, the offset of the samples within 100 ms is fitted once for a whole trace, as the one at which all readings
+ * agree best with the simulated die. If a sample coincides with a copy, the copy gets it or the previous one, and that changes as
+ * the timers drift by a few parts per million: readings of `h200-slips` are 100 ms old for 145 s, then 0 ms, then 50 ms once the
+ * copies drift past a poll. Work that switches within 100 ms changes the die by 10 °C, so 30 ms are 3 °C.
  */
 import type { TraceRow } from "./trace.ts";
 
 const samplingMs = 100;
-/** From a copy to the poll that sees it. */
+/** The maximum time from a copy to the poll that sees it. */
 const mostSeenMs = 50;
 const stepMs = 5;
 /**
- * Squared degrees that a change between the newest sample and the one before must gain: three degrees at every reading of two
- * seconds. Single readings cannot pay for it.
+ * The squared degrees that a change between the newest sample and the previous one must gain: three degrees at every reading of
+ * two seconds. Single readings cannot cause a change.
  */
 const changeCost = 9 * 20;
 
-/** Samples every 100 ms from an instant on. */
+/** Samples every 100 ms, starting at `originMs`. */
 export interface SensorSampling {
   readonly originMs: number;
-  /** Since when a reading shows the newest sample (0) or the one before (1), in ascending order. */
+  /** From when on a reading has the newest sample (0) or the previous one (1), in ascending order. */
   readonly changes: readonly SampleChange[];
 }
 
@@ -30,7 +30,7 @@ interface SampleChange {
   readonly behind: number;
 }
 
-/** When the temperature that is read at an instant was sampled. */
+/** When the temperature of a reading at this time was sampled. */
 export function sampledMs({ originMs, changes }: SensorSampling, timeMs: number): number {
   const behind = changes.findLast(({ fromMs }) => fromMs <= timeMs)?.behind ?? 0;
   return sampleBefore(originMs, timeMs, behind);
@@ -44,7 +44,7 @@ function sampleBefore(originMs: number, timeMs: number, behind: number): number 
 
 const modulo = (value: number, by: number): number => ((value % by) + by) % by;
 
-/** `celsiusAt` is the simulated die at an instant. */
+/** `celsiusAt` returns the simulated die temperature at an instant. */
 export function findSampling(
   rows: readonly TraceRow[],
   celsiusAt: (timeMs: number) => number,
@@ -66,7 +66,10 @@ interface Course {
   readonly changes: readonly SampleChange[];
 }
 
-/** Newest sample or the one before, whichever gives the least squared error over all readings, each change at its cost. */
+/**
+ * Chooses between the newest sample and the previous one, with the least squared error over all readings plus the cost of each
+ * change.
+ */
 function cheapestCourse(
   rows: readonly TraceRow[],
   celsiusAt: (timeMs: number) => number,

@@ -1,8 +1,8 @@
-/** The comparison as a table a person reads. */
+/** Formats the comparison as a table. */
 import type { PhaseComparison, TraceComparison } from "./compare.ts";
 
 export const bounds = {
-  /** Of a phase's mean power, and of its instants on average. */
+  /** Limits of a phase's mean power, and of its single readings on average. */
   powerMeanError: 0.05,
   powerAbsoluteError: 0.08,
   celsiusRmse: 3,
@@ -68,7 +68,7 @@ export function comparisonTable(comparison: TraceComparison): string {
   ].join("\n");
 }
 
-/** What is out of bounds, one sentence each. */
+/** The violated limits, one sentence each. */
 export function violations(comparison: TraceComparison): string[] {
   const found: string[] = [];
   for (const {

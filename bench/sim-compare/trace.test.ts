@@ -10,8 +10,8 @@ const recording = (name: string): ReturnType<typeof loadRecording> =>
   loadRecording(fileURLToPath(new URL(`../../src/sources/sim/captures/${name}`, import.meta.url)));
 
 /**
- * Work that starts and stops within a refresh swings the clock by 400 MHz each time, and a reading is 0 to 100 ms old: which part
- * a sample meets is chance. Copies beside products have their energy right and not their clock.
+ * Work that starts and stops within a refresh changes the clock by 400 MHz each time, and a reading is 0 to 100 ms old: which
+ * part a sample shows is chance. Copies concurrent with matrix products have the right energy but not the right clock.
  */
 const instantsByChance = [
   /^(ramp_100ms|ramp_count|count_waves|short_ramp|overlap): SM clock/,
@@ -64,7 +64,7 @@ describe.each([...compared])(
   },
 );
 
-// Of h200-slips the SM clock is not held: its loads switch within 100 ms, and four of them are 8 to 12 % off there.
+// The SM clock of h200-slips is not checked: its loads switch within 100 ms, and four of them are 8 to 12 % off there.
 test.each(["h200-timed", "h200-slips"])(
   "where the kernel times are recorded, every phase of %s is within 5 % and 3 °C at single readings",
   (name) => {
@@ -107,7 +107,7 @@ test("of the recorded power only its course counts: a card that draws a tenth mo
   const ramp = comparison.phases.find(({ phase }) => phase === "ramp");
   expect(ramp?.powerMeanError).toBeGreaterThan(bounds.powerMeanError);
   const change = (ramp?.simulatedWatts ?? 0) / (usual?.simulatedWatts ?? 1);
-  // What it draws more at rest is taken for leakage, so the simulated power follows a little.
+  // Additional idle power counts as leakage, so the simulated power follows a little.
   expect(Math.abs(change - 1)).toBeLessThan(0.05);
 });
 

@@ -1,12 +1,12 @@
-/** Reads what a card was asked to do and what it did: phases.json and a trace of NVML readings. Pure: text in, rows out. */
+/** Parses phases.json, the commanded load, and a trace of NVML readings. Pure: text in, rows out. */
 
 export interface Phase {
   readonly name: string;
   readonly startMs: number;
   readonly endMs: number;
-  /** Steps that the program counted; what a step is, only the program knows. */
+  /** Steps that the program counted; only the program defines what a step is. */
   readonly work?: number | undefined;
-  /** When kernels ran, in milliseconds from the start, rising; absent where the program did not record it. */
+  /** When kernels ran, in ascending milliseconds from the start; absent if the program did not record it. */
   readonly busyMs?: readonly (readonly [fromMs: number, toMs: number])[] | undefined;
 }
 
@@ -16,11 +16,11 @@ export interface TraceRow {
   readonly memoryUtilization: number;
   readonly memoryBytes: number;
   readonly celsius: number;
-  /** Where the trace has it. */
+  /** If the trace has it. */
   readonly memoryCelsius?: number;
   /** The mean over the last second. */
   readonly watts: number;
-  /** Where the trace has it: the power of the last few tens of milliseconds. */
+  /** If the trace has it: the power of the last few tens of milliseconds. */
   readonly instantWatts?: number;
   readonly smHertz: number;
   readonly powerCapped: boolean;
@@ -101,7 +101,7 @@ export function parseTrace(csv: string): TraceRow[] {
   });
 }
 
-/** The row in force at an instant: the last one not after it, or the first. */
+/** The row that applies at an instant: the last one not after it, or the first. */
 export function rowAt(rows: readonly TraceRow[], timeMs: number): TraceRow {
   let low = 0;
   let high = rows.length - 1;

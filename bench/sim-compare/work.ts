@@ -1,22 +1,23 @@
 /**
- * How busy a card was on average, from the steps that the program counted. Utilisation readings that are locked to a burst's
- * rhythm are up to a half off for a whole phase; the count is not. A step of unnamed work is taken to be that of a named phase
- * of the same trace that uses the memory alike and whose busy share is known; steps take time inversely to the SM clock.
+ * Calculates how busy a card was on average, from the steps that the program counted. Utilisation readings in phase with a
+ * burst's rhythm are up to a half off for a whole phase; the count is not. A step of unnamed work is assumed to equal that of a
+ * named phase of the same trace with the same memory use and a known busy share; the duration of a step is inversely proportional
+ * to the SM clock.
  */
 import type { Phase, TraceRow } from "./trace.ts";
 
 /** Memory shares of one kernel differ by less between two phases. */
 const memoryTolerance = 0.05;
-/** A count of other steps than the reference's gives a share further from the utilisation's than this. */
+/** A count with other steps than the reference's differs from the utilisation by more than this. */
 const mostCorrection = 1.4;
 
 export interface ReferencePhase {
   readonly phase: Phase;
-  /** Known: its work ran all the time, or in a rhythm that its name gives. */
+  /** Known: its work ran all the time, or in a rhythm that its name defines. */
   readonly busyShare: number;
 }
 
-/** The mean busy share of a phase, or undefined where its count does not give one. */
+/** The mean busy share of a phase; undefined if its count does not determine one. */
 export function busyShareByWork(
   phase: Phase,
   rows: readonly TraceRow[],

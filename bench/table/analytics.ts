@@ -1,4 +1,4 @@
-/** Every analysis over a lake by gpulse on DuckDB, beside Spark on the same files and beside DuckDB alone with the same SQL. */
+/** Every analysis over a lake with gpulse on DuckDB, beside Spark on the same files and beside DuckDB alone with the same SQL. */
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -73,7 +73,7 @@ export const analytics: Area = {
   },
 };
 
-/** The statements gpulse would run, in a program that does nothing else. */
+/** The statements that gpulse would run, in a program that does nothing else. */
 async function plainScript(lake: string): Promise<string> {
   const files = readdirSync(lake, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".parquet"))
@@ -81,7 +81,7 @@ async function plainScript(lake: string): Promise<string> {
   const from = `read_parquet([${files.join(", ")}], union_by_name = true, hive_partitioning = false)`;
   const names = await columnsOf(from);
   const settings = readParameters({}, Date.now());
-  // The days of the lake decide the step of the correlations: another span would be another amount of work.
+  // The days of the lake determine the step of the correlations: another span would be another amount of work.
   const { span } = await listLake(await openFiles(lake, {}), settings);
   const view = { dialect: duckdbDialect, from, has: (name: string) => names.has(name), span };
   const statements = [

@@ -1,4 +1,4 @@
-/** Every area of the benchmark table, in the order of the page. Adding one is a file beside this and a line here. */
+/** Every area of the benchmark table, in the order of the page. To add one, add a file beside this one and a line here. */
 import { agent } from "./agent.ts";
 import { analytics } from "./analytics.ts";
 import { histograms } from "./histograms.ts";

@@ -1,6 +1,6 @@
 /**
- * From rounds to a ratio, and from the ratios of several runs to the band that the next run is held to. Pure; the rule is
- * reported on the page, so that a band is never wider than what was seen asks for.
+ * Calculates a ratio from rounds, and from the ratios of several runs the band that the next run must be within. Pure; the rule
+ * is printed on the page, so that a band is never wider than the observed variation requires.
  */
 import type { FigureKind, Round } from "./measurement.ts";
 
@@ -9,16 +9,16 @@ export interface Band {
   readonly high: number;
 }
 
-/** However steady the runs were: what a figure of this kind moves by between two machines, as a factor. */
+/** The minimum width as a factor: how much a value of this kind varies between two machines, however steady the runs were. */
 export const leastFactor: Readonly<Record<FigureKind, number>> = {
   bytes: 1.05,
   memory: 1.2,
   processor: 1.3,
   time: 1.4,
 };
-/** Runs seen are few, so the next may lie this much further out than the farthest of them; in logarithms. */
+/** The observed runs are few, so the next may be this much further out than the farthest of them; in logarithms. */
 const beyondRuns = 1.5;
-/** A median of rounds moves less than a round does. */
+/** A median of rounds varies less than a single round. */
 const shareOfRounds = 0.5;
 
 export function middle(values: readonly number[]): number {
@@ -28,11 +28,11 @@ export function middle(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? Number.NaN) + upper) / 2;
 }
 
-/** The median of the rounds' ratios, never the ratio of medians: what disturbs a round disturbs both its halves. */
+/** The median of the rounds' ratios, never the ratio of medians: a disturbance affects both halves of a round. */
 export const ratioOf = (rounds: readonly Round[]): number =>
   middle(rounds.map(([ours, theirs]) => ours / theirs));
 
-/** @param runs the rounds of each run that is kept */
+/** @param runs the rounds of each stored run */
 export function bandOf(kind: FigureKind, runs: readonly (readonly Round[])[]): Band {
   const ratios = runs.map(ratioOf);
   const centre = Math.log(middle(ratios));
@@ -54,5 +54,5 @@ export function bandOf(kind: FigureKind, runs: readonly (readonly Round[])[]): B
 export const isInside = (ratio: number, { low, high }: Band): boolean =>
   round3(ratio) >= low && round3(ratio) <= high;
 
-/** Three digits that count: as the page shows it. */
+/** Three significant digits, as on the page. */
 export const round3 = (value: number): number => Number(value.toPrecision(3));

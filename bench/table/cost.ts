@@ -1,8 +1,8 @@
-/** What processes cost over a span of time: processor time to the microsecond where the kernel reports it, and memory. */
+/** The cost of processes over a span of time: processor time to the microsecond if the kernel reports it, and memory. */
 import { readdirSync, readFileSync } from "node:fs";
 import { processCost } from "../process-cost.ts";
 
-/** Of all its threads. The ticks of /proc/PID/stat are 10 ms, which is a fifth of what an idle agent takes in a round. */
+/** Sum over all threads. The ticks of /proc/PID/stat are 10 ms, a fifth of what an idle agent uses in a round. */
 export function cpuSeconds(pid: number): number {
   let nanoseconds = 0;
   try {

@@ -14,7 +14,7 @@ import { type Context, type FigureKind, line, type Measurement } from "./measure
 const peers = { vm: "VictoriaMetrics", prometheus: "Prometheus" } as const;
 type Peer = keyof typeof peers;
 
-/** A line for each peer. */
+/** One line per peer. */
 export function both(
   figure: string,
   what: string,
@@ -28,12 +28,12 @@ export function both(
 }
 
 const slices = 12;
-/** Not counted: an engine creates its series in these slices, and V8 compiles the hub's code. */
+/** Not counted: in these slices an engine creates its series, and V8 compiles the hub's code. */
 const warmUpSlices = 3;
 
 export type Figures = Map<string, Map<EngineName, number>>;
 
-/** All three started, in another order every round; what `work` notes is put beside the hub's. */
+/** Starts all three, in a different order every round; the values that `work` adds are recorded beside the hub's. */
 export async function withEngines(
   { put }: Context,
   round: number,
@@ -61,7 +61,9 @@ export function note(figures: Figures, figure: string, { name }: Engine, value: 
 
 export const endsNow = (): number => Math.floor(Date.now() / 60_000) * 60_000;
 
-/** In slices of the requests, engine by engine: what disturbs a second disturbs all of them. The first quarter is not counted. */
+/**
+ * Sends the requests in slices, engine by engine, so that a disturbance affects all of them. The first quarter is not counted.
+ */
 export async function fill(
   engines: readonly Engine[],
   { samples, senders }: FleetRequests,

@@ -1,4 +1,4 @@
-/** Native histograms in the hub and in Prometheus: the same requests into both, the same queries to both, in turn. */
+/** Native histograms in the hub and in Prometheus: alternates the same requests and the same queries between both. */
 import { measureHistograms } from "../histogram-measure.ts";
 import { type Engine, startHubEngine, startPrometheusEngine } from "../hub-engines.ts";
 import { type Area, line } from "./measurement.ts";

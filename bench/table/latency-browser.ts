@@ -1,4 +1,6 @@
-/** When a reading of an agent is on screen: in the hub's page, and in a page that polls a Prometheus that scrapes the agent. */
+/**
+ * Measures when an agent's reading is on screen: in the hub's page, and in a page that polls a Prometheus that scrapes the agent.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -14,7 +16,7 @@ import type { Context } from "./measurement.ts";
 
 const metric = 'gpu_power_watts{gpu="0"}';
 
-/** After the page's own work for a frame comes a paint, and after that a turn of the loop: then it is on screen. */
+/** After the page has handled a frame, waits for a paint and a turn of the event loop: then the reading is on screen. */
 const ours = `
   window.painted = [];
   delete window.SharedWorker;
@@ -31,7 +33,7 @@ const ours = `
     }, options);
   };`;
 
-/** What a page without a stream does: asks every second, and shows what is new. */
+/** A page without a stream: polls every second, and shows new values. */
 const theirs = (url: string, query: string): string => `
   <!doctype html><body><h1 id="value"></h1><script>
     window.painted = [];
@@ -53,7 +55,7 @@ interface Painted {
   readonly atMs: number;
 }
 
-/** Where in its second Prometheus scrapes depends on the target's labels: as many jobs, as many places. */
+/** The offset of a scrape within Prometheus' interval depends on the target's labels: several jobs give several offsets. */
 const jobs = 8;
 
 export async function browserLatency({ full, put, progress }: Context): Promise<void> {
@@ -104,7 +106,7 @@ export async function browserLatency({ full, put, progress }: Context): Promise<
     const other = await browser.newContext();
     for (let round = 0; round < rounds; round++) {
       progress(`round ${round + 1} of ${rounds}: both pages open for ${seconds} s`);
-      // Another moment of the second every round, for the page as for the scrape.
+      // A different offset within the second every round, for the page as for the scrape.
       await sleep((round * 1_000) / rounds);
       await painted();
       const query = `gpu_power_watts{gpu="0",place="${round % jobs}"}`;
@@ -113,7 +115,7 @@ export async function browserLatency({ full, put, progress }: Context): Promise<
       const shown = (await painted()).flatMap(({ readMs, atMs }) =>
         readMs === undefined ? [] : [{ readMs, waitMs: atMs - readMs }],
       );
-      // A reading counts when it is first on screen; the page also gets old ones when nothing came.
+      // A reading counts when it is first on screen; the page also gets old ones if there is nothing new.
       const first = new Map<number, number>();
       for (const { readMs, waitMs } of shown)
         first.set(readMs, Math.min(waitMs, first.get(readMs) ?? waitMs));
@@ -135,11 +137,11 @@ async function poll(context: BrowserContext, html: string, seconds: number): Pro
   await sleep(seconds * 1_000);
   const painted = await page.evaluate<Painted[]>("window.painted");
   await page.close();
-  // The first may have been on for long before the page was.
+  // The first may have been on screen long before the measurement.
   return painted.slice(1);
 }
 
-/** What the agent read and when, as the hub keeps it. */
+/** The agent's readings and their times, as stored by the hub. */
 async function readingsOf(hub: string): Promise<{ timeMs: number; value: number }[]> {
   const url = `${hub}/api/v1/query?query=${encodeURIComponent(`${metric}[1m]`)}`;
   const answer = (await (await fetch(url)).json()) as {

@@ -1,4 +1,7 @@
-/** From a value that crosses a threshold to a webhook and a mail server, through the hub and through Prometheus's pair. */
+/**
+ * Measures the time from a value that crosses a threshold to a webhook and a mail server, through the hub and through Prometheus
+ * with Alertmanager.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -15,12 +18,12 @@ import { waitUntil } from "../../engines/wait.ts";
 import { random } from "../store-data.ts";
 import type { Context } from "./measurement.ts";
 
-/** Who got to know of which crossing, and when. */
+/** When the notification of each crossing was received. */
 type ReceiptTimes = Map<string, number>;
 
 /**
- * Where in its second a target is scraped and a group evaluated depends on their names, and how these two lie decides how
- * long a crossing waits: so many of each, one after the other, or the ratio would be a matter of luck.
+ * The offsets at which a target is scraped and a group evaluated depend on their names, and the two offsets decide how long a
+ * crossing waits: several of each are used in turn, or the ratio would be a matter of luck.
  */
 const places = 8;
 const everyPlace = Array.from({ length: places }, (_, place) => place);
@@ -62,7 +65,7 @@ const routing = (webhook: string, mail: number): string =>
     ],
   });
 
-/** Keeps the first moment at which a message names a crossing. */
+/** Records when a message first mentions a crossing. */
 async function startMail(): Promise<{
   port: number;
   heard: ReceiptTimes;
@@ -91,7 +94,7 @@ async function startMail(): Promise<{
   };
 }
 
-/** The webhook of the engines keeps no moments, so this one does. */
+/** The engines' webhook records no times, so this one does. */
 async function startHook(): Promise<{
   url: string;
   heard: ReceiptTimes;

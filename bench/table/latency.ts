@@ -1,5 +1,5 @@
 /**
- * How long a reading takes to a painted page and to a notification, beside Prometheus with a page that polls it and beside
+ * The time from a reading to a painted page and to a notification, beside Prometheus with a page that polls it and beside
  * Prometheus with Alertmanager, everything at one second and at the same time.
  */
 import { browserLatency } from "./latency-browser.ts";

@@ -1,4 +1,4 @@
-/** The machine and the engines of a run, as the page reports them. Never a host's name or a path. */
+/** The machine and the engines of a run, as printed on the page. Never a host name or a path. */
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
@@ -41,7 +41,7 @@ export async function thisMachine(): Promise<BenchMachine> {
     const found = findTool(tool);
     if ("missing" in found) continue;
     const { stdout, stderr } = spawnSync(found.path, [flag], { encoding: "utf8" });
-    // Debian's VictoriaMetrics prints nothing, so its package is asked.
+    // Debian's VictoriaMetrics prints no version, so its package is queried.
     engines[name] = version(`${stdout}${stderr}`) ?? packaged(tool) ?? "unknown";
   }
   const jars = await mavenJars("kafka").catch(() => undefined);

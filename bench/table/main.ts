@@ -1,7 +1,7 @@
 /**
- * `npm run bench`: takes every measurement of the table beside its peer, keeps the raw output and writes docs/benchmarks.md.
- * `-- --only agent,store` some areas, `--check` holds the ratios to their bands and writes nothing, `--full` larger sizes,
- * `--repeat 3` so many runs, `--fresh` forgets earlier runs, `--page` only writes the page again.
+ * `npm run bench`: runs every measurement of the table beside its peer, stores the raw output and writes docs/benchmarks.md.
+ * `-- --only agent,store` runs some areas, `--check` compares the ratios with their bands and writes nothing, `--full` uses
+ * larger sizes, `--repeat 3` sets the number of runs, `--fresh` discards earlier runs, `--page` only writes the page again.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
@@ -74,7 +74,7 @@ async function take(area: Area): Promise<BenchRun> {
   };
 }
 
-/** Prints the run beside its bands; gives the names of those outside. */
+/** Prints the run beside its bands; returns the names of those outside. */
 function held(area: Area, run: BenchRun, kept: BenchRecord): string[] {
   const known = new Map(
     tableRowsOf(area, kept.runs[area.name] ?? []).map((row) => [row.measurement.id, row.band]),

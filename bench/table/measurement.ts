@@ -1,25 +1,25 @@
 /**
- * What a line of the benchmark table is: one figure of ours beside the same figure of a peer, taken in the same run. Never a
- * figure alone, since what a machine does in a second depends on who else is on it.
+ * A line of the benchmark table: one value of ours beside the same value of a peer, measured in the same run. Never a value
+ * alone, since the speed of a shared machine depends on its other load.
  */
 
-/** How steady a figure is on a shared machine: it decides how narrow its band may be at best. */
+/** How steady a value is on a shared machine, which limits how narrow its band can be. */
 export type FigureKind = "bytes" | "memory" | "processor" | "time";
 
 export interface Measurement {
-  /** `area.figure`; the raw output and `--check` name it so. */
+  /** `area.figure`; its name in the raw output and in `--check`. */
   readonly id: string;
   readonly what: string;
   readonly peer: string;
   readonly kind: FigureKind;
-  /** What is better for us: a lower ratio (a cost) or a higher one (a rate). */
+  /** Whether a lower ratio (a cost) or a higher one (a rate) is better for us. */
   readonly better: "lower" | "higher";
   readonly unit: string;
-  /** Why we are behind and what would change it; shown where the ratio is on the wrong side of 1. */
+  /** Why we are behind and what would change it; printed if the ratio is on the wrong side of 1. */
   readonly behind?: string;
 }
 
-/** One alternating round: our figure and the peer's. */
+/** One alternating round: our value and the peer's. */
 export type Round = readonly [ours: number, theirs: number];
 
 export interface Context {
@@ -27,16 +27,16 @@ export interface Context {
   readonly full: boolean;
   readonly put: (id: string, ours: number, theirs: number) => void;
   readonly progress: (text: string) => void;
-  /** The figures come from a run on another machine, as this sentence reports. */
+  /** Declares, with a sentence for the page, that the values come from a run on another machine. */
   readonly elsewhere: (sentence: string) => void;
 }
 
 export interface Area {
   readonly name: string;
   readonly title: string;
-  /** How it is measured, as the page reports it. */
+  /** How it is measured, printed on the page. */
   readonly about: string;
-  /** A longer benchmark of the same thing, with more figures. */
+  /** A longer benchmark of the same thing, with more values. */
   readonly more?: string;
   readonly measurements: readonly Measurement[];
   readonly measure: (context: Context) => Promise<void>;
@@ -44,7 +44,7 @@ export interface Area {
 
 export const commandOf = (area: Area): string => `npm run bench -- --only ${area.name}`;
 
-/** A measurement made from its area's name and a few words. */
+/** Creates a measurement from its area's name and a few words. */
 export function line(
   id: string,
   what: string,
@@ -57,7 +57,7 @@ export function line(
   return { id, what, peer, kind, unit, better, ...(behind === undefined ? {} : { behind }) };
 }
 
-/** Does each round's halves in turn: ours first in even rounds, the peer's first in odd ones. */
+/** Alternates the halves of each round: ours first in even rounds, the peer's first in odd ones. */
 export async function alternate(
   rounds: number,
   ours: (round: number) => Promise<void>,

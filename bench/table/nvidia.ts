@@ -1,6 +1,7 @@
 /**
- * What reading an NVIDIA GPU costs beside polling nvidia-smi. Measured where nvidia-smi is; elsewhere the figures are those
- * of the kept run on a real H200 (docs/reference/nvidia-check.md), since no stand-in of nvidia-smi would cost what it does.
+ * The cost of reading an NVIDIA GPU beside polling nvidia-smi. Measured if nvidia-smi is available; otherwise the values are
+ * those of the stored run on a real H200 (docs/reference/nvidia-check.md), since no replacement of nvidia-smi would have its
+ * cost.
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -60,7 +61,7 @@ async function putRecorded({ put, elsewhere }: Context): Promise<void> {
   );
 }
 
-/** Processor time of programs that this process started and that have ended, in ticks of 10 ms. */
+/** Processor time of child processes that have ended, in ticks of 10 ms. */
 function childrenSeconds(): number {
   const stat = readFileSync("/proc/self/stat", "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -1,4 +1,4 @@
-/** docs/benchmarks.md from what is kept: a pure function, so that a test holds the page to the raw output. */
+/** Generates docs/benchmarks.md from the stored runs: a pure function, so that a test compares the page with the raw output. */
 import { type Band, bandOf, isInside, leastFactor, middle, ratioOf, round3 } from "./band.ts";
 import type { BenchRecord, BenchRun } from "./record.ts";
 import { type Area, commandOf, type Measurement, type Round } from "./measurement.ts";
@@ -11,7 +11,7 @@ export interface TableRow {
   readonly theirs: number;
 }
 
-/** What the page shows of an area: the newest run's figures, and bands of all that are kept. */
+/** An area's rows on the page: the newest run's values, and the bands of all stored runs. */
 export function tableRowsOf(area: Area, runs: readonly BenchRun[]): TableRow[] {
   return area.measurements.flatMap((measurement) => {
     const taken = runs.flatMap(({ rounds }) => {
@@ -32,7 +32,7 @@ const figures = (rounds: readonly Round[]): Pick<TableRow, "ratio" | "ours" | "t
 
 type Standing = "ahead" | "even" | "behind";
 
-/** Even where the band holds 1: runs of the same two programs may end on either side of it. */
+/** `even` if the band contains 1: runs of the same two programs may end on either side of it. */
 export function standingOf({ measurement, ratio, band }: TableRow): Standing {
   if (isInside(1, band)) return "even";
   return (measurement.better === "lower") === ratio < 1 ? "ahead" : "behind";

@@ -1,4 +1,4 @@
-/** What heavy queries cost everybody else: a small query and the health check, alone and beside them. */
+/** The effect of heavy queries on other requests: a small query and the health check, alone and beside them. */
 import { encodeFleet, seriesPerGpu } from "../hub-data.ts";
 import { quantile } from "../hub-print.ts";
 import { measureQueryLoad } from "../query-load.ts";

@@ -1,4 +1,4 @@
-/** The ways into the hub beside engines that take the same requests or scrape the same pages. */
+/** The hub's receivers beside engines that receive the same requests or scrape the same pages. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";

@@ -1,4 +1,4 @@
-/** The raw output that is kept beside the page: every round of the last runs of every area, and the machine of each. */
+/** The raw output stored beside the page: every round of the last runs of every area, and the machine of each. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,9 +9,9 @@ export interface BenchRun {
   /** When it ended, to the minute, in UTC. */
   readonly at: string;
   readonly seconds: number;
-  /** Load of the machine before the area began: how much others were at work. */
+  /** The machine's load before the area began, caused by other processes. */
   readonly load: number;
-  /** Where the figures come from, when that is not this machine. */
+  /** The origin of the values, if not this machine. */
   readonly elsewhere?: string;
   readonly rounds: Readonly<Record<string, readonly Round[]>>;
 }
@@ -26,14 +26,14 @@ export const mostRuns = 5;
 export const benchRecordFile = fileURLToPath(
   new URL("../../docs/reference/bench-runs.json", import.meta.url),
 );
-/** What was improved and by how much, written by hand; the page ends with it. */
+/** Improvements and their sizes, written by hand; the page ends with it. */
 export const changesFile = fileURLToPath(new URL("./changes.md", import.meta.url));
 export const pageFile = fileURLToPath(new URL("../../docs/benchmarks.md", import.meta.url));
 
 export const readBenchRecord = (file: string = benchRecordFile): BenchRecord =>
   JSON.parse(readFileSync(file, "utf8")) as BenchRecord;
 
-/** A line a measurement, so that a change shows as one. */
+/** One line per measurement, so that a change shows as one line in a diff. */
 export function writeBenchRecord(kept: BenchRecord, file: string = benchRecordFile): void {
   const runText = (run: BenchRun): string => {
     const rounds = Object.entries(run.rounds).map(
@@ -50,7 +50,7 @@ export function writeBenchRecord(kept: BenchRecord, file: string = benchRecordFi
   writeFileSync(file, text);
 }
 
-/** With one more run of an area, without the oldest where there are too many. */
+/** Appends a run of an area, and drops the oldest if there are too many. */
 export function withRun(
   runs: BenchRecord["runs"],
   area: string,

@@ -1,4 +1,4 @@
-/** Alerting rules in the hub and in Prometheus at the same time, over the same samples: what an evaluation of all costs. */
+/** Alerting rules in the hub and in Prometheus at the same time, over the same samples: the cost of evaluating all of them. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -83,7 +83,7 @@ async function both(
       const reloaded = await fetch(`${one.engine.url}/-/reload`, { method: "POST" });
       if (!reloaded.ok) throw new Error(`the rules were refused: ${await reloaded.text()}`);
     }
-    // The first evaluations compile and allocate; what lasts is what comes after.
+    // The first evaluations compile and allocate; the measurement starts after them.
     await sleep(3 * intervalSeconds * 1_000);
     for (let round = 0; round < rounds; round++) {
       progress(`${count} rules over the ${scope}: round ${round + 1} of ${rounds}`);

@@ -1,4 +1,4 @@
-/** Cost a sample, bytes a sample and query time at 1, 4 and 16 times the series, and how each grows. */
+/** Cost per sample, bytes per sample and query time at 1, 4 and 16 times the series, and how each grows. */
 import { encodeFleet, seriesPerGpu } from "../hub-data.ts";
 import type { Engine, EngineName } from "../hub-engines.ts";
 import { ask, type BenchQuery } from "../hub-queries.ts";

@@ -1,4 +1,4 @@
-/** A log through gpulse into Kafka and on into Parquet, beside the same messages through Kafka's own console tools. */
+/** A log through gpulse into Kafka and from there into Parquet, beside the same messages through Kafka's own console tools. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -61,7 +61,7 @@ export const stream: Area = {
       await parseRates(at("log.txt"), rows, rounds, (own, other) =>
         put("stream.parse", own, other),
       );
-      // One whole way first: it makes the messages that the tools send, and finds cold files.
+      // One complete run first: it creates the messages for the tools, and warms up files.
       await makeTopic(kafka, "first");
       await ours(kafka, at("log.txt"), "first", at("lake-first"), rows);
       await consoleRead(kafka, "first", at("messages"), rows);
@@ -98,7 +98,7 @@ export const stream: Area = {
   },
 };
 
-/** Rows a second of processor time, both in this process after one round that is not counted. */
+/** Rows per second of processor time, both in this process after one round that is not counted. */
 async function parseRates(
   log: string,
   rows: number,

@@ -1,4 +1,4 @@
-/** `gpulse top` beside what else shows a machine in a terminal, all at the same time in terminals of the same size (tmux). */
+/** `gpulse top` beside other terminal monitors, all at the same time in terminals of the same size (tmux). */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

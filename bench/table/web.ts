@@ -1,4 +1,4 @@
-/** The page in a real Chromium beside the same data drawn by ECharts. */
+/** The web page in a real Chromium beside the same data drawn by ECharts. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Browser } from "playwright-core";
 import { CELL, CURVE, openBrowser, SETTLE_MS, withFleet } from "../web-fleet.ts";
@@ -73,7 +73,7 @@ async function firstCharts(
   }
 }
 
-/** One page at a time, in turn: two at once would take each other's processor. */
+/** One page at a time, in turn: two at once would compete for the processor. */
 async function updates(
   { full, put, progress }: Context,
   browser: Browser,

@@ -1,15 +1,15 @@
 #!/usr/bin/env node
-// Writes an alertmanager.yml with its variables filled in, since Alertmanager expands none: $NAME and ${NAME} in double
-// quotes, from the environment, into a file that only its owner may read. It must never print a value.
+// Writes an alertmanager.yml with its variables filled in, since Alertmanager expands none: $NAME and ${NAME} in double quotes,
+// from the environment, into a file that only its owner may read. Must never print a value.
 //
 //   node render.mjs FROM TO
 //
-// A value stands for itself: a $, a quote or a backslash in it means nothing. What is not set is an error; set to
-// nothing is a value, for a mail server that asks for no sign-in.
+// A value is inserted literally: a $, a quote or a backslash in it has no special meaning. An unset variable is an error; an
+// empty one is a value, for a mail server without authentication.
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import process from "node:process";
 
-// A comment is left as it is.
+// A comment is left unchanged.
 const PATTERN =
   /(^[ \t]*#.*$)|"((?:[^"\\\n]|\\.)*)"|'(?:[^'\n]|'')*'|\$(?:\{(\w+)\}|([A-Z_][A-Z0-9_]*))/gm;
 const VARIABLE = /\$(?:\{([A-Za-z_]\w*)\}|([A-Z_][A-Z0-9_]*))/g;
@@ -27,7 +27,7 @@ function render(text, env) {
   const value = (name) => {
     const given = env[name];
     if (given === undefined) missing.add(name);
-    // A JSON string without its quotes is what YAML takes between double quotes.
+    // A JSON string without its quotes is valid between YAML's double quotes.
     return JSON.stringify(given ?? "").slice(1, -1);
   };
   /** @param {string} quoted */

@@ -1,5 +1,5 @@
-// Starts a program of the demo application with the addresses of Redis and PostgreSQL, whose passwords are mounted secrets:
-// so they are in no environment that `docker inspect` would show. It must never print one.
+// Starts a program of the demo application with the URLs of Redis and PostgreSQL, whose passwords are mounted secrets, so that no
+// environment shown by `docker inspect` contains them. Must never print one.
 //
 //   node demo-app.mjs gateway|worker|ml|load [ARGUMENTS]
 import { existsSync, readFileSync } from "node:fs";
@@ -26,6 +26,6 @@ if (name === undefined || !/^[a-z]+$/.test(name) || !existsSync(program)) {
   process.stderr.write("demo-app: name a program: gateway, worker, ml or load\n");
   process.exit(2);
 }
-// The program reads its arguments where they would stand if it had been started itself.
+// The program expects its arguments at the positions they have when it is started directly.
 process.argv.splice(2, process.argv.length, ...rest);
 await import(program.href);

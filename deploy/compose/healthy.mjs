@@ -1,7 +1,7 @@
-// A container's health check: exits with 0 when the address returns a success. The images have no curl.
+// A container's health check: exits with 0 if the URL returns a success. The images have no curl.
 //
-//   node healthy.mjs URL   asks this address
-//   node healthy.mjs       asks the gpulse that the container runs, on the port of its --port or EXPORTER_PORT
+//   node healthy.mjs URL   requests this URL
+//   node healthy.mjs       requests the container's gpulse, on the port of its --port or EXPORTER_PORT
 import { readFileSync, realpathSync } from "node:fs";
 import { get } from "node:https";
 import process from "node:process";
@@ -12,10 +12,10 @@ const PORTS = { agent: "9400", hub: "9410", up: "9410" };
 const PATHS = { agent: "/healthz", hub: "/-/healthy", up: "/-/healthy" };
 
 /**
- * Where a gpulse that was started with this command line and environment reports its health. The flag wins over the
- * variable, and the variable is the agent's, as in gpulse itself.
+ * The health URL of a gpulse with this command line and environment. As in gpulse, the flag takes precedence over the variable,
+ * which applies only to the agent.
  *
- * @param {readonly string[]} commandLine of the container's first process: gpulse, or an init with gpulse behind it
+ * @param {readonly string[]} commandLine of the container's first process: gpulse, or an init process followed by gpulse
  * @param {Readonly<Record<string, string | undefined>>} env
  */
 export function healthAddress(commandLine, env) {
@@ -42,8 +42,10 @@ async function isHealthy(address) {
   }
 }
 
-/** The certificate is for the name others use, not for 127.0.0.1.
- * @param {string} address @returns {Promise<boolean>} */
+/**
+ * The certificate is for the public name, not for 127.0.0.1.
+ * @param {string} address @returns {Promise<boolean>}
+ */
 function isHealthyByTls(address) {
   return new Promise((resolve) => {
     const options = { rejectUnauthorized: false, timeout: TIMEOUT_MS };

@@ -1,10 +1,10 @@
-// Writes Prometheus's targets/JOB.yml with the services that run here: those whose names resolve. A service of a profile that
-// is off must not be shown as down; a service that was seen once stays a target, since then it is down. Every target that is
-// left out is reported with the reason.
+// Writes Prometheus's targets/JOB.yml with the running services: those whose names resolve. A service of a disabled profile must
+// not be shown as down; a service that resolved once stays a target, since it is down when it no longer does. Every omitted
+// target is reported with the reason.
 //
 //   node targets.mjs FROM TO [--once]
 //
-// With --once it ends with 1 when no target is left. Plain Node and nothing else, since it runs in the image as a mounted file.
+// With --once it exits with 1 if no target is left. Plain Node only, since it runs in the image as a mounted file.
 import { lookup } from "node:dns/promises";
 import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -22,8 +22,8 @@ const unquoted = (text) => text.trim().replace(/^(["'])(.*)\1$/, "$2");
 const items = (list) => list.split(",").map(unquoted).filter(Boolean);
 
 /**
- * The groups of a target file: `- targets: [a:1, b:2]` or one `- a:1` a line below it, and `labels` as `{ a: b }` or one
- * `a: b` a line below it.
+ * Parses the groups of a target file: `- targets: [a:1, b:2]` or one `- a:1` per line below it, and `labels` as `{ a: b }` or one
+ * `a: b` per line below it.
  * @param {string} text @param {(line: number) => void} notUnderstood
  */
 function parseGroups(text, notUnderstood) {
@@ -60,7 +60,7 @@ function parseGroups(text, notUnderstood) {
 /** @type {Set<string>} */
 const seen = new Set();
 
-/** Why a target is left out; undefined where it is not. @param {string} target */
+/** Why a target is omitted; undefined if it is not. @param {string} target */
 async function reasonToDrop(target) {
   const [, host = ""] = TARGET.exec(target) ?? [];
   if (host === "") return "it is not HOST:PORT";
@@ -75,7 +75,7 @@ async function reasonToDrop(target) {
   return undefined;
 }
 
-/** What was reported last, so that a line is printed once. @type {Map<string, string>} */
+/** The last report per target, so that a line is printed once. @type {Map<string, string>} */
 const reported = new Map();
 /** @param {string} what @param {string} sentence */
 function report(what, sentence) {
@@ -87,7 +87,7 @@ function report(what, sentence) {
 /** @type {Map<string, string>} */
 const written = new Map();
 
-/** How many targets are left. @param {string} from @param {string} to */
+/** Writes the files and returns the number of remaining targets. @param {string} from @param {string} to */
 async function write(from, to) {
   let left = 0;
   for (const name of readdirSync(from).filter((file) => /\.(yml|yaml)$/.test(file))) {

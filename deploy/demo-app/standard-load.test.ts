@@ -1,4 +1,4 @@
-// The load generator's standard day against the simulated GPUs in virtual time: what dashboards will show of them.
+// The load generator's standard day on the simulated GPUs in virtual time: the load that dashboards will show.
 
 import { expect, test } from "vitest";
 

@@ -1,4 +1,4 @@
-// Renders the chart's agents as plain manifests for kustomize. The chart stays the one source: a test compares.
+// Renders the chart's agents as plain manifests for kustomize. The chart stays the single source: a test compares both.
 //   node scripts/run-ts.mjs deploy/kubernetes/render.ts
 
 import { writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { renderChart } from "../../engines/helm.ts";
 
 export const plainFile = fileURLToPath(new URL("./base/agent.yaml", import.meta.url));
 
-/** What only Helm's own bookkeeping needs, and the names of templates nobody here has. */
+/** Lines that only Helm's bookkeeping needs, and the names of templates that do not exist here. */
 const HELM_ONLY = /^( *helm\.sh\/chart: .*| *app\.kubernetes\.io\/managed-by: .*|# Source: .*)\n/gm;
 
 export async function plainManifests(): Promise<string> {

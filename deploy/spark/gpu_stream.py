@@ -29,7 +29,7 @@ MESSAGE = """version INT, time STRING, host STRING,
 
 
 def generated(name):
-    """Beside this file, or in the working directory where `--files` has put it."""
+    """Loads a generated file from beside this file, or from the working directory, where `--files` puts it."""
     beside = Path(__file__).resolve().parent / name
     return json.loads((beside if beside.exists() else Path(name)).read_text())
 
@@ -47,7 +47,7 @@ hadoop = spark.sparkContext._jvm.org.apache.hadoop.fs
 
 
 def rows_of(batch):
-    """A row a message, and whether it is one that this job understands."""
+    """One row per message, and whether this job understands the message."""
     message = F.from_json(F.col("value").cast("string"), MESSAGE, {"columnNameOfCorruptRecord": "broken"})
     read = batch.withColumn("m", message).withColumn("at", F.try_to_timestamp("m.time"))
     vendor = F.col("m.gpu.vendor")
@@ -106,7 +106,7 @@ def dead_letters(rows):
 
 
 def keep(rows, table, batch_id):
-    """Writes aside, then gives every file the name of what is in it. A name that is there already holds the same rows."""
+    """Writes to a staging folder, then renames every file after its content. An existing file of that name has the same rows."""
     aside = f"{lake}/_staging/{quote(args.topic, safe='')}-{batch_id}-{table}"
     ends = rows.groupBy("partition", "date").agg(F.min("offset").alias("first"), F.max("offset").alias("last")).collect()
     if not ends:

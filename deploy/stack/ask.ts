@@ -1,4 +1,4 @@
-// Questions to the running programs: Prometheus's API (also the hub's), Alertmanager's, the mailbox's, the trace receiver's.
+// Queries the running programs: Prometheus's API (also the hub's), Alertmanager, the mailbox, the trace receiver.
 
 import type { Trace } from "./traces/registry.ts";
 
@@ -35,7 +35,7 @@ export async function getJson<Answer>(url: string): Promise<Answer> {
   return (await response.json()) as Answer;
 }
 
-/** A Prometheus, or what answers as one. */
+/** A Prometheus, or a server with its API. */
 export class Engine {
   readonly url: string;
 
@@ -50,7 +50,7 @@ export class Engine {
     return result.map(({ metric, value }) => ({ metric, value: Number(value[1]) }));
   }
 
-  /** The one number an expression gives; undefined where it gives none. */
+  /** The single value of an expression; undefined if it has none. */
   async number(expression: string): Promise<number | undefined> {
     const [first] = await this.query(expression);
     return first === undefined || Number.isNaN(first.value) ? undefined : first.value;
@@ -107,7 +107,7 @@ export class Engine {
   }
 }
 
-/** The alerts that an Alertmanager holds at this moment. */
+/** The alerts that an Alertmanager has now. */
 export async function activeAlerts(alertmanagerUrl: string): Promise<readonly Alert[]> {
   const alerts = await getJson<
     readonly { labels: Record<string, string>; status: { readonly state: string } }[]

@@ -1,8 +1,8 @@
-// How long a service that died waits before it is started again: twice as long each time, and short again after it held.
+// Back-off before a dead service is restarted: doubles each time, and is short again after the service ran for a while.
 
 const FIRST_MS = 500;
 const LONGEST_MS = 30_000;
-/** A service that ran this long has recovered: its next death is a first one. */
+/** A service that ran this long has recovered: its next failure counts as the first. */
 export const HELD_MS = 60_000;
 
 export function backoffMs(deathsInARow: number): number {

@@ -1,12 +1,12 @@
-// Every kind of metric that an observability stack of its size had, each with the series that gives it here. Asked of a
-// running stack: a kind without a series is reported as missing, never left out.
+// Every kind of metric of an observability stack of this size, each with the series that provides it here. Queried from a running
+// stack: a kind without a series is reported as missing, never omitted.
 
 import type { Engine } from "./ask.ts";
 
 export interface Category {
   readonly group: string;
   readonly name: string;
-  /** The first that gives something is it. */
+  /** The first one with a result is used. */
   readonly asks: readonly string[];
 }
 

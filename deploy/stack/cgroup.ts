@@ -1,6 +1,5 @@
-// A group of the kernel for each service, with its memory limit, so that cAdvisor and the host source see services as they
-// would see containers. Groups are made below our own, so that what limits us still limits them; only what was made here
-// is removed.
+// A cgroup for each service, with its memory limit, so that cAdvisor and the host source report services like containers. Groups
+// are created below our own, so that our own limits still apply; only groups created here are removed.
 
 import {
   existsSync,
@@ -18,13 +17,13 @@ import type { Service } from "./service.ts";
 export const GROUP_NAME = "gpulse-stack";
 const MOUNT = "/sys/fs/cgroup";
 const REMOVE_MS = 5_000;
-/** Version 1 has a tree per controller; those that are reported per container. */
+/** Version 1 has a tree per controller; these are reported per container. */
 const TREES = ["memory", "cpu", "cpuacct", "pids", "blkio"] as const;
 
 export interface Groups {
-  /** As the kernel and cAdvisor call the one above those of the services. */
+  /** The path of the services' parent group, as in the kernel and cAdvisor. */
   readonly path: string;
-  /** The files a process writes its id to. */
+  /** The files to which a process writes its id. */
   joinsOf(service: Service): readonly string[];
   close(): Promise<void>;
 }
@@ -50,7 +49,7 @@ export function openGroups(
   const trees = isUnified ? [""] : TREES.filter((tree) => existsSync(path.join(mount, tree)));
   if (trees.length === 0) return { missing: `there are no control groups at ${mount}` };
   const above = ownPath(own, isUnified ? "" : "memory");
-  // Another stack on this machine has the plain name; what one that was killed left behind is taken away.
+  // Another stack on this machine may have the plain name; groups left by a killed stack are removed.
   const plain = trees.map((tree) => path.join(mount, tree, above, GROUP_NAME));
   for (const dir of plain) removeLeft(dir);
   const isTaken = plain.some((dir) => existsSync(dir));
@@ -84,7 +83,7 @@ export function ownPath(text: string, controller: string): string {
   return "/";
 }
 
-/** A group that holds processes may not hand controllers down: then services have groups, and no limits. */
+/** A group with processes may not delegate controllers: then services have groups, but no limits. */
 function giveControllers(dir: string): void {
   for (const group of [path.dirname(dir), dir]) {
     try {
@@ -102,7 +101,7 @@ function limitMemory(dir: string, bytes: number): void {
   }
 }
 
-/** Groups without processes alone: the kernel refuses to remove others. */
+/** Removes groups without processes: the kernel refuses to remove others. */
 function removeLeft(dir: string): void {
   if (!existsSync(dir)) return;
   const below = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory());
@@ -110,11 +109,11 @@ function removeLeft(dir: string): void {
     for (const { name } of below) rmdirSync(path.join(dir, name));
     rmdirSync(dir);
   } catch {
-    // Somebody is in it: it stays.
+    // It contains processes: it stays.
   }
 }
 
-/** The kernel lets go of a group a moment after its last process; what it keeps is empty and harms nobody. */
+/** The kernel releases a group a moment after its last process; a remaining group is empty and harmless. */
 async function removeEmpty(dir: string, deadlineMs: number): Promise<void> {
   do {
     try {

@@ -1,5 +1,5 @@
-// One run of one program: its own process group, its output kept in a bounded file, its end reported once. It must never
-// outlive the supervisor: where setpriv is there, the kernel ends it when we are gone, however we went.
+// One run of one program: its own process group, its output in a bounded file, its end reported once. Must never outlive the
+// supervisor: if setpriv is available, the kernel ends it when we exit, however we exit.
 
 import { spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
@@ -18,14 +18,14 @@ export interface Child {
   lastWord(): string;
   ended(): string | undefined;
   signal(name: NodeJS.Signals): void;
-  /** Its own signal first, SIGKILL after a while; returns when it has gone. */
+  /** Sends its own signal first, SIGKILL after a while; resolves when it has exited. */
   stop(): Promise<void>;
 }
 
 export interface LaunchOptions {
   readonly service: Service;
   readonly log: LogFile;
-  /** Files the process writes its id to before it becomes the program: cgroup.procs of its groups. */
+  /** Files to which the process writes its id before it becomes the program: cgroup.procs of its groups. */
   readonly joins: readonly string[];
   readonly onEnd: (why: string, ranMs: number) => void;
   readonly nowMs: () => number;
@@ -77,13 +77,13 @@ export function launch({ service, log, joins, onEnd, nowMs }: LaunchOptions): Ch
   }
 }
 
-/** The workers of a killed master would hold its port for ever; they are in the group that began with it. */
+/** The workers of a killed master would hold its port for ever; they are in the process group. */
 function endGroup(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // Nobody is left in it, as it should be.
+    // The group is empty, as expected.
   }
 }
 
@@ -104,7 +104,7 @@ function wrapped(
           ...command,
         ];
   if (!canFollowParent() || command[0] === SETPRIV) return joined;
-  // Not SIGKILL: the workers of a master would be left.
+  // Not SIGKILL: it would leave the workers of a master.
   return [SETPRIV, "--pdeathsig", "SIGTERM", "--", ...joined];
 }
 

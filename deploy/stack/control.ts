@@ -12,7 +12,7 @@ export interface Actions {
   rows(): readonly Row[];
   hold(name: string): Promise<void>;
   release(name: string): void;
-  /** Writes rules with other waiting times, and lets Prometheus, Alertmanager and the hub read them. */
+  /** Rewrites the rules with other waiting times, and reloads Prometheus, Alertmanager and the hub. */
   setQuick(quick: boolean): Promise<void>;
 }
 

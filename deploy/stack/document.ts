@@ -1,9 +1,9 @@
-// The report as Markdown: only what was measured, with what it was measured by, beside what a setup of the same kind needed.
+// The report as Markdown: only measured values, with how they were measured, beside the needs of a comparable setup.
 
 import type { EngineFigures, Figures } from "./measure.ts";
 import { megabytes, spell } from "./table.ts";
 
-/** Stated needs of the 14-container setup that this stack replaces. */
+/** The stated needs of the 14-container setup that this stack replaces. */
 export const REFERENCE = {
   names: 1_145,
   targets: 9,

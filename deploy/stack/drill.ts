@@ -1,5 +1,5 @@
-// `npm run stack -- drill`: stops things on purpose and pauses the load, and watches alerts fire, reach people and programs,
-// and go away again. What it stops it starts again, also when it is stopped itself.
+// `npm run stack -- drill`: stops services on purpose and pauses the load, and observes alerts fire, reach people and programs,
+// and resolve. It restarts what it stopped, also when it is interrupted.
 
 import { waitUntil } from "../../engines/wait.ts";
 import { activeAlerts, type Alert, Engine, mails } from "./ask.ts";
@@ -23,7 +23,7 @@ export interface Outcome {
   readonly afterSeconds: number;
 }
 
-/** Rules wait minutes, mails are grouped, models leave memory late: long enough for all of it as shipped. */
+/** Rules wait minutes, mails are grouped, models free memory late: long enough for all of it with the shipped settings. */
 const LIMIT_MS = 15 * 60_000;
 
 const ALERTS: Readonly<Record<Exclude<DrillName, "idle">, (alert: Alert) => boolean>> = {
@@ -122,7 +122,7 @@ async function idle(state: StackState, note: Note): Promise<void> {
     (await prometheus.alerts())
       .filter(({ name, state: is }) => name === "GpuIdle" && is === "firing")
       .map(({ labels }) => labels["uuid"] ?? "");
-  // After an outage all may still be called idle: those could not become so again.
+  // After an outage all GPUs may still count as idle, and could not become idle again.
   await until("a GPU to be at work", async () => {
     const [gpus, idling] = [await prometheus.number("count(gpu_up)"), await idleGpus()];
     return gpus !== undefined && idling.length < gpus;
@@ -130,7 +130,7 @@ async function idle(state: StackState, note: Note): Promise<void> {
   const [webhooksBefore, idleBefore] = [await webhooks(), await idleGpus()];
   const startMs = Date.now();
   await post(`${load}/pause`);
-  // With the load paused, batch work beyond what is under way now comes from GPUs that asked.
+  // With the load paused, additional batch work comes only from idle GPUs' requests.
   const jobsBefore = (await batchJobs()) + (await batchUnderWay());
   try {
     await until("GpuIdle to fire", async () =>
@@ -157,7 +157,7 @@ async function idle(state: StackState, note: Note): Promise<void> {
   note("idle", "load resumed: GPUs work again", resumedMs);
 }
 
-/** Whether a mail has come since that is about such an alert: its labels are in the text, a line each. */
+/** Returns a check whether a mail about such an alert has arrived since: the mail's text has the alert's labels, one per line. */
 async function mailWatch(
   state: StackState,
   isIt: (alert: Alert) => boolean,
@@ -189,7 +189,7 @@ async function post(url: string): Promise<void> {
   if (!response.ok) throw new Error(`${url} answers ${response.status}`);
 }
 
-/** The sum of a counter on a program's own page, newer than the last scrape. */
+/** The sum of a counter on a program's own metrics page, newer than the last scrape. */
 async function counter(url: string, begins: string): Promise<number> {
   const page = await (await fetch(`${url}/metrics`)).text();
   return page

@@ -1,5 +1,5 @@
-// Writes what the programs of a stack read: the shipped Prometheus and Alertmanager files as they are, with loopback
-// addresses in targets/ beside them and passwords filled in. It must never change a file of the repository.
+// Writes the input files of a stack's programs: the shipped Prometheus and Alertmanager files unchanged, with loopback addresses
+// in targets/ beside them and passwords filled in. Must never change a file of the repository.
 
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -14,7 +14,7 @@ import { quickPrometheus, quickRouting, quickRules } from "./quick.ts";
 const YEAR_MS = 365 * 86_400_000;
 const asIs = (text: string): string => text;
 
-/** Which port each job of prometheus.yml is scraped at. */
+/** The port at which each job of prometheus.yml is scraped. */
 export const JOBS: Readonly<Record<string, PortName>> = {
   gpu: "agent",
   vllm: "ml",
@@ -54,7 +54,7 @@ export const paths = (dataDir: string) => {
 
 const shipped = (...parts: string[]): string => path.join(repository, "deploy", ...parts);
 
-/** prometheus.yml and its rules; also called while the stack runs, to change how long rules wait. */
+/** prometheus.yml and its rules; also called while the stack runs, to change the waiting times of rules. */
 export async function writeRules(dataDir: string, quick: boolean): Promise<void> {
   const to = paths(dataDir);
   for (const folder of ["", "stack"]) {
@@ -69,7 +69,7 @@ export async function writeRules(dataDir: string, quick: boolean): Promise<void>
   await writeFile(to.prometheus, (quick ? quickPrometheus : asIs)(config));
 }
 
-/** @param runs whether a service is part of this stack: what is left out is no target */
+/** @param runs whether a service is part of this stack: an omitted one is not a target */
 export async function writeTargets(place: Place, runs: (name: string) => boolean): Promise<void> {
   const { targets } = paths(place.dataDir);
   await rm(targets, { recursive: true, force: true });
@@ -80,7 +80,7 @@ export async function writeTargets(place: Place, runs: (name: string) => boolean
   }
 }
 
-/** The shipped alertmanager.yml through the same step that compose uses. */
+/** The shipped alertmanager.yml, rendered by the same script as in compose. */
 export async function writeRouting(
   place: Place,
   quick: boolean,
@@ -109,7 +109,7 @@ export async function writeRouting(
   if (done.code !== 0) throw new Error(done.stderr.trim());
 }
 
-/** A certificate for the mailbox, and its authority for those who send there: mail goes out as strictly as it would outside. */
+/** A certificate for the mailbox, and its CA for the senders: mail is sent as strictly as to an external server. */
 export async function writeCertificates(dataDir: string): Promise<void> {
   const to = paths(dataDir);
   const authority = makeAuthority("gpulse stack", YEAR_MS);

@@ -1,4 +1,4 @@
-// Asks a service whether it answers: a page over HTTP, or an open port. A check that takes too long is a no.
+// Checks whether a service responds: a page over HTTP, or an open port. A timeout counts as unhealthy.
 
 import { connect } from "node:net";
 
@@ -6,7 +6,7 @@ import type { HealthCheck } from "./service.ts";
 
 const TIMEOUT_MS = 3_000;
 
-/** Undefined where it answers; otherwise why not. */
+/** Undefined if it responds; otherwise the reason. */
 export async function whyUnhealthy(check: HealthCheck): Promise<string | undefined> {
   return check.kind === "http" ? whyNoPage(check.url) : whyNoPort(check.port);
 }

@@ -1,4 +1,4 @@
-// What a service prints, in one file that is begun again when it has grown too large, and its last line for the table.
+// A service's output, in one file that is rotated when it has grown too large, and its last line for the table.
 
 import { closeSync, mkdirSync, openSync, renameSync, statSync, writeSync } from "node:fs";
 import path from "node:path";
@@ -14,7 +14,7 @@ export interface LogFile {
   close(): void;
 }
 
-/** The file before stays beside it as NAME.log.1. */
+/** The previous file stays beside it as NAME.log.1. */
 export function openLog(file: string, largestBytes = LARGEST_BYTES): LogFile {
   mkdirSync(path.dirname(file), { recursive: true });
   let handle = openSync(file, "a");
@@ -24,7 +24,7 @@ export function openLog(file: string, largestBytes = LARGEST_BYTES): LogFile {
   return {
     file,
     write: (part) => {
-      // A program's last words may come after its end.
+      // A program's output may arrive after its end.
       if (!isOpen) return;
       if (sizeBytes + part.length > largestBytes) {
         closeSync(handle);
@@ -38,7 +38,7 @@ export function openLog(file: string, largestBytes = LARGEST_BYTES): LogFile {
     },
     lastLine: () => {
       const line = tail.split("\n").findLast((one) => one.trim() !== "") ?? "";
-      // Colours and cursor moves of a program must not get into our table.
+      // A program's colours and cursor moves must not get into our table.
       return stripVTControlCharacters(line).trim();
     },
     close: () => {

@@ -159,7 +159,7 @@ Examples:
     process.exitCode = await soak({ dataDir: data, quick: false, ...flags });
   });
 
-// A terminal that was closed takes no more words; everything must still be stopped in order.
+// Writing to a closed terminal fails; everything must still be stopped in order.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 
 program.parseAsync().catch((error: unknown) => {

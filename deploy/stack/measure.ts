@@ -1,4 +1,4 @@
-// Takes the state of a running stack in one go: everything the report says, as numbers. Nothing here is estimated.
+// Measures a running stack at once: all values of the report, as numbers. Nothing here is estimated.
 
 import { readdirSync, statSync } from "node:fs";
 import { availableParallelism, loadavg, totalmem } from "node:os";
@@ -70,7 +70,7 @@ export async function measure(state: StackState): Promise<Figures> {
     rows.some((row) => row.name === name && row.state === "healthy");
   const orNothing = async <T>(name: string, work: () => Promise<T>): Promise<T | undefined> =>
     runs(name) ? work() : undefined;
-  // A second round: the first also opens connections and fills caches of both alike.
+  // Uses the second round: the first also opens connections and fills caches of both.
   const asked = { prometheusUrl: prometheus.url, hubUrl: hub.url };
   await runPanels(asked);
   const answers = await runPanels(asked);
@@ -144,7 +144,7 @@ export function queryFigures(answers: readonly PanelAnswer[]): QueryFigures {
   };
 }
 
-/** Files that go while they are counted count as nothing. */
+/** Files that disappear while counting count as nothing. */
 function sizeOf(place: string): number {
   try {
     const stat = statSync(place);

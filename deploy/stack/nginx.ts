@@ -1,4 +1,4 @@
-// nginx for the stack: the application's own nginx.conf with loopback addresses in the place of its variables.
+// nginx for the stack: the application's own nginx.conf with loopback addresses for its variables.
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -13,7 +13,7 @@ export async function prepareNginx(file: string, folder: string, ports: Ports): 
   await mkdir(folder, { recursive: true });
   const values: Readonly<Record<string, string>> = {
     NGINX_FOLDER: folder,
-    // A line a request would be most of what the stack writes; the gateway counts requests.
+    // A line per request would be most of what the stack writes; the gateway counts requests.
     NGINX_ACCESS_LOG: "/dev/null",
     GATEWAY_ADDRESS: at(ports.gateway),
     NGINX_LISTEN: at(ports.nginx),

@@ -1,8 +1,8 @@
-// The order in which services start: what is depended on comes first. Stopping is the same order, backwards.
+// The start order of services: dependencies come first. The stop order is the reverse.
 
 import { type Declared, isSkipped } from "./service.ts";
 
-/** @throws Error for a name that nobody has, a name that two have, and a circle. */
+/** @throws Error for an unknown name, a duplicate name, and a cycle. */
 export function inOrder<One extends Declared>(declared: readonly One[]): readonly One[] {
   const byName = new Map(declared.map((one) => [one.name, one]));
   if (byName.size !== declared.length) throw new Error("BUG: two services have the same name");
@@ -23,7 +23,7 @@ export function inOrder<One extends Declared>(declared: readonly One[]): readonl
   return placed;
 }
 
-/** A service whose dependency cannot run cannot run either, and says which one it misses. */
+/** A service whose dependency cannot run is skipped too, with the missing dependency as the reason. */
 export function withSkips(declared: readonly Declared[]): readonly Declared[] {
   const skipped = new Map<string, string>();
   const found = new Map<string, Declared>();

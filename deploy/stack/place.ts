@@ -1,5 +1,5 @@
-// Where a stack lives: its data folder, its ports, the programs it found, and its state file, by which the other commands
-// find a stack that runs.
+// The location of a stack: its data folder, its ports, the programs found, and its state file, by which the other commands find a
+// running stack.
 
 import { readFileSync } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
@@ -10,7 +10,7 @@ import type { Ports } from "./ports.ts";
 export interface Place {
   readonly dataDir: string;
   readonly ports: Ports;
-  /** Waiting times of rules are seconds instead of minutes. */
+  /** Shortens waiting times of rules to seconds instead of minutes. */
   readonly quick: boolean;
   readonly without: readonly string[];
   /** How long a day of the load generator takes. */
@@ -36,7 +36,7 @@ export async function removeState(dataDir: string): Promise<void> {
   await rm(fileOf(dataDir), { force: true });
 }
 
-/** The stack that runs with this data folder; undefined where none does. */
+/** The stack that runs with this data folder; undefined if there is none. */
 export function runningState(dataDir: string): StackState | undefined {
   let text: string;
   try {
@@ -48,7 +48,7 @@ export function runningState(dataDir: string): StackState | undefined {
   return isAlive(state.pid) ? state : undefined;
 }
 
-/** @throws Error that says how to start one. */
+/** @throws Error with instructions to start one. */
 export function neededState(dataDir: string): StackState {
   const state = runningState(dataDir);
   if (state === undefined)

@@ -1,4 +1,4 @@
-// The ports of the stack: the ones people know, or free ones. A port that is taken is named before anything starts.
+// The stack's ports: well-known ones, or free ones. A port in use is reported before anything starts.
 
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -31,7 +31,7 @@ export const USUAL_PORTS = {
 export type PortName = keyof typeof USUAL_PORTS;
 export type Ports = Readonly<Record<PortName, number>>;
 
-/** @param without services left out, whose ports may be anybody's */
+/** @param without omitted services, whose ports may be in use */
 export async function choosePorts(
   kind: "usual" | "free",
   without: readonly string[],

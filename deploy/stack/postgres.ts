@@ -1,4 +1,4 @@
-// PostgreSQL for the stack: its programs, its first database, and the user it runs as, since it refuses to run as root.
+// PostgreSQL for the stack: its programs, its initial database, and the user it runs as, since it refuses to run as root.
 
 import { existsSync, readdirSync } from "node:fs";
 import { chmod, chown, mkdir, rm } from "node:fs/promises";
@@ -8,7 +8,7 @@ import { runProcess } from "../../engines/process.ts";
 
 const ROOT = "/usr/lib/postgresql";
 
-/** Debian keeps the server's programs out of the path, a folder per version. */
+/** Debian keeps the server's programs out of PATH, in a folder per version. */
 function programFolder(): string {
   const versions = existsSync(ROOT)
     ? readdirSync(ROOT)
@@ -21,20 +21,20 @@ function programFolder(): string {
 function under(): readonly string[] {
   if (process.getuid?.() !== 0) return [];
   const who = ["--reuid=postgres", "--regid=postgres", "--init-groups"];
-  // Ends at once and cleans up when the supervisor is gone, as the others do.
+  // Like the other services, it stops at once and cleans up when the supervisor exits.
   return ["/usr/bin/setpriv", ...who, "--pdeathsig", "SIGQUIT", "--"];
 }
 
 export function postgresCommand(folder: string, port: number): readonly [string, ...string[]] {
   const server = path.join(programFolder(), "postgres");
   const where = ["-D", path.join(folder, "data"), "-p", String(port), "-h", "127.0.0.1"];
-  // No socket: nothing asks for one, and its path may be too long for the kernel. Durability is not what this stack shows.
+  // No socket: nothing uses it, and its path may be too long for the kernel. The stack does not demonstrate durability.
   const how = ["-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "shared_buffers=32MB"];
   const [program = server, ...args] = [...under(), server, ...where, ...how];
   return [program, ...args];
 }
 
-/** Makes the first database where there is none, and takes away what a killed server left. */
+/** Creates the initial database if there is none, and removes the files left by a killed server. */
 export async function preparePostgres(folder: string): Promise<void> {
   const data = path.join(folder, "data");
   await mkdir(folder, { recursive: true });
@@ -51,7 +51,7 @@ export async function preparePostgres(folder: string): Promise<void> {
 async function giveToPostgres(folder: string): Promise<void> {
   const { stdout } = await runProcess("id", ["-u", "postgres"]);
   await chown(folder, Number(stdout), -1);
-  // The data folder above may be a private one; being passed through is all that is needed.
+  // The data folder above may be private; the permission to traverse it is sufficient.
   await chmod(path.dirname(folder), 0o711);
   const [program, ...args] = [...under(), "test", "-w", folder] as const;
   if ((await runProcess(program ?? "test", args)).code !== 0)

@@ -1,12 +1,12 @@
-// The stack's own programs and the application's, each as one JavaScript file: a process that compiles its TypeScript as it
-// starts takes seconds longer and 40 MB more.
+// The programs of the stack and of the application, each as one JavaScript file: a process that compiles its TypeScript at start
+// takes seconds longer and 40 MB more.
 
 import { build } from "esbuild";
 import path from "node:path";
 
 import { repository } from "../../engines/program.ts";
 
-/** Where the TypeScript of each begins. */
+/** The TypeScript entry file of each program. */
 export const PROGRAMS = {
   gateway: "deploy/demo-app/gateway/main.ts",
   worker: "deploy/demo-app/worker/main.ts",
@@ -18,7 +18,7 @@ export const PROGRAMS = {
 
 export type ProgramName = keyof typeof PROGRAMS;
 
-// Bundled CommonJS packages ask for Node's own modules by require(), which an ES module does not have.
+// Bundled CommonJS packages load Node's own modules with require(), which an ES module does not have.
 const BANNER = `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`;
 
 export const programFile = (dataDir: string, name: ProgramName): string =>
@@ -34,7 +34,7 @@ export async function buildPrograms(dataDir: string): Promise<void> {
     format: "esm",
     platform: "node",
     target: "node20.19",
-    // Asked for and not needed: without it pg uses its own JavaScript.
+    // Imported but optional: without it pg uses its own JavaScript.
     external: ["pg-native"],
     sourcemap: "linked",
     logLevel: "error",

@@ -1,5 +1,5 @@
-// Rules and routing with seconds in the place of minutes, so that a drill need not wait. Only waiting times change: what is
-// asked for and its limits stay as shipped.
+// Rules and routing with seconds instead of minutes, so that a drill need not wait. Only waiting times change: expressions and
+// thresholds stay as shipped.
 
 const WAIT_SECONDS = 5;
 const UNITS: Readonly<Record<string, number>> = {
@@ -15,7 +15,7 @@ const UNITS: Readonly<Record<string, number>> = {
 export const quickRules = (text: string): string =>
   shortened(text, ["interval", "for", "keep_firing_for"], WAIT_SECONDS);
 
-/** prometheus.yml: nothing is scraped or evaluated less often than every five seconds. */
+/** prometheus.yml: everything is scraped and evaluated at least every five seconds. */
 export const quickPrometheus = (text: string): string =>
   shortened(
     shortened(text, ["scrape_interval", "evaluation_interval"], WAIT_SECONDS),
@@ -23,7 +23,7 @@ export const quickPrometheus = (text: string): string =>
     WAIT_SECONDS - 1,
   );
 
-/** alertmanager.yml: groups do not wait for more. */
+/** alertmanager.yml: groups do not wait for more alerts. */
 export const quickRouting = (text: string): string =>
   shortened(text, ["group_wait", "group_interval"], WAIT_SECONDS);
 

@@ -1,4 +1,4 @@
-// The step that fills an alertmanager.yml from the environment, through its command line.
+// Tests the script that fills an alertmanager.yml from the environment, through its command line.
 
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// `npm run stack -- report`: the state of a running stack as a document; with --start a stack of its own for it.
+// `npm run stack -- report`: the state of a running stack as a document; --start starts a stack for it.
 
 import { writeFile } from "node:fs/promises";
 
@@ -40,12 +40,12 @@ async function write(state: StackState, { out, json }: ReportOptions): Promise<n
   return 0;
 }
 
-/** Progress, apart from the document. */
+/** Prints progress, separate from the document. */
 export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** A stack for the length of some work; it is stopped whatever becomes of the work, also by a signal. */
+/** Runs a stack for the duration of some work; it is stopped in any case, also by a signal. */
 export async function withStack<T>(
   options: Omit<StackOptions, "onChange" | "say">,
   work: (stack: Stack) => Promise<T>,

@@ -1,6 +1,6 @@
-// What a service of the stack is: one declaration each, and what the supervisor knows of it while it runs.
+// The declaration of a service of the stack, and the supervisor's state of it while it runs.
 
-/** How one finds out that it answers. */
+/** How to check that it responds. */
 export type HealthCheck =
   | { readonly kind: "http"; readonly url: string }
   | { readonly kind: "tcp"; readonly port: number };
@@ -11,19 +11,19 @@ export interface Service {
   readonly command: readonly [program: string, ...args: string[]];
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** Where people and programs reach it. */
+  /** The address at which people and programs use it. */
   readonly address: string;
   readonly health: HealthCheck;
-  /** Started only once these have answered. */
+  /** The services that must respond before it is started. */
   readonly dependsOn: readonly string[];
   readonly memoryLimitBytes: number;
-  /** Before every start: folders, files, a first database. */
+  /** Runs before every start: folders, files, an initial database. */
   readonly prepare?: () => Promise<void>;
   /** SIGTERM by default. */
   readonly stopSignal?: NodeJS.Signals;
 }
 
-/** A service that cannot run here, and why. */
+/** A service that cannot run here, with the reason. */
 export interface SkippedService {
   readonly name: string;
   readonly summary: string;
@@ -52,6 +52,6 @@ export interface ServiceStatus {
   readonly address: string;
   readonly startedMs?: number;
   readonly restarts: number;
-  /** What it said last, or why it is in this state. */
+  /** Its last output, or the reason for its state. */
   readonly lastWord: string;
 }

@@ -1,5 +1,5 @@
-// The list of everything the stack runs: one declaration a service. What is not installed here is reported, not left out in
-// silence. Everything listens on 127.0.0.1 alone.
+// Everything that the stack runs: one declaration per service. A service that is not installed is reported, not omitted silently.
+// Everything listens only on 127.0.0.1.
 
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
@@ -35,7 +35,7 @@ export function declareServices(place: Place, around: Around): readonly Declared
   const makeFolder = (name: string) => async (): Promise<void> =>
     void (await mkdir(folder(name), { recursive: true }));
 
-  /** From a system's package. */
+  /** A service from a system package. */
   const system = (name: string, summary: string, tool: ToolName, body: Body): Declared => {
     const found = findTool(tool);
     if ("missing" in found) return { name, summary, skipped: found.missing };
@@ -143,7 +143,7 @@ export function declareServices(place: Place, around: Around): readonly Declared
     cadvisor(),
     own("ml", "the simulated model server, eight GPUs of it", [], {
       ...traced,
-      // A model leaves its GPU's memory after a while without work: only then is the GPU idle.
+      // A model leaves its GPU's memory after a while without work; only then is the GPU idle.
       ...(place.quick ? { UNLOAD_SECONDS: "5" } : {}),
     }),
     own("gateway", "takes requests, queues them, waits for results", ["redis", "postgres"], {
@@ -176,7 +176,7 @@ export function declareServices(place: Place, around: Around): readonly Declared
         `-storageDataPath=${folder("victoriametrics")}`,
         `-httpListenAddr=${at(ports.victoriametrics)}`,
         "-retentionPeriod=30d",
-        // The hub may send a lot twice after it was killed.
+        // The hub may send a batch twice after it was killed.
         "-dedup.minScrapeInterval=1ms",
       ],
       address: urlAt(ports.victoriametrics),
@@ -191,7 +191,7 @@ export function declareServices(place: Place, around: Around): readonly Declared
         `--web.listen-address=${at(ports.alertmanager)}`,
         "--cluster.listen-address=",
       ],
-      // Its Go takes authorities from there: the mailbox is checked as a mail server outside would be.
+      // Go reads CAs from there: the mailbox's certificate is verified like that of an external mail server.
       env: { SSL_CERT_FILE: files.mailCa },
       address: urlAt(ports.alertmanager),
       health: { kind: "http", url: `${urlAt(ports.alertmanager)}/-/ready` },
@@ -248,7 +248,7 @@ export function declareServices(place: Place, around: Around): readonly Declared
       address: databaseUrl,
       health: { kind: "tcp", port: ports.postgres },
       dependsOn: [],
-      // SIGTERM waits for clients to go, and an application's pool never goes by itself.
+      // SIGTERM waits for clients to disconnect, which an application's connection pool never does by itself.
       stopSignal: "SIGINT",
       memoryLimitBytes: 256 * MIB,
     };

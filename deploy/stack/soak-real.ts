@@ -1,5 +1,5 @@
-// The part of a soak in real time: what every process of a running stack takes, sampled, and whether each scrape that was
-// due took place.
+// The real-time part of a soak test: samples the resources of every process of a running stack, and checks that every due scrape
+// took place.
 
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -9,11 +9,11 @@ import { type StackState, urlAt } from "./place.ts";
 import { afterWarmUp, floors, grows, type Point, type Trend, trendOf } from "./trend.ts";
 
 const SAMPLE_MS = 5_000;
-/** A leak shows in every process that has one; a heap breathes by less. */
+/** The minimum growth that counts as a leak; a heap fluctuates by less. */
 const LEAST_BYTES = 20e6;
 const LEAST_FILES = 40;
 const GROWTH_SHARE = 0.2;
-/** As many as there are days of load: the least of each is what stays. */
+/** One per day of load: the minimum of each is what remains allocated. */
 const FLOORS = 10;
 
 export interface ProcessVerdict {
@@ -110,7 +110,7 @@ function troublesOf(
       restarts > 0 ? [`${name} was started again ${restarts} times`] : [],
     ),
     ...processes.flatMap(({ name, grows: is }) => (is ? [`${name} grows`] : [])),
-    // One at each end may fall out of the window.
+    // One at each end may be outside of the window.
     ...scrapes.flatMap(({ engine, job, due, taken, failed }) => [
       ...(taken < due - 1 ? [`${engine} missed ${due - taken} scrapes of ${job}`] : []),
       ...(failed > 0 ? [`${engine} had ${failed} failed scrapes of ${job}`] : []),

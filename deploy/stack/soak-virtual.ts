@@ -1,6 +1,6 @@
-// The accelerated part of a soak: 32 hours of a simulated fleet, as fast as they are taken, into a hub of its own that seals
-// them into blocks and evaluates rules; then the same data under a shorter retention. Nothing may be lost, nothing may leak:
-// judged by the memory that is in use after a collection. What the process holds beside that is for reuse, and reported.
+// The accelerated part of a soak test: 32 hours of a simulated fleet, as fast as possible, into a separate hub that seals them
+// into blocks and evaluates rules; then the same data with a shorter retention. Nothing may be lost or leak: judged by the memory
+// in use after a collection. Other memory of the process is for reuse, and reported.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,11 +16,11 @@ import { afterWarmUp, grows, leaks, type Point, type Trend, trendOf } from "./tr
 import { processTree, usageOf } from "./usage.ts";
 
 const HOUR_MS = 3_600_000;
-/** Short enough that a block with all of it must be written again. */
+/** Short enough that a block that contains all of it must be rewritten. */
 const KEPT_HOURS = 8;
-/** The process as a whole, with what V8 and malloc keep: a coarse net for what is not JavaScript's. */
+/** The whole process, including memory retained by V8 and malloc: a coarse check for memory outside JavaScript. */
 const LEAST_BYTES = 40e6;
-/** Memory in use. New series of ever new workloads take some 0.05 MB an hour until their retention ends. */
+/** Memory in use. The series of ever new workloads take about 0.05 MB an hour until their retention ends. */
 const LEAK_BYTES_PER_HOUR = 0.5e6;
 
 export interface VirtualOptions {
@@ -35,12 +35,12 @@ export interface VirtualVerdict {
   readonly samples: number;
   readonly expectedPerGpu: number;
   readonly keptPerGpu: number;
-  /** In use after a collection. */
+  /** Memory in use after a collection. */
   readonly live: Trend | undefined;
-  /** Of the process: PSS. */
+  /** PSS of the process. */
   readonly memory: Trend | undefined;
   readonly files: Trend | undefined;
-  /** Age of the oldest sample once the history is kept for less. */
+  /** Age of the oldest sample after the retention was shortened. */
   readonly oldestHours: number | undefined;
   readonly rules: number;
   readonly problems: readonly string[];
@@ -108,7 +108,7 @@ export async function soakVirtual(options: VirtualOptions): Promise<VirtualVerdi
         ...(keptPerGpu < expectedPerGpu
           ? [`${expectedPerGpu - keptPerGpu} of ${expectedPerGpu} instants are missing`]
           : []),
-        // A check that saw too little must not pass.
+        // A check with too few measurements must not pass.
         ...(ofLive === undefined ? ["the hub's memory in use was measured too few times"] : []),
         ...(leaks(live, LEAK_BYTES_PER_HOUR)
           ? [`the hub's memory in use grows by ${((ofLive?.perHour ?? 0) / 1e6).toFixed(2)} MB/h`]
@@ -130,7 +130,7 @@ export async function soakVirtual(options: VirtualOptions): Promise<VirtualVerdi
 
 const liveProbe = new URL("../../scripts/live-memory.mjs", import.meta.url).href;
 
-/** Has the hub collect garbage and reads what is left. */
+/** Makes the hub collect garbage and reads the remaining size. */
 async function liveBytes(pid: number, file: string): Promise<number> {
   await rm(file, { force: true });
   process.kill(pid, "SIGUSR2");
@@ -140,7 +140,7 @@ async function liveBytes(pid: number, file: string): Promise<number> {
   });
 }
 
-/** What is past its time goes a whole block at a time, some moments after the start. */
+/** Expired data is removed a whole block at a time, some moments after the start. */
 async function oldest(url: string, hours: number): Promise<number | undefined> {
   const engine = new Engine(url);
   const ask = (): Promise<number | undefined> =>

@@ -1,5 +1,5 @@
-// `npm run stack -- soak`: does anything grow, restart or miss a scrape? 32 hours at accelerated virtual time through a hub,
-// and real minutes of the whole stack, in which the load goes through ten of its days.
+// `npm run stack -- soak`: does anything grow, restart or miss a scrape? 32 hours at accelerated virtual time through a hub, and
+// real minutes of the whole stack, in which the load goes through ten of its days.
 
 import path from "node:path";
 import { mkdir } from "node:fs/promises";
@@ -13,14 +13,14 @@ import { megabytes } from "./table.ts";
 
 const HOURS = 32;
 const DAYS = 10;
-/** What the load generator takes. */
+/** The minimum that the load generator accepts. */
 const SHORTEST_DAY_SECONDS = 10;
 
 export interface SoakOptions extends Omit<StackOptions, "onChange" | "say" | "daySeconds"> {
   readonly minutes: number;
   readonly hours?: number;
   readonly stepSeconds: number;
-  /** Take the stack that runs instead of one of our own. */
+  /** Use the running stack instead of starting one. */
   readonly running: boolean;
   readonly json: boolean;
 }
@@ -38,7 +38,7 @@ export async function soak(options: SoakOptions): Promise<number> {
       if (hour % 4 === 0) say(`  hour ${hour}: the hub takes ${megabytes(bytes)}`);
     },
   });
-  // Ten days of load in the real part: what comes and goes with a day is then no trend.
+  // Ten days of load in the real-time part, so that daily variation is not a trend.
   const daySeconds = Math.max(SHORTEST_DAY_SECONDS, (minutes * 60) / DAYS);
   const days = Math.round((minutes * 60) / daySeconds);
   say(`${minutes} real minutes of the whole stack; the load goes through ${days} of its days`);

@@ -1,4 +1,4 @@
-// A stack from its data folder: writes its files, starts its services and its control server, and removes all of it again.
+// A stack in its data folder: writes its files, starts its services and its control server, and removes everything again.
 
 import { randomBytes } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
@@ -30,7 +30,7 @@ export interface StackOptions {
 
 export interface Stack {
   readonly state: StackState;
-  /** With what each takes at this moment. */
+  /** Includes the current resource usage of each. */
   rows(): readonly Row[];
   isHealthy(): boolean;
   stop(): Promise<void>;

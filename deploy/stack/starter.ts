@@ -1,11 +1,11 @@
-// npm passes a SIGTERM on to nobody: the end of the npm that started us is then our signal. Linux only; elsewhere, and
-// without npm, nothing is watched.
+// npm does not forward SIGTERM: the end of the npm that started us is our signal instead. Linux only; elsewhere, and without npm,
+// nothing is watched.
 
 import { readFileSync } from "node:fs";
 
 const POLL_MS = 500;
 
-/** Returns what ends the watch. */
+/** Returns a function that ends the watch. */
 export function watchStarter(onGone: () => void): () => void {
   const npm = process.env["npm_command"] === undefined ? undefined : npmAbove(process.ppid);
   if (npm === undefined) return () => undefined;

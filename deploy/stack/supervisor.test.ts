@@ -1,4 +1,4 @@
-// The supervisor over tiny real programs: order, health, restarts with back-off, holding, and an end that leaves nothing.
+// The supervisor with tiny real programs: order, health, restarts with back-off, holding, and a clean shutdown.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Listens, says so, and writes its name into a file that all share. */
+/** Listens, prints that it does, and appends its name to a shared file. */
 const program = `
   const [name, port, order] = process.argv.slice(1);
   require("node:fs").appendFileSync(order, name + " ");

@@ -1,5 +1,5 @@
-// Starts services in the order of their dependencies, asks them whether they answer, starts again what dies, and stops
-// everything backwards. It must never signal a process that it did not start.
+// Starts services in the order of their dependencies, checks their health, restarts dead ones, and stops everything in reverse
+// order. Must never signal a process that it did not start.
 
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -29,7 +29,7 @@ export interface Change {
 export interface SupervisorOptions {
   readonly services: readonly Declared[];
   readonly logDir: string;
-  /** Groups a service's process joins; none where the machine has none to give. */
+  /** The cgroups that a service's process joins; none if the machine has none. */
   readonly joinsOf?: (service: Service) => readonly string[];
   readonly onChange?: (change: Change) => void;
   readonly nowMs?: () => number;
@@ -95,7 +95,7 @@ export class Supervisor {
     this.#looping ??= this.#loop();
   }
 
-  /** In the order of starting. */
+  /** In start order. */
   statuses(): readonly ServiceStatus[] {
     return this.#order.flatMap((name) => {
       const slot = this.#slots.get(name);
@@ -118,7 +118,7 @@ export class Supervisor {
     return [...this.#slots.values()].every(({ state }) => state === "healthy");
   }
 
-  /** Ends a service and leaves it so until `release`. */
+  /** Stops a service and keeps it stopped until `release`. */
   async hold(name: string): Promise<void> {
     const slot = this.#slotOf(name);
     slot.wanted = false;
@@ -138,7 +138,7 @@ export class Supervisor {
     this.#slotOf(name).child?.signal(signal);
   }
 
-  /** Everything, in reverse; returns when nothing runs any more. */
+  /** Stops everything in reverse order; resolves when nothing runs any more. */
   async stop(): Promise<void> {
     this.#closing = true;
     await this.#looping;

@@ -1,4 +1,4 @@
-// The one table: a row a service. Pure text from statuses, so that a terminal, a pipe and a test get the same.
+// The status table: one row per service. Pure text from statuses, so that a terminal, a pipe and a test get the same.
 
 import type { ServiceStatus, State } from "./service.ts";
 import type { Usage } from "./usage.ts";
@@ -75,7 +75,7 @@ function cellsOf(row: Row, nowMs: number): readonly string[] {
   ];
 }
 
-/** What stands before the message in the logs of these programs: times, levels, process ids, tabs between them. */
+/** The prefixes of these programs' log messages: times, levels, process ids, tabs. */
 const BEFORE = [
   /^.*?\bmsg="((?:[^"\\]|\\.)*)".*$/,
   /^\d+:\w \d+ \w+ \d+ [\d:.]+ [.*#-] (.*)$/,
@@ -84,7 +84,7 @@ const BEFORE = [
   /^\d\d:\d\d:\d\d (?:info|warn|error)\s+(.*)$/,
 ];
 
-/** A line of a log is reported by its message. */
+/** Reduces a log line to its message. */
 export function plainWord(line: string): string {
   const flat = line.replaceAll(/\s+/g, " ");
   if (flat.startsWith("{")) return jsonMessage(flat);

@@ -41,7 +41,7 @@ test("the floor under a daily pattern shows a leak, and not the day", () => {
 
 const MB = 1e6;
 const LIMIT = 0.5 * MB;
-/** Megabytes in use after a collection, an hour each: a hub that does not leak. It steps up when its first head is sealed. */
+/** Hourly megabytes in use after a collection of a hub that does not leak. The step up is the sealing of its first head. */
 const settled = [
   38.1, 38.9, 39.1, 39.2, 39.3, 39.3, 39.4, 39.5, 39.5, 39.6, 39.6, 39.7, 39.7, 51.9, 52.4, 52.5,
   52.5, 52.6, 52.5, 52.6, 52.6, 52.7, 52.7, 52.7, 52.8, 52.8, 52.8, 52.8, 53.0, 53.1, 53.1, 53.2,

@@ -1,4 +1,4 @@
-// Whether something grows: a slope that single peaks do not move (Theil and Sen: the median of the slopes between all pairs).
+// Detects growth: a slope that is robust against single peaks (Theil–Sen: the median of the slopes between all pairs).
 
 export interface Point {
   /** Hours. */
@@ -8,7 +8,7 @@ export interface Point {
 
 export interface Trend {
   readonly perHour: number;
-  /** Over the time that was looked at. */
+  /** Over the observed time. */
   readonly total: number;
   readonly median: number;
 }
@@ -20,7 +20,7 @@ export function median(values: readonly number[]): number {
   return low === undefined || high === undefined ? Number.NaN : (low + high) / 2;
 }
 
-/** Undefined for fewer than four points: they show nothing. */
+/** Undefined for fewer than four points, which show no trend. */
 export function trendOf(points: readonly Point[]): Trend | undefined {
   if (points.length < 4) return undefined;
   const slopes = points.flatMap((left, index) =>
@@ -34,7 +34,7 @@ export function trendOf(points: readonly Point[]): Trend | undefined {
   return { perHour, total: perHour * hours, median: median(points.map(({ y }) => y)) };
 }
 
-/** The lowest point of each of so many equal parts: what comes and goes with load is above it, a leak lifts it. */
+/** The lowest point of each of `parts` equal parts: load-dependent memory is above it, a leak raises it. */
 export function floors(points: readonly Point[], parts: number): readonly Point[] {
   const size = Math.max(1, Math.floor(points.length / parts));
   return Array.from({ length: Math.floor(points.length / size) }, (_, part) =>
@@ -44,14 +44,14 @@ export function floors(points: readonly Point[], parts: number): readonly Point[
   );
 }
 
-/** The part after the programs have come to rest. */
+/** The points after warm-up. */
 export function afterWarmUp(points: readonly Point[], share = 1 / 3): readonly Point[] {
   return points.slice(Math.floor(points.length * share));
 }
 
 /**
- * Whether live memory leaks: it rises by more than the limit over the whole time after warm-up, and half as fast still in the
- * later half. A step up to a plateau (a full buffer, a larger batch) is steep in the first alone.
+ * True if live memory leaks: it grows by more than the limit over the whole time after warm-up, and at least half as fast in the
+ * later half. A step up to a plateau (a full buffer, a larger batch) is steep only in the first half.
  */
 export function leaks(points: readonly Point[], limitPerHour: number): boolean {
   const settled = afterWarmUp(points);
@@ -60,7 +60,7 @@ export function leaks(points: readonly Point[], limitPerHour: number): boolean {
   return whole.perHour > limitPerHour && late.perHour > limitPerHour / 2;
 }
 
-/** Growth that is more than a heap's breathing: both in bytes (or files) and as a share of what it takes. */
+/** True for growth beyond a heap's usual fluctuation: both absolute, in bytes or files, and relative to the median. */
 export function grows(trend: Trend, least: number, share: number): boolean {
   return trend.total > least && trend.total > share * trend.median;
 }

@@ -1,5 +1,5 @@
-// `npm run stack`: starts everything, shows it until somebody stops it or its time is over, and stops everything. In a
-// terminal the table is drawn again every second; into a pipe go changes, a line each.
+// `npm run stack`: starts everything, displays it until it is stopped or its time is over, and stops everything. A terminal gets
+// a table that is redrawn every second; a pipe gets one line per change.
 
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -16,7 +16,7 @@ export interface UpOptions extends Omit<StackOptions, "onChange" | "say"> {
   readonly json: boolean;
 }
 
-/** The exit code: 0 where everything was well when it was stopped. */
+/** Returns the exit code: 0 if everything was healthy when it was stopped. */
 export async function up(options: UpOptions): Promise<number> {
   const live = process.stdout.isTTY && !options.json;
   const print = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -1,5 +1,5 @@
-// What a process and its children take, read from /proc: memory as PSS (shared pages divided among those who share them),
-// open files, processor time. Absent where there is no /proc or the process has gone.
+// The resource usage of a process and its children from /proc: memory as PSS (shared pages divided among their users), open
+// files, processor time. Absent without /proc or if the process has exited.
 
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -10,7 +10,7 @@ export interface Usage {
   readonly processes: number;
 }
 
-/** Who is whose child, of all processes at this moment. */
+/** The children of every current process. */
 export function processTree(): ReadonlyMap<number, readonly number[]> {
   const children = new Map<number, number[]>();
   for (const name of entries("/proc")) {
@@ -27,7 +27,7 @@ export function familyOf(pid: number, tree: ReadonlyMap<number, readonly number[
   return [pid, ...(tree.get(pid) ?? []).flatMap((child) => familyOf(child, tree))];
 }
 
-/** @param tree `processTree()`, once for many services */
+/** @param tree `processTree()`, computed once for many services */
 export function usageOf(
   pid: number,
   tree: ReadonlyMap<number, readonly number[]>,
@@ -62,7 +62,7 @@ function usageOfOne(pid: number): Usage | undefined {
   }
 }
 
-/** Fields of /proc/PID/stat from the state on: the name before them may hold anything. */
+/** Fields of /proc/PID/stat from the state on: the name before them may contain anything. */
 function statFields(pid: number): readonly string[] | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

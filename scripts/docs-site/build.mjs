@@ -1,5 +1,5 @@
-// `npm run docs:site`: the documentation as a static site in dist/docs, which the hub serves under /docs.
-// VitePress and its packages are installed on first use into the user's cache; nothing else of gpulse needs them.
+// `npm run docs:site`: the documentation as a static site in dist/docs, which the hub serves under /docs. VitePress and its
+// packages are installed on first use into the user's cache; nothing else in gpulse needs them.
 
 import { createHash } from "node:crypto";
 import {
@@ -31,7 +31,7 @@ const BASE = "/docs/";
 const here = path.join(root, "scripts", "docs-site");
 const stage = path.join(root, "dist", ".docs-site");
 
-/** The folder with the installed packages; another lock file is another folder. */
+/** Returns the folder with the installed packages; each lock file has its own folder. */
 async function ensureGenerator() {
   const caches = process.env.XDG_CACHE_HOME ?? path.join(homedir(), ".cache");
   const files = ["package.json", "package-lock.json"].map((name) => path.join(here, name));
@@ -62,7 +62,7 @@ async function ensureGenerator() {
           `the documentation site needs VitePress, and npm could not install it. Check the connection to the npm registry, then run npm run docs:site again.\n${output.trim()}`,
         );
     });
-    // Another run may have finished first: its folder is the same.
+    // Another run may have finished first: its folder is identical.
     if (!existsSync(folder)) renameSync(aside, folder);
   } finally {
     rmSync(aside, { recursive: true, force: true });
@@ -70,7 +70,7 @@ async function ensureGenerator() {
   return folder;
 }
 
-/** VitePress wants a default export in a file of its own; what it says is in site.mjs. */
+/** VitePress requires a default export in its own file; the content is in site.mjs. */
 const CONFIG = `import { transformerStyleToClass } from "@shikijs/transformers";
 import { renderMermaidSVG } from "beautiful-mermaid";
 import { siteConfig } from "./site.mjs";
@@ -81,7 +81,7 @@ import "./style.css";
 export default theme;
 `;
 
-/** Lays out the pages as VitePress reads them, and returns the files that are offered as they are. @param {string} generator */
+/** Lays out the pages for VitePress, and returns the files that are served unchanged. @param {string} generator */
 function writeStage(generator) {
   rmSync(stage, { recursive: true, force: true });
   const settings = path.join(stage, ".vitepress");
@@ -123,7 +123,7 @@ async function buildPages(generator, assets) {
   harden(path.join(stage, "out"), BASE, assets);
 }
 
-/** Of everything that the site is made from: the same print, the same site. */
+/** Covers every input of the site: the same fingerprint means the same site. */
 function fingerprint() {
   const hash = createHash("sha256");
   const own = readdirSync(here, { recursive: true, encoding: "utf8" })
@@ -152,7 +152,7 @@ function report(folder, tookMs) {
   say(`dist/docs: ${pages} pages, ${size}, ${tookMs === 0 ? "up to date" : seconds(tookMs)}`);
 }
 
-/** Builds dist/docs unless it belongs to the sources beside it; a build that fails leaves the one before. */
+/** Builds dist/docs unless it is up to date; a failed build keeps the previous one. */
 export async function buildSite() {
   const target = path.join(root, "dist", "docs");
   const stamp = path.join(root, "dist", ".docs-stamp");

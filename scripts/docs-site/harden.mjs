@@ -1,5 +1,5 @@
 // Makes a built site work under `script-src 'self'; style-src 'self'; img-src 'self'`: inline scripts and the pictures inside
-// stylesheets become files of their own, and style attributes go.
+// stylesheets become separate files, and style attributes are removed.
 
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,8 +13,8 @@ const digest = (text) => createHash("sha256").update(text).digest("hex").slice(0
 
 /**
  * @param {string} folder the built site
- * @param {string} base its address on the server
- * @param {ReadonlySet<string>} untouched files that are offered as they are
+ * @param {string} base its path on the server
+ * @param {ReadonlySet<string>} untouched files that are served unchanged
  */
 export function harden(folder, base, untouched) {
   /** @param {string} name @param {string} text */
@@ -22,7 +22,7 @@ export function harden(folder, base, untouched) {
     writeFileSync(path.join(folder, "assets", name), text);
     return `${base}assets/${name}`;
   };
-  // Named by its content like every other asset, since those are cached for ever.
+  // Named by its content hash like every other asset, since those are cached for ever.
   const colours = readFileSync(path.join(folder, "assets", "code.css"), "utf8");
   rmSync(path.join(folder, "assets", "code.css"));
   const codeUrl = asset(`code.${digest(colours)}.css`, colours);

@@ -12,7 +12,7 @@ import { resolveLink } from "./pages.mjs";
  *   renderer: { rules: Record<string, Rule | undefined> } }} Markdown
  */
 
-/** Names that the highlighter does not know, as ones that it does. @type {Record<string, string | undefined>} */
+/** Maps language names that the highlighter does not support to ones that it does. @type {Record<string, string | undefined>} */
 const LANGUAGES = { conf: "nginx", example: "ini", mjs: "js", promql: "txt" };
 
 /** GitHub's anchor of a heading, which the links in docs/ use. @param {string} heading */
@@ -26,7 +26,10 @@ export const slugify = (heading) =>
 /** Width of the text column on a desktop. */
 const COLUMN_PIXELS = 700;
 
-/** A chart from left to right that is wider than the column is drawn from top to bottom. @param {string} code @param {(code: string) => string} render */
+/**
+ * A left-to-right chart that is wider than the column is drawn from top to bottom.
+ * @param {string} code @param {(code: string) => string} render
+ */
 export function drawDiagram(code, render) {
   const drawn = render(code);
   const [, width = "0"] = /<svg[^>]* width="([\d.]+)"/.exec(drawn) ?? [];
@@ -35,7 +38,7 @@ export function drawDiagram(code, render) {
 }
 
 /**
- * The colours are CSS variables of the theme: a style element in the picture would be blocked, and would know one theme only.
+ * The colours are CSS variables of the theme: a style element in the picture would be blocked, and would fit only one theme.
  * @param {string} svg
  */
 export function themeDiagram(svg) {
@@ -54,7 +57,10 @@ export function addRules(md, { base, files, renderDiagram }) {
   const bySource = new Map(files.map((file) => [file.source, file]));
   const byTarget = new Map(files.map((file) => [file.target, file]));
 
-  /** The address in the site, and whether the browser should save it. @param {string} from @param {string} link */
+  /**
+   * Returns the link's address in the site, and whether the browser should download it.
+   * @param {string} from @param {string} link
+   */
   const siteLink = (from, link) => {
     const source = resolveLink(from, link);
     if (source === undefined) return { href: link, download: false };
@@ -77,13 +83,13 @@ export function addRules(md, { base, files, renderDiagram }) {
       if (token.type === "link_open" && token.attrGet("class") !== "header-anchor") {
         const link = siteLink(from, token.attrGet("href") ?? "");
         if (link === undefined) {
-          // A folder or file of the repository that is no part of the site: its name stays, as text.
+          // A folder or file of the repository that is not part of the site: its name stays as text.
           token.attrs = null;
           token.hidden = true;
           const close = tokens.slice(index).find(({ type }) => type === "link_close");
           if (close !== undefined) close.hidden = true;
         } else {
-          // VitePress adds the base to what it routes itself, and leaves downloads alone.
+          // VitePress adds the base to its own routes, but not to downloads.
           token.attrSet("href", link.download ? `${base}${link.href.slice(1)}` : link.href);
           if (link.download) token.attrSet("download", "");
         }
@@ -95,7 +101,7 @@ export function addRules(md, { base, files, renderDiagram }) {
           .replaceAll(/\b(src|href|srcset)="([^"\s]+)"/g, (whole, name, value) => {
             const link = siteLink(from, value);
             if (link === undefined || link.href === value) return whole;
-            // Vue adds the base to sources; an address must be whole.
+            // Vue adds the base to sources; an address must be complete.
             return `${name}="${name === "href" ? htmlAddress(link.href) : link.href}"`;
           })
           .replaceAll(/ style="[^"]*"/g, "");
@@ -116,7 +122,7 @@ export function addRules(md, { base, files, renderDiagram }) {
     }
   });
 
-  // Two braces in prose are text here, and a template to Vue.
+  // Two braces in prose are text here, but a template in Vue.
   const { fence, text } = md.renderer.rules;
   md.renderer.rules.text = (...args) => (text?.(...args) ?? "").replaceAll("{{", "&#123;&#123;");
 

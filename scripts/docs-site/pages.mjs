@@ -1,12 +1,12 @@
-// Which files of the repository become pages of the documentation site, at which addresses, and how they are grouped in the sidebar.
-// Everything is derived from the Markdown itself: a new guide needs no entry here.
+// Determines which files of the repository become pages of the documentation site, their addresses, and their groups in the
+// sidebar. Everything is derived from the Markdown itself: a new guide needs no entry here.
 
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 
-/** Pages outside docs/ that readers look for; others come in by a link. */
+/** Pages outside docs/ that readers look for; others are included if linked. */
 const PROJECT_PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
-/** A linked source file up to this size is shown as a page; a larger one is offered as a download. */
+/** A linked source file up to this size is shown as a page; a larger one is a download. */
 const MAX_SHOWN_BYTES = 16 * 1024;
 const SHOWN_TYPES = /\.(conf|json|m?js|ts|ya?ml|sql|sh|py|tf|toml|example)$/;
 const LINK =
@@ -18,10 +18,13 @@ const LINK =
  * @typedef {{ text: string, link?: string, collapsed?: boolean, items?: SidebarItem[] }} SidebarItem
  */
 
-/** The Markdown outside code blocks, where a link is a link. @param {string} markdown */
+/** The Markdown without code blocks, in which links do not count. @param {string} markdown */
 const prose = (markdown) => markdown.replaceAll(/^( *)(```+|~~~+)[\s\S]*?^\1\2 *$/gm, "");
 
-/** What a link of a file points to, as a path in the repository; undefined for other hosts and anchors. @param {string} from @param {string} link */
+/**
+ * Resolves a link of a file to a path in the repository; undefined for other hosts and anchors.
+ * @param {string} from @param {string} link
+ */
 export function resolveLink(from, link) {
   if (/^(?:[a-z][a-z+.-]*:|#|\/)/i.test(link)) return undefined;
   const [file = ""] = link.split(/[?#]/, 1);
@@ -70,7 +73,7 @@ export function collectFiles(root) {
         if (target !== undefined) queue.push(target);
       }
     } else {
-      // The server refuses names that begin with a dot.
+      // The server rejects names that begin with a dot.
       const target = `files/${source.replaceAll(/(^|\/)\./g, "$1")}`;
       if (SHOWN_TYPES.test(source) && stat.size <= MAX_SHOWN_BYTES)
         files.set(source, { kind: "code", source, target: `${target}.md`, title: source });
@@ -87,7 +90,7 @@ export function collectFiles(root) {
 }
 
 /**
- * The sidebar: the quick starts, then the sections of docs/README.md with the pages linked in each, then by folder what it does not link.
+ * The sidebar: the quick starts, then the sections of docs/README.md with their linked pages, then the other pages by folder.
  * @param {string} root
  * @param {Map<string, SiteFile>} files
  * @returns {SidebarItem[]}
@@ -107,11 +110,11 @@ export function sidebarOf(root, files) {
     [...text.matchAll(LINK)].flatMap(([, link = ""]) => resolveLink("docs/README.md", link) ?? []);
   const isStart = (/** @type {string} */ source) => source.startsWith("docs/start/");
   const start = { text: "Start", collapsed: false, items: items(linked(index).filter(isStart)) };
-  // A section begins with a heading, or with a table row that holds one bold cell.
+  // A section begins with a heading, or with a table row that consists of one bold cell.
   const byTask = index.split(/^(?=## |\| \*\*)/m).flatMap((section) => {
     const [, heading, row] = /^(?:## (.+)|\| \*\*(.+?)\*\*)/.exec(section) ?? [];
     const links = linked(section).filter((link) => !link.startsWith("docs/decisions/"));
-    // The table by role repeats pages that have their place below a task.
+    // The table by role repeats pages that are listed below a task.
     if (links.some(isStart)) return [];
     return [{ text: (heading ?? row ?? "").trim(), collapsed: false, items: items(links) }];
   });

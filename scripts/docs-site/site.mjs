@@ -1,5 +1,5 @@
-// The VitePress configuration. It is copied into the staged site, beside site.json, and called with the packages that only the
-// site's own installation has.
+// The VitePress configuration. It is copied into the staged site, beside site.json, and receives the packages that exist only in
+// the site's own installation.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -24,7 +24,7 @@ export function siteConfig({ renderDiagram, codeClasses }) {
     description: "Documentation of gpulse, GPU monitoring from one machine to a fleet.",
     lang: "en",
     metaChunk: true,
-    // Switching transitions off while the theme changes takes a style element, which the hub's policy blocks.
+    // Disabling transitions while the theme changes needs a style element, which the hub's policy blocks.
     appearance: { disableTransition: false },
     head: [
       ["link", { rel: "icon", type: "image/svg+xml", href: `${base}favicon.svg` }],

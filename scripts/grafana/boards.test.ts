@@ -136,7 +136,7 @@ test("0 stands in for nothing only where nothing is the truth", () => {
     .filter(({ targets }) => targets.some((target) => textOf(target).includes("vector(0)")));
   expect(zeroed.map(({ title }) => title)).toEqual([
     "Firing alerts",
-    // No answer of the kind among those there were is a share of 0; without any answer it is absent.
+    // If no response is of the kind, the share is 0; without any response it is absent.
     "Share of failed requests",
     "Firing",
     "About to fire",

@@ -1,4 +1,4 @@
-/** Grafana's JSON of a whole dashboard: places, variables and links, the same for every one. */
+/** Grafana's JSON of a whole dashboard: positions, variables and links, the same for every dashboard. */
 import * as dashboard from "@grafana/grafana-foundation-sdk/dashboard";
 import { link, renderPanel } from "./render.ts";
 import type { Board, Panel, Variable } from "./shape.ts";
@@ -6,7 +6,7 @@ import type { Board, Panel, Variable } from "./shape.ts";
 const columns = 24;
 const tag = "gpulse";
 
-/** The places of panels from left to right, in lines as high as their highest. */
+/** The positions of panels from left to right, in rows as high as their highest panel. */
 export function places(panels: readonly Panel[], top: number): dashboard.GridPos[] {
   let [x, y, high] = [0, top, 0];
   return panels.map(({ width, height = 8 }) => {

@@ -1,4 +1,7 @@
-/** The engines that panels ask, over HTTP as Grafana does. Reports how many series have a number in them, and never takes an error for an empty answer. */
+/**
+ * Queries the engines behind panels over HTTP as Grafana does. Returns how many series have a number in them, and never treats an
+ * error as an empty result.
+ */
 
 export interface Range {
   readonly startMs: number;
@@ -33,7 +36,7 @@ async function post(url: string, form: Readonly<Record<string, string>>): Promis
 
 const isNumber = ([, value]: Sample): boolean => Number.isFinite(Number(value));
 
-/** Prometheus's API, of Prometheus or of the hub. */
+/** Prometheus's API, served by Prometheus or by the hub. */
 export class PromEngine {
   readonly #url: string;
 
@@ -47,14 +50,14 @@ export class PromEngine {
     return answer.data;
   }
 
-  /** Series that have a number now; of a scalar one. */
+  /** The number of series with a value now; 1 for a scalar. */
   async now(query: string, { endMs }: Range): Promise<number> {
     const data = await this.#data("/api/v1/query", { query, time: String(endMs / 1_000) });
     if (data.resultType === "scalar") return 1;
     return data.result.filter(({ value }) => value !== undefined && isNumber(value)).length;
   }
 
-  /** Series that have a number anywhere in the range. */
+  /** The number of series with a value anywhere in the range. */
   async over(query: string, { startMs, endMs, stepSeconds }: Range): Promise<number> {
     const { result } = await this.#data("/api/v1/query_range", {
       query,
@@ -77,7 +80,7 @@ export class PromEngine {
     return answer.data;
   }
 
-  /** The labels of what a query gives, as Grafana's query_result() writes them out. */
+  /** The labels of a query's result, formatted as by Grafana's query_result(). */
   async results(query: string, { endMs }: Range): Promise<string[]> {
     const data = await this.#data("/api/v1/query", { query, time: String(endMs / 1_000) });
     return data.result.map(({ metric }) => {
@@ -102,7 +105,7 @@ interface InfluxAnswer {
   }[];
 }
 
-/** InfluxDB 1: series of an answer with a value that is not null. */
+/** InfluxDB 1: the number of resulting series with a non-null value. */
 export async function askInflux(options: InfluxOptions, query: string): Promise<number> {
   const { url, database, username, password } = options;
   const user = username === undefined ? {} : { u: username, p: password ?? "" };

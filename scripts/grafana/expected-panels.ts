@@ -1,6 +1,6 @@
 /**
- * Panels that people who come from other set-ups look for: a GPU observability stack (overview, GPUs, application, machines,
- * containers) and a GPU-Z pipeline. Each by its title and what it asks for; a row stands for the panels in it.
+ * Panels that users of other setups expect: a GPU observability stack (overview, GPUs, application, machines, containers) and a
+ * GPU-Z pipeline. Each with its title and its metric; a row stands for its panels.
  */
 
 export interface ExpectedPanel {
@@ -70,7 +70,7 @@ export const stackPanels: readonly ExpectedPanel[] = [
   expectPanel("container lifecycle", "Container lifecycle", "host_container_starts_total"),
 ];
 
-/** Asked of InfluxDB, by the field's name. */
+/** Queried from InfluxDB, by field name. */
 export const gpuzPanels: readonly ExpectedPanel[] = [
   expectPanel("GPU temperature over time", "GPU temperatures", "gpu_temperature", "timeseries"),
   expectPanel("hot spot over time", "GPU temperatures", "hot_spot_temperature", "timeseries"),
@@ -89,7 +89,7 @@ export const gpuzPanels: readonly ExpectedPanel[] = [
   expectPanel("count of anomalies", "Anomalies", "tags"),
 ];
 
-/** The same where the readings are in Prometheus or the hub. */
+/** The same panels for readings in Prometheus or the hub. */
 export const gpuzInPrometheus: readonly ExpectedPanel[] = [
   expectPanel("temperatures over time", "GPU temperature", "gpu_temperature_celsius", "timeseries"),
   expectPanel("CPU temperature", "CPU temperature", "host_cpu_temperature_celsius"),

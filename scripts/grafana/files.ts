@@ -1,4 +1,4 @@
-/** Every file below deploy/grafana and who writes it. A board that asks for a metric nobody gives writes none. */
+/** Every file below deploy/grafana and its generator. A dashboard that queries an unknown metric fails and writes none. */
 import { boards } from "./boards/index.ts";
 import { boardFile } from "./dashboard.ts";
 import { gpuzBoard } from "./influxdb.ts";

@@ -1,4 +1,7 @@
-/** Metrics of other people's programs that panels ask for, as those programs name them. What gpulse names is in the catalogue, never here. */
+/**
+ * Metrics of third-party programs that panels query, under those programs' names. gpulse's own metrics are in the catalogue,
+ * never here.
+ */
 
 export const foreign: Readonly<Record<string, readonly string[]>> = {
   prometheus: [
@@ -89,7 +92,7 @@ export const foreign: Readonly<Record<string, readonly string[]>> = {
     "vllm:num_requests_waiting",
     "vllm:num_preemptions_total",
     "vllm:kv_cache_usage_perc",
-    // Until 0.9 the name of the one before.
+    // The previous metric's name until 0.9.
     "vllm:gpu_cache_usage_perc",
     "vllm:prefix_cache_queries_total",
     "vllm:prefix_cache_hits_total",
@@ -98,7 +101,7 @@ export const foreign: Readonly<Record<string, readonly string[]>> = {
     "vllm:request_success_total",
     "vllm:time_to_first_token_seconds_bucket",
     "vllm:inter_token_latency_seconds_bucket",
-    // Until 0.10 the name of the one before.
+    // The previous metric's name until 0.10.
     "vllm:time_per_output_token_seconds_bucket",
     "vllm:e2e_request_latency_seconds_bucket",
     "vllm:request_queue_time_seconds_bucket",

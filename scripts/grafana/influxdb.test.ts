@@ -6,7 +6,7 @@ interface Dashboard {
   readonly panels: readonly {
     readonly title: string;
     readonly gridPos: { readonly x: number; readonly w: number };
-    /** A row has none. */
+    /** A row has no targets. */
     readonly targets?: readonly { readonly refId: string; readonly query: string }[];
   }[];
 }
@@ -31,7 +31,10 @@ test("both languages have the same panels, none wider than the page, each query 
   }
 });
 
-/** A source, then pipes into calls with every bracket and quote closed: what can be said of Flux without its server. */
+/**
+ * Checks for a source followed by pipes into calls with every bracket and quote closed: all that can be verified without a Flux
+ * server.
+ */
 test("every Flux query is a source and pipes of whole calls", () => {
   for (const { query } of read("flux").panels.flatMap(({ targets }) => targets)) {
     const [source, ...pipes] = query.split("\n");

@@ -1,6 +1,6 @@
 /**
- * deploy/grafana/influxdb/: one dashboard of GPU-Z's readings twice, asked in InfluxQL (first API) and in Flux (second). Both are
- * made from one list of panels over the names that the sink's preset gpuz writes, so that they cannot part ways.
+ * deploy/grafana/influxdb/: one dashboard of GPU-Z's readings twice, in InfluxQL (first API) and in Flux (second). Both are
+ * generated from one list of panels over the names that the sink's preset gpuz writes, so that they cannot diverge.
  */
 import { gpuzMeasurement } from "../../src/sinks/influxdb/names.ts";
 import { boardFile } from "./dashboard.ts";
@@ -10,9 +10,9 @@ export type Language = "influxql" | "flux";
 
 interface Fields extends Omit<Panel, "targets"> {
   readonly kind: "timeseries" | "gauge" | "stat";
-  /** Legend to field. */
+  /** Field by legend. */
   readonly fields: Readonly<Record<string, string>>;
-  /** How readings of an interval become one. */
+  /** How the readings of an interval are aggregated. */
   readonly by: "mean" | "max" | "last" | "count";
 }
 

@@ -1,4 +1,4 @@
-/** Runs every query of every panel against engines that run, as Grafana would, and reports what each answered. Judges nothing: who calls it does. */
+/** Runs every query of every panel against running engines, as Grafana would, and returns the results. The caller judges them. */
 import { boards } from "./boards/index.ts";
 import { askInflux, type InfluxOptions, PromEngine, type Range } from "./engine.ts";
 import { gpuzBoard } from "./influxdb.ts";
@@ -9,11 +9,11 @@ import { resolve, substitute, type Values } from "./variables.ts";
 export interface LiveOptions {
   readonly prometheusUrl?: string;
   readonly hubUrl?: string;
-  /** InfluxDB 1 with what the preset gpuz wrote, and the time that its data is of. */
+  /** InfluxDB 1 with data of the preset gpuz, and the time range of that data. */
   readonly influx?: InfluxOptions & { readonly startMs: number; readonly endMs: number };
   /** Only the dashboards with these uids. */
   readonly uids?: readonly string[];
-  /** The time to look at, ending now. */
+  /** The length of the queried time range, which ends now. */
   readonly rangeSeconds?: number;
   /** Grafana's `$__rate_interval`: four times the slowest scrape. */
   readonly rateIntervalSeconds?: number;
@@ -24,15 +24,15 @@ export type EngineName = "prometheus" | "hub" | "influxdb";
 
 export interface PanelAnswer {
   readonly dashboard: string;
-  /** The panel's title; of a variable's query its name after a dollar. */
+  /** The panel's title; for a variable's query its name after a dollar sign. */
   readonly panel: string;
-  /** As it was sent. */
+  /** The query as it was sent. */
   readonly expr: string;
   readonly engine: EngineName;
-  /** Series with a number in them. */
+  /** The number of series with a value. */
   readonly series: number;
   readonly milliseconds: number;
-  /** What must be there for it to show anything. */
+  /** The precondition for the panel to show data. */
   readonly needs?: string;
   readonly error?: string;
 }
@@ -86,7 +86,7 @@ async function runBoard(
   return answers;
 }
 
-/** Flux is not run: no engine here speaks it. */
+/** Flux is not run, since no engine here supports it. */
 async function runGpuz(influx: NonNullable<LiveOptions["influx"]>): Promise<PanelAnswer[]> {
   const board = gpuzBoard("influxql");
   const values = {
@@ -101,7 +101,7 @@ async function runGpuz(influx: NonNullable<LiveOptions["influx"]>): Promise<Pane
       await timed(board, { title: `$${name}` }, query, "influxdb", () => askInflux(influx, query)),
     );
   for (const { panel, text } of queries(board)) {
-    // The end of an anchored pattern is no variable.
+    // The end of an anchored pattern is not a variable.
     const expr = substitute(text.replaceAll("$/", "\u0000/"), values).replaceAll("\u0000/", "$/");
     answers.push(await timed(board, panel, expr, "influxdb", () => askInflux(influx, expr)));
   }

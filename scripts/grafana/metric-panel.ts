@@ -1,4 +1,4 @@
-/** Panels of catalogue metrics: title, unit and explanation come from the metric's entry, and only from there. */
+/** Panels of catalogue metrics: title, unit and explanation come only from the metric's entry. */
 import type { MetricEntry, Unit } from "../../src/model/catalogue/index.ts";
 import type { Panel } from "./shape.ts";
 
@@ -20,7 +20,7 @@ const ratedUnits: Readonly<Partial<Record<Unit, string>>> = {
   none: "cps",
   bytes: "Bps",
   joules: "watt",
-  // Seconds in a second: a share of the time.
+  // Seconds per second: a share of the time.
   seconds: "percentunit",
 };
 
@@ -48,7 +48,7 @@ const spelled: Readonly<Record<string, string>> = {
 const unitWords =
   /_(bytes_per_second|timestamp_seconds|ratio|bytes|celsius|watts|joules|hertz|volts|rpm|seconds)$/;
 
-/** `gpu_temperature_celsius` is "GPU temperature". */
+/** `gpu_temperature_celsius` becomes "GPU temperature". */
 export function titleOf(entry: MetricEntry): string {
   const words = entry.name
     .replace(/_total$/, "")
@@ -60,9 +60,9 @@ export function titleOf(entry: MetricEntry): string {
 
 type PanelInput = Omit<Panel, "title" | "unit" | "about"> &
   Partial<Pick<Panel, "title">> & {
-    /** What to do about it, after what the catalogue says it is. */
+    /** What to do about it, appended to the catalogue's description. */
     readonly todo?: string;
-    /** The rate of a counter is shown, not the counter. */
+    /** Shows the rate of a counter instead of the counter. */
     readonly rate?: boolean;
   };
 
@@ -71,7 +71,7 @@ export function metricPanel(entry: MetricEntry, { todo, rate, ...panel }: PanelI
     title: titleOf(entry),
     unit: rate === true ? rateUnitOf(entry) : unitOf(entry),
     about: todo === undefined ? entry.help : `${entry.help} ${todo}`,
-    // A share is drawn against the whole, and what can not be negative from 0.
+    // A share is drawn on a scale from 0 to 1, and non-negative values from 0.
     ...(entry.unit === "ratio" && { range: [0, 1] as const }),
     ...panel,
   };

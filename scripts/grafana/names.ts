@@ -1,4 +1,7 @@
-/** Holds every metric that a panel asks for against the catalogue, the recording rules and the list of foreign names: a name nobody gives fails the build. */
+/**
+ * Checks every metric that a panel queries against the catalogue, the recording rules and the list of foreign names: an unknown
+ * name fails the build.
+ */
 import { readFileSync, readdirSync } from "node:fs";
 import { parse as parseYaml } from "yaml";
 import { findMetric } from "../../src/model/catalogue/index.ts";
@@ -8,7 +11,7 @@ import { didYouMean } from "../../src/config/closest.ts";
 import { foreign } from "./foreign.ts";
 import type { Board } from "./shape.ts";
 
-/** The default rules, and those to add for the services one runs. */
+/** The default rules, and the optional ones for services. */
 const rulesFolders = ["", "stack/"].map(
   (below) => new URL(`../../deploy/prometheus/rules/${below}`, import.meta.url),
 );
@@ -17,7 +20,7 @@ interface RuleFile {
   readonly groups?: readonly { readonly rules: readonly { readonly record?: string }[] }[];
 }
 
-/** Names that the rules beside the dashboards record. */
+/** The names recorded by the rules beside the dashboards. */
 export function recordedNames(): string[] {
   const files = rulesFolders.flatMap((folder) =>
     readdirSync(folder)
@@ -32,7 +35,7 @@ export function recordedNames(): string[] {
 
 const foreignNames = Object.values(foreign).flat();
 
-/** What Grafana puts in for its own variables, so that a query can be read as PromQL. */
+/** Substitutes Grafana's built-in variables, so that a query can be parsed as PromQL. */
 export const readable = (expr: string): string =>
   expr.replaceAll("$__rate_interval", "1m").replaceAll("$__range", "1h");
 
@@ -70,7 +73,7 @@ function isKnown(name: string, recorded: readonly string[]): boolean {
   return findMetric(base)?.kind === "histogram" || foreignNames.includes(name);
 }
 
-/** Throws where a panel asks for what nobody gives. */
+/** Throws if a panel queries an unknown metric. */
 export function checkNames(board: Board): void {
   const recorded = recordedNames();
   for (const { title, targets } of board.rows.flatMap(({ panels }) => panels)) {

@@ -1,10 +1,13 @@
-/** deploy/grafana/provisioning: which data sources Grafana has and where it finds the dashboards. Secrets are Grafana's environment variables, never text. */
+/**
+ * deploy/grafana/provisioning: Grafana's data sources and the location of the dashboards. Secrets are Grafana's environment
+ * variables, never text.
+ */
 import { stringify } from "yaml";
 
 const head = (says: string): string =>
   `# ${says}\n# Generated from scripts/grafana: npm run docs writes it.\n`;
 
-/** Rates need four scrapes at least: of the slowest job, or its panels stay empty. */
+/** Rates need at least four scrapes of the slowest job, or its panels stay empty. */
 const slowestScrape = "15s";
 
 const promLike = (uid: string, name: string, url: string, more: object = {}): object => ({
@@ -19,7 +22,7 @@ const promLike = (uid: string, name: string, url: string, more: object = {}): ob
 const prometheusData = {
   httpMethod: "POST",
   timeInterval: slowestScrape,
-  // Alerts are Prometheus's, Alertmanager's and the hub's business, not Grafana's.
+  // Prometheus, Alertmanager and the hub manage alerts, not Grafana.
   manageAlerts: false,
 };
 
@@ -32,7 +35,7 @@ const dataSources = {
     }),
     promLike("gpulse-hub", "gpulse hub", "http://hub:9410", {
       jsonData: { ...prometheusData, httpHeaderName1: "Authorization" },
-      // From `gpulse token add`; a hub that asks for none takes no notice.
+      // From `gpulse token add`; a hub without authentication ignores it.
       secureJsonData: { httpHeaderValue1: "Bearer $GPULSE_TOKEN" },
     }),
     {
@@ -69,7 +72,7 @@ const provider = (name: string, path: string): object => ({
   name,
   folder: "gpulse",
   type: "file",
-  // Changes are made in the generator: what is saved over a file would be lost at the next update.
+  // Changes belong in the generator: changes saved to a file would be lost at the next update.
   allowUiUpdates: false,
   updateIntervalSeconds: 30,
   options: { path },

@@ -1,4 +1,4 @@
-/** Grafana's JSON of one panel, by the builders of its Foundation SDK: a field Grafana does not have does not compile. */
+/** Grafana's JSON of one panel, with the builders of its Foundation SDK: a field that Grafana does not have does not compile. */
 import * as bargauge from "@grafana/grafana-foundation-sdk/bargauge";
 import type * as cog from "@grafana/grafana-foundation-sdk/cog";
 import * as common from "@grafana/grafana-foundation-sdk/common";
@@ -74,7 +74,7 @@ const tooltip = (): common.VizTooltipOptionsBuilder =>
 function ofKind(panel: Panel): Builder {
   switch (panel.kind) {
     case "timeseries": {
-      // A gap is a gap: a line across it would be a reading nobody made.
+      // A gap stays a gap: a line across it would show readings that do not exist.
       const lines = new timeseries.PanelBuilder()
         .drawStyle(common.GraphDrawStyle.Line)
         .spanNulls(false)
@@ -128,7 +128,7 @@ function query(
   if (panel.kind === "table")
     return built.instant().format(prometheus.PromQueryFormat.Table).legendFormat("__auto");
   if (panel.kind === "heatmap") built.format(prometheus.PromQueryFormat.Heatmap);
-  // A line is asked over the whole range, a number only for now: on a large fleet that is the cost.
+  // A graph queries the whole range, a number only the current value, which matters on a large fleet.
   if (asksForNow(panel)) built.instant();
   else built.range();
   return built.legendFormat(target.legend);
@@ -147,7 +147,7 @@ function influxQuery({ query: asked, alias }: InfluxTarget, refId: string): cog.
 const hiddenColumns = ["Time", "__name__", "uuid"];
 const targetColumns = ["job", "instance"];
 
-/** Rows with the same labels become one, with a column for each question. */
+/** Joins rows with the same labels, with one column per query. */
 function oneTable({ targets, showsTarget }: Panel): dashboard.DataTransformerConfig[] {
   const names = targets.map((target, at): [string, string] => [
     targets.length === 1 ? "Value" : `Value #${letter(at)}`,

@@ -1,11 +1,11 @@
-/** The part of Grafana's dashboard model that we write, strictly: a panel of another type, or a key nobody knows, does not pass. */
+/** A strict schema of the parts of Grafana's dashboard model that we write: an unknown panel type or key is rejected. */
 import * as v from "valibot";
 import { panelKinds } from "./shape.ts";
 
 const text = v.pipe(v.string(), v.minLength(1));
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-/** Always a variable: a fixed one would not be the reader's. */
+/** Always a variable: a fixed data source would not exist in the user's Grafana. */
 const dataSource = v.strictObject({
   type: v.picklist(["prometheus", "influxdb"]),
   uid: v.literal("${datasource}"),

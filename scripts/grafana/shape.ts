@@ -1,4 +1,4 @@
-/** What a dashboard is before it is Grafana's JSON: rows of panels, each with what it asks. Says nothing of how Grafana writes it. */
+/** A dashboard before it becomes Grafana's JSON: rows of panels with their queries, independent of Grafana's format. */
 
 export const panelKinds = [
   "timeseries",
@@ -14,40 +14,40 @@ export type PanelKind = (typeof panelKinds)[number];
 
 export interface PromTarget {
   readonly expr: string;
-  /** The legend; in a table the name of the value's column. */
+  /** The legend; in a table the title of the value's column. */
   readonly legend: string;
   /** A limit, not a reading: drawn dashed. */
   readonly dashed?: boolean;
-  /** Of a column, where it is not the panel's. */
+  /** The unit of a column, if it differs from the panel's. */
   readonly unit?: string;
 }
 
 export interface InfluxTarget {
   readonly query: string;
-  /** Absent in Flux, which names series by itself. */
+  /** Absent in Flux, which names series itself. */
   readonly alias?: string;
 }
 
-/** Where a value changes its colour: from the first, which holds below every other. */
+/** Thresholds at which a value changes its colour; the first applies below all others. */
 export type Steps = readonly (readonly [from: number | null, color: string])[];
 
-/** Where a number has no good and bad. Grafana, reported nothing, would turn it red at 80. */
+/** For numbers that are neither good nor bad. Without thresholds Grafana would turn them red at 80. */
 export const neutral: Steps = [[null, "blue"]];
 
-/** Any at all is bad. */
+/** Any value above zero is bad. */
 export const none: Steps = [
   [null, "green"],
   [1, "red"],
 ];
 
-/** More is worse. */
+/** Higher is worse. */
 export const rising = (warm: number, hot: number): Steps => [
   [null, "green"],
   [warm, "orange"],
   [hot, "red"],
 ];
 
-/** Less is worse. */
+/** Lower is worse. */
 export const falling = (critical: number, low: number): Steps => [
   [null, "red"],
   [critical, "orange"],
@@ -59,7 +59,7 @@ export interface Panel {
   readonly kind: PanelKind;
   /** Grafana's name of the unit. */
   readonly unit: string;
-  /** What is seen, and what to do about it; of a text panel its text. */
+  /** What the panel shows, and what to do about it; for a text panel its text. */
   readonly about?: string;
   readonly targets: readonly (PromTarget | InfluxTarget)[];
   /** Columns of 24. */
@@ -68,14 +68,14 @@ export interface Panel {
   readonly range?: readonly [min: number | undefined, max: number | undefined];
   readonly steps?: Steps;
   readonly stacked?: boolean;
-  /** What numbers mean, such as 1 for up. */
+  /** Display texts of values, such as 1 for up. */
   readonly words?: Readonly<Record<string, readonly [text: string, color: string]>>;
   readonly decimals?: number;
-  /** In a table: which target a row is of. Left out elsewhere, where host and GPU say it. */
+  /** In a table: shows the scrape target of a row. Omitted if host and GPU identify it. */
   readonly showsTarget?: boolean;
-  /** Where a click on a row or series leads: the uid of a dashboard and the labels that it takes along. */
+  /** The link of a row or series: the uid of a dashboard and the labels passed to it. */
   readonly leadsTo?: { readonly uid: string; readonly labels: readonly string[] };
-  /** What must be there for it to show anything, where not every installation has it. */
+  /** The precondition for showing data, if not every installation meets it. */
   readonly needs?: string;
 }
 
@@ -89,11 +89,11 @@ export interface Variable {
   readonly label: string;
   readonly type: "query" | "textbox";
   readonly query: string;
-  /** Takes text and value out of an answer. */
+  /** Extracts text and value from the results. */
   readonly regex?: string;
-  /** `all`: several at once, all by default. `some`: several at once, the first by default. `one`: only one. */
+  /** `all`: multiple selection, all by default. `some`: multiple selection, the first by default. `one`: single selection. */
   readonly takes: "all" | "some" | "one";
-  /** What must be there for it to have choices, where not every installation has it. */
+  /** The precondition for having choices, if not every installation meets it. */
   readonly needs?: string;
 }
 

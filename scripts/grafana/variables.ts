@@ -1,10 +1,10 @@
-/** Puts values in for variables, as Grafana does: what is not chosen is all of it. */
+/** Substitutes variables as Grafana does: an unset variable selects everything. */
 import type { PromEngine, Range } from "./engine.ts";
 import type { Board, Variable } from "./shape.ts";
 
 export type Values = Readonly<Record<string, string>>;
 
-/** `$name` and `${name}`, also with a format; the names Grafana itself gives begin with two underscores. */
+/** `$name` and `${name}`, also with a format; Grafana's built-in names begin with two underscores. */
 const reference = /\$(?:\{(\w+)(?::\w+)?\}|(\w+))/g;
 
 export const usedVariables = (text: string): string[] =>
@@ -37,7 +37,7 @@ export async function choices(
   return regex === undefined ? lines : lines.flatMap((line) => captured(line, regex));
 }
 
-/** The groups of `/…/g` that are named value. */
+/** The values of the groups named `value` in a `/…/g` regex. */
 function captured(line: string, regex: string): string[] {
   const pattern = new RegExp(regex.slice(1, regex.lastIndexOf("/")), "g");
   return [...line.matchAll(pattern)].flatMap(({ groups }) => groups?.["value"] ?? []);
@@ -45,15 +45,18 @@ function captured(line: string, regex: string): string[] {
 
 export interface ResolvedVariables {
   readonly values: Values;
-  /** How many choices each variable has. */
+  /** The number of choices of each variable. */
   readonly counts: ReadonlyMap<string, number>;
 }
 
-/** As Grafana puts several into a regular expression of PromQL: a backslash twice, once for the string and once for the pattern. */
+/**
+ * Joins several values to a PromQL regular expression as Grafana does: backslashes are doubled twice, for the string and for the
+ * pattern.
+ */
 export const anyOf = (values: readonly string[]): string =>
   `(${values.map((value) => value.replaceAll("\\", "\\\\\\\\").replaceAll(/[$^*{}[\]'+?.()|]/g, "\\\\$&")).join("|")})`;
 
-/** Everything of what may be many; of what is one, a choice that no variable before it has taken. */
+/** Selects all choices of a multiple-selection variable; for a single one, a choice that no earlier variable has. */
 export async function resolve(
   { variables }: Pick<Board, "variables">,
   builtIn: Values,

@@ -1,4 +1,4 @@
-/** README's badges: small SVG files, so that the page loads nothing from another server. Each value comes from package.json. */
+/** README's badges: small SVG files, so that the page loads nothing from another server. Each value is from package.json. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { repository } from "../../engines/program.ts";
@@ -6,7 +6,7 @@ import type { GeneratedPage } from "./pages.ts";
 
 const height = 20;
 const padding = 8;
-/** Mean width of a character of 11 px Verdana, the widest of the fonts named below. */
+/** Mean width of a character of 11 px Verdana, the widest of the fonts below. */
 const characterWidth = 7;
 
 export const badges: readonly GeneratedPage[] = [

@@ -1,4 +1,4 @@
-/** docs/reference/commands.md: what --help prints, so that the two cannot part ways. */
+/** docs/reference/commands.md: the output of --help, so that the two cannot diverge. */
 import { PassThrough } from "node:stream";
 import type { Command } from "commander";
 import { buildProgram } from "../../src/cli/program.ts";
@@ -34,7 +34,7 @@ function section(name: string, command: Command): string[] {
   ];
 }
 
-/** The help text with what was added after it, at a fixed width. */
+/** The help text including its appended notes, at a fixed width. */
 function fullHelp(command: Command): string {
   let text = "";
   command.configureOutput({

@@ -1,4 +1,4 @@
-/** docs/reference/compatibility.md, from the tables that make the series. */
+/** docs/reference/compatibility.md, from the tables that define the series. */
 import { otelLeftOut, otelRows } from "../../src/formats/compat/otel.ts";
 import type { CompatRow, CompatTable, SourceMetric } from "../../src/formats/compat/row.ts";
 import { compatNames, compatTables } from "../../src/formats/compat/tables.ts";
@@ -77,7 +77,7 @@ function extraLabels({ copy, labels }: CompatRow): string {
   return all.length === 0 ? "" : ` {${all.join(", ")}}`;
 }
 
-/** Labels that do not depend on the GPU are shown with their value; the others by the metric's own documentation. */
+/** Labels that do not depend on the GPU are shown with their value; the metric's own documentation describes the others. */
 function clockLabels(labels: NonNullable<CompatRow["labels"]>): string[] {
   const about = {
     device: { uuid: "", index: 0, vendor: "amd", model: "", simulated: false },

@@ -1,4 +1,7 @@
-/** Every package we ask for: why, under which licence, and what it ends up in. Transitive ones are in the bill of materials. */
+/**
+ * Every direct dependency: why we need it, its licence, and which artifacts contain it. Transitive ones are in the bill of
+ * materials.
+ */
 import { readFileSync } from "node:fs";
 import reasons from "../supply/reasons.json" with { type: "json" };
 import { table } from "./markdown.ts";
@@ -23,7 +26,7 @@ const workspaces = [
   ["The demo application", "deploy/demo-app"],
 ] as const;
 
-/** What is asked for and has no reason, or the other way round. */
+/** Dependencies without a reason, and reasons without a dependency. */
 export function reasonProblems(): string[] {
   const asked = new Set(workspaces.flatMap(([, folder]) => namesOf(folder)));
   return [

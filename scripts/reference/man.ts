@@ -1,4 +1,7 @@
-/** The man pages, from the same declarations as `--help`: gpulse.1, and one page per command with its sub-commands. Same input, same bytes. */
+/**
+ * The man pages, from the same declarations as `--help`: gpulse.1, and one page per command with its sub-commands. The same input
+ * gives the same bytes.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { PassThrough } from "node:stream";
@@ -38,7 +41,7 @@ export function writeManPages(folder: string, version: string, changelog: string
     writeFileSync(path.join(folder, name), text);
 }
 
-/** As the changelog dates the version; empty before it is released. */
+/** The version's date in the changelog; empty before it is released. */
 const releaseDate = (version: string, changelog: string): string =>
   new RegExp(`^## \\[?v?${version.replaceAll(".", "\\.")}\\]?.*?(\\d{4}-\\d\\d-\\d\\d)`, "m").exec(
     changelog,
@@ -123,7 +126,7 @@ function optionLines({ names, value, isOptional, help }: OptionNode): string[] {
   return [".TP", `${flags}${given}`, roffLine(capital(help))];
 }
 
-/** `Examples:` and the like become sections, or paragraphs of a section; indented lines stay as they are. */
+/** `Examples:` and similar titles become sections, or paragraphs of a section; indented lines stay unchanged. */
 function noteLines(notes: string, heading: ".SH" | ".PP"): string[] {
   return notes.split(/\n{2,}/).flatMap((block) => {
     if (block === "") return [];
@@ -143,7 +146,7 @@ const paragraphs = (text: string): string[] => text.split("\n").map(roffLine);
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 const firstSentence = (text: string): string => text.replace(/\.$/, "");
 
-/** A backslash begins an escape, a hyphen would be set as a typographic one, and other letters than ASCII need a name. */
+/** A backslash begins an escape, a plain hyphen would be typeset as a typographic one, and non-ASCII letters need a name. */
 const roff = (text: string): string =>
   text
     .replaceAll("\\", "\\e")

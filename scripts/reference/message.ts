@@ -1,4 +1,4 @@
-/** docs/reference/kafka-message.schema.json and .avsc, from the schemas that messages are checked and written with. */
+/** docs/reference/kafka-message.schema.json and .avsc, from the schemas that validate and encode messages. */
 import { toJsonSchema } from "@valibot/to-json-schema";
 import { messageAvroSchema } from "../../src/formats/message/avro.ts";
 import { messageSchema } from "../../src/formats/message/schema.ts";

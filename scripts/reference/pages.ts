@@ -1,4 +1,4 @@
-/** The generated pages of docs/reference. `npm run docs` writes them; a test fails when one is not current. */
+/** The generated pages of docs/reference. `npm run docs` writes them; a test fails if one is out of date. */
 import { badges } from "./badges.ts";
 import { compatibilityPage } from "./compatibility.ts";
 import { configPage } from "./config.ts";

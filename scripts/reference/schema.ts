@@ -1,7 +1,7 @@
-/** Reads a valibot schema as rows of documentation. */
+/** Converts a valibot schema to rows of documentation. */
 import type { GenericSchema } from "valibot";
 
-/** What of a valibot schema matters here: every kind of schema is one of these with some of the parts. */
+/** The relevant fields of a valibot schema: every kind of schema has some of them. */
 interface Piece {
   readonly type?: string;
   readonly kind?: string;
@@ -46,7 +46,7 @@ function describeFields(schema: Piece, prefix: string): FieldDoc[] {
   });
 }
 
-/** The schema under optional and pipe. */
+/** The schema inside optional and pipe. */
 function unwrap(piece: Piece): Piece {
   if (piece.wrapped !== undefined) return unwrap(piece.wrapped);
   const first = piece.pipe?.[0];
@@ -73,7 +73,7 @@ function takes(piece: Piece): string {
     return picked.options
       .map((option) => (typeof option === "string" ? `\`${option}\`` : takes(option)))
       .join(", ");
-  // A pipe carries its first schema's own fields, and that schema may itself be a pipe with more to tell.
+  // A pipe has its first schema's own fields, and that schema may itself be a pipe with more metadata.
   const first = piece.pipe?.[0];
   if (first?.pipe !== undefined && first !== piece) return takes(first);
   if (piece.type === "union") {

@@ -1,4 +1,4 @@
-/** deploy/spark/columns.json: the lake's GPU table as the Spark job writes it, types as Spark calls them. */
+/** deploy/spark/columns.json: the lake's GPU table as the Spark job writes it, with Spark's type names. */
 import { tables } from "../../src/lake/schema.ts";
 import type { ColumnKind } from "../../src/lake/table.ts";
 

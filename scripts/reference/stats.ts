@@ -1,4 +1,4 @@
-/** docs/reference/stats.schema.json, from the schema `/stats` is checked with. */
+/** docs/reference/stats.schema.json, from the schema that validates `/stats`. */
 import { toJsonSchema } from "@valibot/to-json-schema";
 import { statsSchema } from "../../src/agent/stats/schema.ts";
 

@@ -1,4 +1,4 @@
-/** Writes the generated pages; with --check only says which are not current. */
+/** Writes the generated pages; with --check only lists those that are out of date. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { pages } from "./pages.ts";
@@ -9,7 +9,7 @@ for (const { path, render } of pages) {
   try {
     before = readFileSync(path, "utf8");
   } catch {
-    // A page that is not there yet is written like any other.
+    // A missing page is written like any other.
   }
   if (before === text) continue;
   mkdirSync(dirname(path), { recursive: true });

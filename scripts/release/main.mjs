@@ -1,5 +1,5 @@
-// `npm run release`: everything a release holds in dist/release, with checksums and their signature. Publishes nothing.
-// GPULSE_RELEASE_KEY names the key; --dry-run makes the same unsigned and lists what would be published.
+// `npm run release`: creates all files of a release in dist/release, with checksums and their signature. Publishes nothing.
+// GPULSE_RELEASE_KEY is the key; --dry-run creates the same files unsigned and lists what would be published.
 
 import {
   copyFileSync,
@@ -58,7 +58,7 @@ async function buildSingleFiles() {
     copyFileSync(path.join(single, name), path.join(folder, name));
 }
 
-/** The npm package is gpulse-VERSION.tgz, so the chart, whose name Helm would give it too, says what it is. */
+/** The npm package is gpulse-VERSION.tgz, which is also Helm's name for the chart, so the chart's file is renamed. */
 async function packDeployments() {
   const tracked = await must(runCommand("git", ["ls-files", "-z"], { cwd: root }));
   const names = tracked.split("\0").filter((name) => name !== "");
@@ -67,7 +67,7 @@ async function packDeployments() {
   writeFileSync(path.join(folder, `gpulse-chart-${version}.tgz`), packChart(root));
 }
 
-/** Fails first where the changelog has nothing to say: a release takes minutes to make. */
+/** Runs first and fails if the changelog has no section: a release takes minutes to build. */
 function writeNotes() {
   rmSync(folder, { recursive: true, force: true });
   const notes = releaseNotes(readFileSync(path.join(root, "CHANGELOG.md"), "utf8"), version);
@@ -85,7 +85,7 @@ function listFiles() {
   }
 }
 
-/** Which sources it was made of and what was checked. */
+/** Writes the sources it was built from and the checks that ran. */
 async function writeProvenance() {
   const commit = await must(runCommand("git", ["rev-parse", "HEAD"], { cwd: root }));
   const changes = await must(runCommand("git", ["status", "--porcelain"], { cwd: root }));

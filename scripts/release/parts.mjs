@@ -1,5 +1,5 @@
-// What a release holds beside the package and the programs: the chart as `helm package` makes it, the context that `docker build -`
-// takes, and the notes out of the changelog. The same commit gives the same bytes.
+// The parts of a release besides the package and the programs: the chart as created by `helm package`, the context for `docker
+// build -`, and the notes from the changelog. The same commit gives the same bytes.
 
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
@@ -7,7 +7,10 @@ import path from "node:path";
 import { PlainError } from "../progress.mjs";
 import { tarGz } from "./tar.mjs";
 
-/** Every file below a folder; links are followed, as Helm does. @param {string} folder @param {string} [below] @returns {string[]} with forward slashes */
+/**
+ * Every file below a folder; links are followed, as in Helm.
+ * @param {string} folder @param {string} [below] @returns {string[]} with forward slashes
+ */
 function filesBelow(folder, below = "") {
   return readdirSync(path.join(folder, below)).flatMap((name) => {
     const file = below === "" ? name : `${below}/${name}`;
@@ -15,7 +18,11 @@ function filesBelow(folder, below = "") {
   });
 }
 
-/** One line of .helmignore or .dockerignore: a path with what is below it, `*` within a name, a leading double star for any folder. @param {string} line */
+/**
+ * One line of .helmignore or .dockerignore: a path including everything below it, `*` within a name, a leading double star for any
+ * folder.
+ * @param {string} line
+ */
 function matcher(line) {
   const anywhere = line.startsWith("**/");
   const source = line
@@ -30,11 +37,11 @@ function matcher(line) {
 const patterns = (text) =>
   text.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("#"));
 
-/** `gpulse-VERSION.tgz` of Helm. @param {string} root */
+/** Helm's `gpulse-VERSION.tgz`. @param {string} root */
 export function packChart(root) {
   const folder = path.join(root, "deploy", "helm", "gpulse");
   const ignored = patterns(readFileSync(path.join(folder, ".helmignore"), "utf8")).map((line) =>
-    // A name without a slash counts in every folder.
+    // A name without a slash applies to every folder.
     matcher(line.replace(/\/$/, "").includes("/") ? line : `**/${line}`),
   );
   const names = filesBelow(folder).filter(
@@ -49,7 +56,7 @@ export function packChart(root) {
 }
 
 /**
- * What `docker build - < FILE` needs: the tracked files that .dockerignore lets in, and a Dockerfile that knows the commit.
+ * The input of `docker build - < FILE`: the tracked files that .dockerignore admits, and a Dockerfile with the commit.
  * @param {string} root
  * @param {readonly string[]} tracked
  * @param {string} commit

@@ -1,4 +1,4 @@
-// The parts of a release that are made without another program: each is the same bytes every time, and holds what its reader needs.
+// The parts of a release that need no other program: each has the same bytes every time, and contains what its consumer needs.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ const { version } = JSON.parse(readFileSync(path.join(root, "package.json"), "ut
   version: string;
 };
 
-/** What tar itself finds in an archive. */
+/** The entries that tar itself lists in an archive. */
 function listed(archive: Buffer): readonly string[] {
   const file = path.join(work, "archive.tar.gz");
   writeFileSync(file, archive);

@@ -1,5 +1,5 @@
-// Checksums of a release and their signature, by OpenSSH's own signatures (ssh-keygen -Y), which every system with ssh can verify.
-// The keys that may sign are in RELEASE-SIGNERS; a signature by any other key is refused here as it is by users.
+// Checksums of a release and their signature, in OpenSSH's signature format (ssh-keygen -Y), which every system with ssh can
+// verify. The allowed keys are in RELEASE-SIGNERS; a signature by any other key is rejected here as it is by users.
 
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,11 +10,11 @@ import { PlainError } from "../progress.mjs";
 
 export const SUMS = "SHA256SUMS";
 export const SIGNATURE = "SHA256SUMS.sig";
-/** What a signature is for: one made for another purpose does not verify. */
+/** The purpose of a signature: one for another purpose does not verify. */
 export const NAMESPACE = "gpulse-release";
 export const SIGNER = "release@gpulse";
 
-/** Writes the checksums of every other file of the folder, as sha256sum reads them. @param {string} folder */
+/** Writes the checksums of all other files of the folder in sha256sum's format. @param {string} folder */
 export function writeSums(folder) {
   const names = readdirSync(folder)
     .filter((name) => name !== SUMS && name !== SIGNATURE)
@@ -38,7 +38,7 @@ function sshKeygen(args, input) {
   return { ok: status === 0, stdout, reason: stderr.trim() };
 }
 
-/** @param {string} folder @param {string} key a private key's file, or a public one whose private half is in the agent */
+/** @param {string} folder @param {string} key a private key's file, or a public one whose private key is in the ssh agent */
 export function signSums(folder, key) {
   const sums = readFileSync(path.join(folder, SUMS), "utf8");
   const { ok, stdout, reason } = sshKeygen(["-Y", "sign", "-q", "-f", key, "-n", NAMESPACE], sums);
@@ -46,7 +46,7 @@ export function signSums(folder, key) {
   writeFileSync(path.join(folder, SIGNATURE), stdout);
 }
 
-/** Throws with what is wrong: the signature, its key, or a file. @param {string} folder @param {string} signers */
+/** Throws with the reason: the signature, its key, or a file is invalid. @param {string} folder @param {string} signers */
 export function verifyRelease(folder, signers) {
   const sums = readFileSync(path.join(folder, SUMS), "utf8");
   const args = ["-Y", "verify", "-f", signers, "-I", SIGNER, "-n", NAMESPACE];

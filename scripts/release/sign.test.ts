@@ -1,4 +1,4 @@
-// A release's checksums and their signature, made and verified by ssh-keygen itself with keys of this test alone.
+// A release's checksums and their signature, created and verified by ssh-keygen itself with keys of this test.
 
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

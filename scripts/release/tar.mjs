@@ -1,4 +1,4 @@
-// A tar.gz whose bytes depend on names and contents only: entries sorted, no owner, no time, two modes.
+// Creates a tar.gz whose bytes depend only on names and contents: entries sorted, no owner, no time, two modes.
 //
 //   ustar header, 512 bytes: name[100] mode[8] uid[8] gid[8] size[12] mtime[12] checksum[8] type[1] link[100]
 //   "ustar\0" "00" user[32] group[32] major[8] minor[8] prefix[155]; the content follows, padded to 512 bytes

@@ -1,5 +1,5 @@
-// The first code of a single-file gpulse: lays the program out in a folder of its own, once for each version, and starts it there.
-// Threads, processes of their own, native parts and the browser app need real files; nothing else is ever written.
+// The first code of a single-file gpulse: unpacks the program into its own folder, once per version, and starts it there.
+// Threads, child processes, native parts and the browser app need real files; nothing else is ever written.
 
 import fs from "node:fs";
 import { createRequire } from "node:module";
@@ -14,13 +14,13 @@ const index = JSON.parse(getAsset("index.json", "utf8"));
 function isOurs(folder) {
   const stat = fs.lstatSync(folder, { throwIfNoEntry: false });
   if (stat === undefined || !stat.isDirectory()) return false;
-  // In a folder that all may write to, somebody else could have put theirs there first.
+  // In a world-writable folder, another user could have created it first.
   return (
     process.getuid === undefined || (stat.uid === process.getuid() && (stat.mode & 0o022) === 0)
   );
 }
 
-/** Whole or not at all: others of the same version may start at the same moment. @param {string} parent */
+/** Unpacks atomically: other processes of the same version may start at the same moment. @param {string} parent */
 function layOut(parent) {
   const target = path.join(parent, `gpulse-${index.version}-${index.hash}`);
   if (isOurs(target)) return target;
@@ -63,12 +63,12 @@ function home() {
   return process.exit(1);
 }
 
-// gpulse starts itself again as «node program arguments»; here both are this one file.
+// gpulse restarts itself as «node program arguments»; here both are this one file.
 process.argv[1] = process.execPath;
 if (process.argv[2] === process.execPath) process.argv.splice(2, 1);
 // A file of the program, such as the process that calls NVML, is started as «node file arguments».
 const folder = home();
 const part = process.argv[2] ?? "";
 const start = part.startsWith(folder + path.sep) ? part : path.join(folder, "bin", "gpulse");
-// Its own require knows Node's modules only.
+// Its own require only finds Node's modules.
 createRequire(start)(start);

@@ -1,5 +1,5 @@
-// `npm run single-file [-- linux-arm64 …]`: gpulse and Node in one executable file each, by Node's own single executable applications.
-// Node's binaries and the injector come from the npm registry by name and are kept outside the checkout.
+// `npm run single-file [-- linux-arm64 …]`: gpulse and Node in one executable per platform, as a Node single executable
+// application. Node's binaries and the injector are downloaded from the npm registry and stored outside the checkout.
 
 import { createHash } from "node:crypto";
 import {
@@ -19,13 +19,16 @@ import { PlainError, runMain, say, step } from "../progress.mjs";
 import { bringParts } from "./parts.mjs";
 
 const PLATFORMS = ["linux-x64", "linux-arm64"];
-/** How Node marks where a program may be put in; the injector looks for it. */
+/** Node's marker for the position of the embedded program, which the injector looks for. */
 const FUSE = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
 
 const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
 const dist = path.join(root, "dist", "single");
 
-/** Every file below a folder, with where it goes in the program's own folder. @param {string} from @param {string} to @returns {[string, string][]} */
+/**
+ * Every file below a folder, with its path in the program's own folder.
+ * @param {string} from @param {string} to @returns {[string, string][]}
+ */
 function filesBelow(from, to) {
   return readdirSync(from, { withFileTypes: true }).flatMap((entry) => {
     const [file, target] = [path.join(from, entry.name), `${to}/${entry.name}`];
@@ -34,7 +37,7 @@ function filesBelow(from, to) {
 }
 
 /**
- * What the npm package holds, and the one native part that reading NVIDIA cards needs.
+ * The content of the npm package, and the one native part needed to read NVIDIA cards.
  * @param {import("./parts.mjs").Parts} parts
  * @returns {Record<string, string>}
  */
@@ -61,7 +64,7 @@ async function must(command, args) {
   if (code !== 0) throw new PlainError(`${path.basename(command)} failed: ${output.trim()}`);
 }
 
-/** Node starts such a file from CommonJS only. @param {string} work */
+/** Node starts such a file only from CommonJS. @param {string} work */
 async function bootScript(work) {
   const { build } = await import("esbuild");
   const outfile = path.join(work, "boot.cjs");
@@ -97,7 +100,7 @@ async function buildFor(platform) {
       main: await bootScript(work),
       output: path.join(work, "program.blob"),
       disableExperimentalSEAWarning: true,
-      // Both would tie the blob to the machine it is made on.
+      // Both would tie the blob to the build machine.
       useSnapshot: false,
       useCodeCache: false,
       assets: { ...files, "index.json": path.join(work, "index.json") },

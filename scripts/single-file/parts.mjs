@@ -1,5 +1,5 @@
-// What a single-file executable is made of beside gpulse: Node for that platform, the native part for it, and the injector.
-// They come by package name and stay in the user's cache; nothing is written into the checkout.
+// The parts of a single-file executable besides gpulse: Node for that platform, the native part for it, and the injector. They
+// are downloaded by package name into the user's cache; nothing is written into the checkout.
 
 import {
   existsSync,
@@ -17,7 +17,7 @@ import { root } from "../bootstrap.mjs";
 import { runCommand } from "../command.mjs";
 import { PlainError } from "../progress.mjs";
 
-/** The newest LTS that the registry has for both platforms; the images have the same. */
+/** The newest LTS that the registry has for both platforms; the images use the same. */
 const NODE = "24.21.0";
 const POSTJECT = "1.0.0-alpha.6";
 
@@ -37,7 +37,7 @@ async function bring(platform, packages) {
     writeFileSync(path.join(aside, "package.json"), `{"private":true}`);
     const [os, cpu] = platform.split("-");
     const npm = process.platform === "win32" ? "npm.cmd" : "npm";
-    // A package of another platform is refused unless forced; --os and --cpu choose the optional ones.
+    // A package for another platform is rejected unless forced; --os and --cpu select the optional ones.
     const quiet = ["--force", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
     const { code, output } = await runCommand(
       npm,

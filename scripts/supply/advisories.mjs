@@ -1,5 +1,6 @@
-// Known vulnerabilities of what we ship: from the registry where it offers advisories, else from a folder of OSV records
-// (GPULSE_ADVISORIES, such as a clone of github.com/github/advisory-database). Where there is neither, the answer is "missing", never "none".
+// Known vulnerabilities of shipped packages: from the registry if it offers advisories, else from a folder of OSV records
+// (GPULSE_ADVISORIES, such as a clone of github.com/github/advisory-database). Without either, the result is "missing", never
+// "none".
 
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -46,7 +47,7 @@ export async function checkAdvisories(shipped, options = {}) {
   return { source: "database", says: say(`${records} OSV records`, findings), findings };
 }
 
-/** What must not be released. @param {AdvisoryReport} report */
+/** The findings that block a release. @param {AdvisoryReport} report */
 export const seriousFindings = ({ findings }) =>
   findings.filter(({ severity }) => /^(high|critical)$/i.test(severity));
 
@@ -56,7 +57,7 @@ const say = (source, findings) =>
     ? `none known (${source})`
     : `${findings.length} known (${source}): ${findings.map(({ id, name, version, severity }) => `${name}@${version} ${id} ${severity}`).join(", ")}`;
 
-/** Never with --offline: npm then answers "found 0 vulnerabilities" without having asked anybody. */
+/** Never with --offline: npm then reports "found 0 vulnerabilities" without any query. */
 async function npmAudit() {
   return (await runNpm(["audit", "--json", "--loglevel=silent"], { cwd: root })).output;
 }
@@ -109,7 +110,10 @@ function checkDatabase(folder, shipped) {
   return { records, findings };
 }
 
-/** OSV: a version is affected if it is listed, or lies in a range: introduced ≤ version < fixed, or ≤ last_affected. @param {string} version @param {{ versions?: string[], ranges?: { type: string, events: OsvEvent[] }[] }} affected */
+/**
+ * OSV: a version is affected if it is listed, or within a range: introduced ≤ version < fixed, or ≤ last_affected.
+ * @param {string} version @param {{ versions?: string[], ranges?: { type: string, events: OsvEvent[] }[] }} affected
+ */
 export function isAffected(version, { versions = [], ranges = [] }) {
   if (versions.includes(version)) return true;
   return ranges.some(({ type, events }) => {
@@ -128,7 +132,7 @@ export function isAffected(version, { versions = [], ranges = [] }) {
   });
 }
 
-/** By semantic versioning's precedence; "0" is before everything. @param {string} a @param {string} b */
+/** Compares by the precedence of semantic versioning; "0" is before everything. @param {string} a @param {string} b */
 export function compareVersions(a, b) {
   const [left, right] = [a, b].map((version) => {
     const [core = "", ...pre] = (version.split("+")[0] ?? "").split("-");

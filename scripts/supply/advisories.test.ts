@@ -1,4 +1,4 @@
-// Known vulnerabilities: from the registry, else from OSV records, else missing and said so.
+// Known vulnerabilities: from the registry, else from OSV records, else explicitly missing.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ const shipped = [
   { name: "@scope/parser", version: "2.0.0-rc.1" },
   { name: "right-pad", version: "1.0.0" },
 ];
-/** What npm prints where the registry has no such route. */
+/** npm's output if the registry has no such route. */
 const noAdvisories = JSON.stringify({
   message: "405 Method Not Allowed - POST /-/npm/v1/security/advisories/bulk",
   method: "POST",

@@ -1,5 +1,5 @@
-// `npm run advisories`: known vulnerabilities of what the build ships, as JSON on standard output. Ends with 1 where a serious one
-// is known, and with 2 where there was nothing to check against.
+// `npm run advisories`: known vulnerabilities of the shipped packages, as JSON on standard output. Exits with 1 if a serious one
+// is known, and with 2 if there was no data to check against.
 
 import { readFileSync } from "node:fs";
 import path from "node:path";

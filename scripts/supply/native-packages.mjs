@@ -1,4 +1,4 @@
-// The packages that stand beside the bundle because no bundle can hold them: koffi and DuckDB, with a native part for each platform.
+// The packages installed beside the bundle because they cannot be bundled: koffi and DuckDB, with a native part per platform.
 
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
@@ -14,7 +14,10 @@ import { root } from "../bootstrap.mjs";
 const lockPackages = () =>
   JSON.parse(readFileSync(path.join(root, "package-lock.json"), "utf8")).packages;
 
-/** The optional dependencies and everything they bring along, for whatever platform. @returns {(BesidePackage & { platform?: string })[]} */
+/**
+ * The optional dependencies and all of their dependencies, for every platform.
+ * @returns {(BesidePackage & { platform?: string })[]}
+ */
 export function besidePackages() {
   const lock = lockPackages();
   const queue = Object.keys(lock[""].optionalDependencies);
@@ -42,7 +45,10 @@ export function nativePackages() {
   });
 }
 
-/** SHA-256 of every native binary of a package, by its path there. @param {string} folder @returns {Record<string, string>} */
+/**
+ * SHA-256 of every native binary of a package, by its path in the package.
+ * @param {string} folder @returns {Record<string, string>}
+ */
 export function binariesBelow(folder) {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.(node|so|dylib|dll)(\.\d+)*$/.test(entry.name))

@@ -1,6 +1,6 @@
-// `node scripts/supply/native.mjs`: writes native.json, the hashes of the native binaries that stand beside the bundle. They come by
-// package, one for each platform, and only this machine's are installed: the others are fetched, checked against the lock file, and hashed.
-// To be run after koffi or DuckDB was updated; a test compares the result with what is installed.
+// `node scripts/supply/native.mjs`: writes native.json, the hashes of the native binaries beside the bundle. They are in one
+// package per platform, and only this machine's are installed: the others are downloaded, verified against the lock file, and
+// hashed. Run it after an update of koffi or DuckDB; a test compares the result with the installed files.
 
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Which packages are in what we ship: reported by the bundlers' own lists of files, never by what package.json asks for.
+// Determines which packages are in the shipped artifacts: from the bundlers' own lists of files, never from package.json.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -9,7 +9,7 @@ import { root } from "../bootstrap.mjs";
  * @typedef {{ name: string, version: string, license: string, folder: string, integrity: string | undefined, parts: string[] }} Package
  */
 
-/** The folder of the package that a file belongs to, from the checkout's root. @param {string} file */
+/** The folder of the package that contains a file, relative to the checkout's root. @param {string} file */
 export function packageFolder(file) {
   const at = file.replaceAll(path.sep, "/").lastIndexOf("node_modules/");
   if (at === -1) return undefined;
@@ -19,7 +19,7 @@ export function packageFolder(file) {
 }
 
 /**
- * @param {Record<string, readonly string[]>} filesByPart the files of every part we ship: agent, gpulse, web, …
+ * @param {Record<string, readonly string[]>} filesByPart the files of every shipped part: agent, gpulse, web, …
  * @returns {Package[]}
  */
 export function shippedPackages(filesByPart) {
@@ -48,7 +48,7 @@ export function shippedPackages(filesByPart) {
     .sort((a, b) => (a.name + a.version < b.name + b.version ? -1 : 1));
 }
 
-/** The text of a package's licence, as it came with it. @param {Package} one */
+/** The licence text in a package. @param {Package} one */
 export function licenseText({ folder }) {
   const names = readdirSync(path.join(root, folder)).filter((name) =>
     /^(licen[cs]e|copying|notice)([.-]|$)/i.test(name),

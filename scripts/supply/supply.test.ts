@@ -1,4 +1,4 @@
-// What comes from others: every package has its reason and a licence that lets us ship it, and the build says what is in it.
+// Third-party packages: every package has its reason and a licence that lets us ship it, and the build lists its packages.
 
 import { existsSync, readFileSync } from "node:fs";
 
@@ -30,7 +30,7 @@ const { components } = JSON.parse(readFileSync("dist/gpulse/sbom.cdx.json", "utf
 };
 const bundled = components.filter(({ scope }) => scope === "required");
 
-/** Licences that ask for their text to travel along, and for nothing else. */
+/** Licences whose only condition is to include their text. */
 const fine = new Set([
   "0BSD",
   "Apache-2.0",

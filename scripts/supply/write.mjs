@@ -1,5 +1,5 @@
-// Two files that go with every build: the bill of materials, for scanners, and the licences of what is bundled, for people.
-// Both follow from the build alone, without time or chance, so that the same sources give the same bytes.
+// Two files that are part of every build: the bill of materials, for scanners, and the licences of bundled packages, for people.
+// Both depend only on the build, without time or randomness, so that the same sources give the same bytes.
 
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -78,7 +78,10 @@ function component({ name, version, license, integrity }, ref) {
   };
 }
 
-/** The files a program loads from a native package, as `native.json` has them. @param {import("./native-packages.mjs").BesidePackage} one */
+/**
+ * The files that a program loads from a native package, from `native.json`.
+ * @param {import("./native-packages.mjs").BesidePackage} one
+ */
 function binariesOf({ name, version }) {
   const known = nativeHashes[name];
   if (known?.version !== version)
@@ -91,14 +94,14 @@ function binariesOf({ name, version }) {
   }));
 }
 
-/** As in a lock file: sha512-BASE64. @param {string} integrity */
+/** Parses a lock file's integrity: sha512-BASE64. @param {string} integrity */
 function hashOf(integrity) {
   const at = integrity.indexOf("-");
   const content = Buffer.from(integrity.slice(at + 1), "base64").toString("hex");
   return { alg: `SHA-${integrity.slice(3, at)}`, content };
 }
 
-/** Packages with the very same text stand together. @param {readonly Package[]} packages */
+/** Groups packages with identical licence texts. @param {readonly Package[]} packages */
 function noticesOf(packages) {
   /** @type {Map<string, string[]>} */
   const byText = new Map();

@@ -56,7 +56,7 @@ export function openAlertState(dir: string, log: Log): AlertFiles {
   };
 }
 
-/** The records are our own and checksummed: checking the fields is enough. */
+/** The records are our own and checksummed, so checking that the fields exist is enough. */
 const having =
   <Value>(fields: readonly (keyof Value)[]) =>
   (value: unknown): Value | undefined =>

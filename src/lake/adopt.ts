@@ -1,4 +1,4 @@
-/** The files of a lake from before it had a manifest, with what their footers say about them. */
+/** Lists the files of a lake from before it had a manifest, with the facts from their footers. */
 import { formatError } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
 import type { FileInfo, FileStore } from "../net/objects/store.ts";
@@ -35,7 +35,7 @@ export async function adoptFiles(
   return adopted;
 }
 
-/** Undefined for a file that cannot be read: it stays where it is, and `gpulse lake verify` reports it. */
+/** Undefined for an unreadable file: it stays where it is, and `gpulse lake verify` reports it. */
 async function describe(
   files: FileStore,
   { path, bytes }: FileInfo,
@@ -46,7 +46,7 @@ async function describe(
   try {
     const { rowCount, metadata } = await openFile(files, path, bytes, signal);
     const origins = readOrigins(metadata);
-    // Files of before 0.3 have their last offset in their name.
+    // Files from before 0.3 have their last offset in their name.
     if (origins.length === 0 && origin?.last !== undefined)
       origins.push({ ...origin, last: origin.last });
     const firstMs = Date.parse(`${date}T00:00:00Z`);

@@ -1,6 +1,6 @@
 /**
- * The time that a lake's retention is judged by where no hub lends its own: it starts at the newest day of the lake and follows no
- * jump of the wall clock. A lake that gets no rows forgets none.
+ * The clock for a lake's retention if no hub provides one: it starts at the newest day of the lake and ignores jumps of the wall
+ * clock. A lake that gets no rows removes none.
  */
 import type { FileStore } from "../net/objects/store.ts";
 import { TrustedClock } from "../base/state/trusted-clock.ts";
@@ -10,7 +10,7 @@ import { tableNames } from "./table.ts";
 export interface LakeClockOptions {
   readonly files: FileStore;
   readonly nowMs: () => number;
-  /** The process's own where absent. */
+  /** The process's monotonic clock if absent. */
   readonly monotonicMs?: () => number;
 }
 
@@ -23,7 +23,7 @@ export class LakeClock {
   #opening: Promise<TrustedClock>;
   #clock: TrustedClock | undefined;
 
-  /** Begins to list the lake at once: rows of this process may have a wrong time. */
+  /** Lists the lake at once: rows written by this process may have a wrong time. */
   constructor(options: LakeClockOptions) {
     this.#options = options;
     this.#opening = this.#open();
@@ -31,7 +31,7 @@ export class LakeClock {
     this.#timer = setInterval(() => this.#clock?.nowMs(), observeEveryMs).unref();
   }
 
-  /** Rejects where the lake cannot be listed; the next call tries again. */
+  /** Rejects if the lake cannot be listed; the next call tries again. */
   async nowMs(): Promise<number> {
     try {
       this.#clock ??= await this.#opening;

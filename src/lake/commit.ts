@@ -16,17 +16,17 @@ const fileSchema = v.object({
   path: v.string(),
   rows: count,
   bytes: count,
-  /** Of its rows; both included. */
+  /** The time range of its rows, inclusive. */
   firstMs: v.number(),
   lastMs: v.number(),
-  /** The offsets of Kafka that it holds; absent for rows out of no log. */
+  /** The Kafka offsets in the file; absent for rows that are not from a log. */
   origins: v.optional(originsSchema),
   /** Where it waits until the commit exists. */
   staged: v.optional(v.string()),
-  /** Of the commit that added it; in checkpoints. */
+  /** The sequence number of the commit that added it; in checkpoints. */
   sequence: v.optional(count),
 });
-/** A Parquet file of a lake as its manifest describes it. */
+/** A Parquet file of a lake as described by the manifest. */
 export type CommittedFile = v.InferOutput<typeof fileSchema>;
 
 /** Plain Parquet by day, or the same files as an Iceberg table. */
@@ -35,7 +35,7 @@ export type LakeFormat = (typeof lakeFormats)[number];
 /** `parquet` where absent. */
 const format = v.optional(v.picklist(lakeFormats));
 
-/** `adopt` takes in the files of a lake from before it had a manifest; `expire` removes days past retention. */
+/** `adopt` adds the files of a lake from before it had a manifest; `expire` removes days past retention. */
 export const operations = ["append", "merge", "expire", "adopt"] as const;
 
 const commitSchema = v.object({
@@ -55,7 +55,7 @@ const checkpointSchema = v.object({
   sequence: count,
   files: v.array(fileSchema),
   format,
-  /** Replaced files that earlier snapshots of an Iceberg table still need, and since when they are replaced. */
+  /** Replaced files that earlier snapshots of an Iceberg table still need, and when they were replaced. */
   retired: v.optional(v.array(v.object({ path: v.string(), timeMs: v.number() }))),
 });
 export type LakeCheckpoint = v.InferOutput<typeof checkpointSchema>;
@@ -65,7 +65,7 @@ export const commitPath = (sequence: number): string => `${commitsFolder}${padde
 export const checkpointPath = (sequence: number): string =>
   `${commitsFolder}${padded(sequence)}.checkpoint.json`;
 
-/** What a file of the manifest is; undefined for files that are none of it. */
+/** Parses the path of a manifest file; undefined for other files. */
 export function parseManifestPath(
   path: string,
 ): { readonly kind: "commit" | "checkpoint"; readonly sequence: number } | undefined {
@@ -79,11 +79,11 @@ export const stagedPath = (id: string, place: number): string =>
 /** Marks a commit that only removes files as unfinished. */
 export const markerPath = (id: string): string => `${pendingFolder}${id}.marker`;
 
-/** Whether the commit has a use for this file in `_pending`. */
+/** True if the commit refers to this file in `_pending`. */
 export const namesPending = ({ id, added }: LakeCommit, path: string): boolean =>
   path === markerPath(id) || added.some(({ staged }) => staged === path);
 
-/** The commit that a file in `_pending` belongs to. */
+/** The id of the commit that a file in `_pending` belongs to. */
 export const pendingId = (path: string): string =>
   path.slice(pendingFolder.length).split(".", 1)[0] ?? "";
 

@@ -1,11 +1,13 @@
-/** Which offsets of a log a table already has for a day: by the commits of the lake, and by the rows that this process holds. */
+/**
+ * Tracks which offsets of a log a table already has for a day: those in the lake's commits and those in this process's memory.
+ */
 import type { Origin } from "../model/origin.ts";
 import type { LakeManifest } from "./manifest.ts";
 import { type OffsetRange, partitionFolder } from "./names.ts";
 import { joinRanges } from "./ranges.ts";
 import type { TableName } from "./table.ts";
 
-/** A partition of a log in one day of a table. */
+/** A log partition within one day of a table. */
 export interface DayPartition extends Pick<Origin, "log" | "logId" | "partition"> {
   readonly table: TableName;
   readonly date: string;
@@ -17,14 +19,14 @@ export class Coverage {
     string,
     { readonly sequence: number; readonly ranges: readonly OffsetRange[] }
   >();
-  /** Of rows that this process holds and will write. */
+  /** Offsets of rows that this process holds and will write. */
   readonly #claimed = new Map<string, OffsetRange[]>();
 
   constructor(manifest: LakeManifest) {
     this.#manifest = manifest;
   }
 
-  /** Offsets that this process holds need not be held twice. */
+  /** Records offsets that this process holds, so that they are not added twice. */
   claim(of: DayPartition, range: OffsetRange): void {
     const key = keyOf(of);
     const known = this.#claimed.get(key);
@@ -35,12 +37,12 @@ export class Coverage {
     else known.push(range);
   }
 
-  /** Whether it was stored, or is held by this process. */
+  /** True if the offset is stored, or held by this process. */
   has(of: DayPartition, offset: number): boolean {
     return this.isStored(of, offset) || (this.#claimed.get(keyOf(of)) ?? []).some(holds(offset));
   }
 
-  /** As of the last refresh of the manifest. */
+  /** True if the offset was stored at the last refresh of the manifest. */
   isStored(of: DayPartition, offset: number): boolean {
     return this.stored(of).some(holds(offset));
   }

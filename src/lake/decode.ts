@@ -1,4 +1,4 @@
-/** A Parquet file of the lake, or one that another tool wrote with the same columns, to rows. Unknown columns are passed over. */
+/** Decodes a Parquet file of the lake, or one with the same columns from another tool, to rows. Unknown columns are ignored. */
 import { gunzipSync } from "node:zlib";
 import type {
   AsyncBuffer,
@@ -18,13 +18,13 @@ export interface ParquetFile {
   readonly table: TableName;
   readonly rowCount: number;
   readonly metadata: Readonly<Record<string, string>>;
-  /** A stretch of its rows. */
+  /** Reads a range of rows. */
   rows(from: number, to: number): Promise<Rows>;
-  /** Where its row groups begin: reading by them reads nothing twice. */
+  /** The row ranges of the row groups: reading by them reads nothing twice. */
   readonly groups: readonly (readonly [from: number, to: number])[];
 }
 
-/** Reads the footer alone. Throws where the bytes are no Parquet file of ours. */
+/** Reads only the footer. Throws if the bytes are not a Parquet file of a lake table. */
 export async function openFile(
   files: FileStore,
   path: string,
@@ -60,7 +60,7 @@ async function openBuffer(file: AsyncBuffer, name: string): Promise<ParquetFile>
     throw new LakeFileError(`${name} is no Parquet file, or a damaged one.`, { cause: thrown });
   });
   const damaged = (thrown: unknown): never => {
-    // An unreachable store or an aborted read is no damage of the file.
+    // An unreachable store or an aborted read does not mean a damaged file.
     if (thrown instanceof LakeFileError || thrown instanceof GpulseError) throw thrown;
     if (thrown instanceof Error && thrown.name === "AbortError") throw thrown;
     throw new LakeFileError(`${name} is a damaged Parquet file.`, { cause: thrown });
@@ -138,7 +138,7 @@ function understood(
 
 export class LakeFileError extends Error {}
 
-/** Columns without others in them, and whether values of them may be absent; one that is a list or a map is passed over. */
+/** The top-level columns and whether they are nullable; nested and repeated columns are ignored. */
 function flatColumns({ schema }: FileMetaData): ReadonlyMap<string, boolean> {
   const flat = new Map<string, boolean>();
   for (let at = 1; at < schema.length; at++) {
@@ -150,7 +150,7 @@ function flatColumns({ schema }: FileMetaData): ReadonlyMap<string, boolean> {
   return flat;
 }
 
-/** How many elements stand below this one. */
+/** The number of schema elements below this one. */
 function descendants(schema: FileMetaData["schema"], at: number): number {
   let [left, next] = [schema[at]?.num_children ?? 0, at + 1];
   for (; left > 0 && next < schema.length; next++) left += (schema[next]?.num_children ?? 0) - 1;
@@ -177,7 +177,7 @@ function chunksOf(
       if (meta === undefined || !wanted.has(name)) return [];
       if (meta.path_in_schema.length > 1)
         throw new LakeFileError(`The column ${name} has others in it though its schema has none.`);
-      // As the reader finds it.
+      // The same rule as in the reader.
       const start = Number(meta.dictionary_page_offset || meta.data_page_offset);
       const end = start + Number(meta.total_compressed_size);
       const isOptional = flat.get(name) ?? true;
@@ -186,7 +186,7 @@ function chunksOf(
   );
 }
 
-/** Bytes of the file, once the pages of every column in them were checked. Columns are read whole. */
+/** Bytes of the file, after checking the pages of every column in them. Columns are read whole. */
 async function checked(
   file: AsyncBuffer,
   start: number,
@@ -203,7 +203,7 @@ async function checked(
   return part;
 }
 
-/** A column that is null in the whole file is not read: most of a wide table's are. */
+/** Columns that are null in the whole file are not read: most columns of a wide table are. */
 function withValues(metadata: FileMetaData, names: readonly string[]): string[] {
   const empty = new Set(names);
   for (const { columns, num_rows } of metadata.row_groups)

@@ -1,6 +1,6 @@
 /**
- * Rows to a Parquet file that every reader takes: DuckDB, Spark, pandas. Encodings are chosen by column; they matter more
- * than the codec. Never writes a value where there was none.
+ * Encodes rows to a Parquet file that DuckDB, Spark and pandas can read. Encodings are chosen per column; they matter more than
+ * the codec. A null is never written as a value.
  */
 import { constants, gzipSync } from "node:zlib";
 import type { ColumnChunk, Encoding, SchemaElement } from "hyparquet";
@@ -9,18 +9,18 @@ import type { LakeFormat } from "./commit.ts";
 import { metadataKeys, schemaVersion, tables } from "./schema.ts";
 import type { ColumnKind, ColumnSpec, Rows } from "./table.ts";
 
-/** DuckDB's own size: one row group is what one of its threads takes. */
+/** DuckDB's own size: each of its threads processes one row group. */
 export const rowGroupRows = 122_880;
 
 export interface FileFacts {
   readonly version: string;
   readonly metadata?: Readonly<Record<string, string>>;
-  /** The table's columns; those of this version where not given, which only a test of an older one does. */
+  /** The table's columns; by default those of this version. Only tests of older versions set it. */
   readonly columns?: readonly ColumnSpec[];
   readonly format?: LakeFormat;
 }
 
-/** Sorted rows to the bytes of a file. */
+/** Encodes sorted rows to the bytes of a file. */
 export async function encodeRows(rows: Rows, facts: FileFacts): Promise<Uint8Array> {
   const { ByteWriter, ParquetWriter } = await import("hyparquet-writer");
   const specs = facts.columns ?? tables[rows.table];
@@ -44,7 +44,7 @@ export async function encodeRows(rows: Rows, facts: FileFacts): Promise<Uint8Arr
   await parquet.write({
     columnData: filled.map((spec) => columnData(spec, rows, facts.format)),
     rowGroupSize: rowGroupRows,
-    // No bound, one page a row group: pages of a megabyte would each begin their deltas again.
+    // No limit, one page per row group: pages of a megabyte would each restart the delta encoding.
     pageSize: 0,
   });
   for (const group of parquet.row_groups) {
@@ -67,8 +67,9 @@ export async function encodeRows(rows: Rows, facts: FileFacts): Promise<Uint8Arr
 const tailBytes = 8;
 
 /**
- * Adds `column_orders`, field 7 of the footer's Thrift struct, which hyparquet-writer leaves out: without it pyarrow and parquet-java
- * do not trust minimum and maximum of text columns, and pyarrow none at all. One `TypeDefinedOrder` a column, in Thrift's compact form:
+ * Adds `column_orders`, field 7 of the footer's Thrift struct, which hyparquet-writer omits: without it pyarrow and parquet-java
+ * ignore the minimum and maximum of text columns, and pyarrow those of all columns. One `TypeDefinedOrder` per column, in
+ * Thrift's compact form:
  * `19` (field 7 after field 6, a list), its size and element type, `1c 00 00` each, and the struct's end.
  */
 function withColumnOrders(file: Uint8Array, columns: number): Uint8Array {
@@ -100,8 +101,8 @@ const compression = {
 } as const;
 
 /**
- * A column without any value is the same bytes whatever its name, so it is encoded once: of two hundred columns a GPU fills
- * forty, and the library takes as long for one without values as for one with.
+ * A column of nulls has the same bytes whatever its name, so it is encoded once: a GPU fills forty of two hundred columns, and
+ * the library takes as long for an empty column as for a filled one.
  */
 async function emptyChunk(rowCount: number): Promise<{
   readonly bytes: Uint8Array;
@@ -149,7 +150,7 @@ function isFilled(name: string, kind: ColumnKind, rows: Rows): boolean {
 }
 
 const physical: Readonly<Record<ColumnKind, Omit<SchemaElement, "name">>> = {
-  // Instants in UTC. Without the logical type DuckDB takes it as a plain timestamp, whose days do not follow a session's zone.
+  // Instants in UTC. Without the logical type DuckDB reads it as a plain timestamp, whose days do not follow a session's zone.
   time: { type: "INT64", converted_type: "TIMESTAMP_MILLIS" },
   text: { type: "BYTE_ARRAY", converted_type: "UTF8" },
   number: { type: "DOUBLE" },
@@ -157,7 +158,7 @@ const physical: Readonly<Record<ColumnKind, Omit<SchemaElement, "name">>> = {
   boolean: { type: "BOOLEAN" },
 };
 
-/** Iceberg's timestamps are microseconds: its reader for Spark takes no others. */
+/** Iceberg's timestamps are microseconds; its Spark reader accepts no others. */
 const icebergTime: Omit<SchemaElement, "name"> = {
   type: "INT64",
   converted_type: "TIMESTAMP_MICROS",
@@ -180,7 +181,7 @@ function columnData(
 ): ColumnSource {
   switch (kind) {
     case "time":
-      // Iceberg's vectorized reader for Spark takes deltas only in its newest versions.
+      // Only the newest versions of Iceberg's vectorized Spark reader support deltas.
       if (format === "iceberg")
         return {
           name,
@@ -219,9 +220,8 @@ function columnData(
 const dictionary: { readonly encoding: Encoding } = { encoding: "RLE_DICTIONARY" };
 
 /**
- * Readings have few values where the sensor is coarse, and many where it is fine: a list of them pays in the first case. In the
- * second, plain under gzip is smaller than bytes split by place (0.78 against 1.19 B a value on a simulated hour): what a
- * sensor gives repeats.
+ * A coarse sensor has few distinct values, for which a dictionary pays off; a fine one has many. For those, PLAIN with gzip is
+ * smaller than BYTE_STREAM_SPLIT (0.78 against 1.19 B a value on a simulated hour), since readings repeat.
  */
 function encodingOf(values: Float64Array, present: Uint8Array): { readonly encoding: Encoding } {
   const seen = new Set<number>();

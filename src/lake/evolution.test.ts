@@ -9,7 +9,7 @@ import { joinRows, sortRows } from "./order.ts";
 import { tables } from "./schema.ts";
 import { GrowingRows, type Rows } from "./table.ts";
 
-/** What readers of the first version rely on: a column of it that is gone, renamed or of another kind breaks them. */
+/** The schema that readers of the first version rely on: removing, renaming or retyping one of its columns breaks them. */
 const promised = [
   "time:time",
   "host:text",

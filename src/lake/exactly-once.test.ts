@@ -52,7 +52,7 @@ async function take(lake: LakeWriter, from: number, to: number, since = from): P
     await lake.take(power(day + at * 1_000, at), { ...origin(at), since }, signal);
 }
 
-/** The offsets of all rows that a glob over the table finds. */
+/** The offsets of all rows in the files that match a glob over the table. */
 async function globbed(): Promise<number[]> {
   const found: number[] = [];
   for (const { path, bytes } of await files.list("gpu/")) {
@@ -91,7 +91,7 @@ test("two that create the same file at the same moment store each row once", asy
   await take(now, 0, 15);
   await Promise.all([before.flush(signal), now.flush(signal)]);
   expect(await globbed()).toEqual(upTo(15));
-  // What the second had staged of the rows of the first is of no use to anybody.
+  // What the second process staged for rows of the first is removed.
   await upkeepOf("later").finish(signal);
   expect(await files.list("_pending/")).toEqual([]);
 });
@@ -116,12 +116,12 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
         await lake.flush(signal);
         committed = Math.max(committed, at);
       } else if (what === 1) {
-        // Another process takes over at what was committed; this one flushes what it holds at some moment.
+        // Another process takes over at the committed offset; this one flushes its rows at some later moment.
         flushes.push(lake.flush(signal));
         lake = writerOn(files, 7);
         at = since = committed;
       } else if (what === 2) {
-        // A kill: what is held is lost, and read again.
+        // A kill: rows in memory are lost and read again.
         lake = writerOn(files, 7);
         at = since = committed;
       } else if (what === 3) {
@@ -183,7 +183,7 @@ test("records without rows, such as dead letters, begin no new file", async () =
   expect((await files.list("gpu/")).map(({ path }) => path)).toEqual([
     "gpu/date=2026-01-15/gpu-metrics.p0.o0.parquet",
   ]);
-  // And a file that claims them stands for them.
+  // A file that claims offsets prevents their rows from being written again.
   const again = writerOn();
   await take(again, 90, 105);
   await again.flush(signal);

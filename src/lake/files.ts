@@ -1,6 +1,6 @@
 /**
- * The current files of a lake as gpulse reads them: a commit counts from the moment it exists, even if its files are not yet in their
- * tables and those it replaces still are.
+ * The current files of a lake as gpulse reads them: a commit is effective from the moment it exists, even if its files are not
+ * yet in their tables and the files it replaces still are.
  */
 import { silentLog } from "../base/log.ts";
 import type { FileInfo, FileStore } from "../net/objects/store.ts";
@@ -12,14 +12,14 @@ import type { TableName } from "./table.ts";
 
 export interface LakeFile extends FileInfo, LakeFileName {}
 
-/** A table's files, each row in them once but for what was delivered twice. Dates as text, both included. */
+/** Lists a table's files; each row is in them once, except for rows delivered twice. Dates as text, inclusive. */
 export async function listLake(
   files: FileStore,
   table: TableName,
   dates: { readonly from?: string; readonly to?: string } = {},
   signal?: AbortSignal,
 ): Promise<readonly LakeFile[]> {
-  // Before and after: a merge may begin or end while the files are listed.
+  // Read before and after the listing: a merge may begin or end meanwhile.
   const before = await readUnfinished(files, signal);
   const found: LakeFile[] = [];
   for (const info of await listTable(files, table, signal)) {
@@ -43,7 +43,10 @@ export async function listLake(
   return [...found.filter(({ path }) => !replaced.has(path)), ...staged.values()];
 }
 
-/** Everything in a folder of days; of an Iceberg table the current files, since it keeps replaced ones for its earlier snapshots. */
+/**
+ * Every file in the date folders; for an Iceberg table only the current files, since replaced ones stay for its earlier
+ * snapshots.
+ */
 async function listTable(
   files: FileStore,
   table: TableName,
@@ -52,7 +55,7 @@ async function listTable(
   const plain = await files.list(`${table}/date=`, signal);
   if ((await files.list(`${table}/data/date=`, signal)).length === 0) return plain;
   const manifest = new LakeManifest({ files, log: silentLog, nowMs: () => 0 });
-  // In this order: what is current now is in the list, even if it is replaced meanwhile.
+  // The listing must follow the refresh: then it contains every current file, even one that is replaced meanwhile.
   await manifest.refresh(signal);
   const data = await files.list(`${table}/data/date=`, signal);
   return [...plain, ...data.filter(({ path }) => manifest.files.has(path))];
@@ -65,7 +68,7 @@ async function readUnfinished(
 ): Promise<readonly MergeNote[]> {
   const found: MergeNote[] = [...(await readNotes(files, signal))];
   const ids = new Set((await files.list(pendingFolder, signal)).map(({ path }) => pendingId(path)));
-  // Nearly always: a commit is published within milliseconds.
+  // The usual case: a commit is published within milliseconds.
   if (ids.size === 0) return found;
   const manifest = new LakeManifest({ files, log: silentLog, nowMs: () => 0 });
   await manifest.refresh(signal);

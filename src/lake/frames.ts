@@ -1,4 +1,4 @@
-/** Rows of a lake back to frames: one a GPU and instant, and one for each row of the long table. */
+/** Converts rows of a lake back to frames: one per GPU and instant, and one per row of the long table. */
 import * as v from "valibot";
 import { entry } from "../model/catalogue/define.ts";
 import { findMetric } from "../model/catalogue/index.ts";
@@ -22,7 +22,7 @@ interface Cell {
   readonly column: NumberColumn;
 }
 
-/** Layouts of so many shapes are remembered; a table has few. */
+/** Maximum number of cached layouts; a table has few shapes. */
 const maxLayouts = 10_000;
 
 const labelsSchema = v.record(v.string(), v.string());
@@ -30,7 +30,7 @@ const labelsSchema = v.record(v.string(), v.string());
 export class FrameRebuilder {
   readonly #layouts = new Map<string, Layout>();
 
-  /** One frame a row, in the order given; `order` are places of rows. */
+  /** One frame per row; `order` are row indices. */
   *frames(rows: Rows, order: Iterable<number>): Generator<RowFrame> {
     if (rows.table === "series") yield* this.#long(rows, order);
     else yield* this.#wide(rows, order);
@@ -119,7 +119,7 @@ const frameOf = (rows: Rows, row: number, layout: Layout, values: Float64Array):
   presence: new Uint8Array(values.length).fill(presence.present),
 });
 
-/** A name that the catalogue does not have stays what it is: somebody else's number. */
+/** A name that is not in the catalogue is a gauge of unknown origin. */
 function metricOf(name: string): Omit<Series, "labels"> {
   const metric = findMetric(name);
   if (metric !== undefined) return { metric, suffix: "" };

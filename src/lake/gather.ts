@@ -1,6 +1,6 @@
 /**
- * Frames and samples to rows. What the catalogue has a column for becomes part of the row of its GPU and instant, everything
- * else a row of the long table. How a layout or a series is split is worked out once.
+ * Collects frames and samples into rows. Metrics with a column in the catalogue become part of the row of their GPU and instant,
+ * all others rows of the long table. The mapping of a layout or a series is computed once.
  */
 import { histogramAt, type SampleBatch, wordsOf } from "../formats/samples/batch.ts";
 import { readLabelBlock } from "../formats/samples/labels.ts";
@@ -15,13 +15,13 @@ import { isStale } from "../model/stale.ts";
 import { columnOf } from "../model/columns.ts";
 import type { GrowingRows, TableName } from "./table.ts";
 
-/** The rows of a table for an instant: the day decides which. Undefined: already written and skipped. */
+/** Returns the rows of a table for an instant, by day. Undefined: already written and skipped. */
 export type RowsAt = (table: TableName, timeMs: number) => GrowingRows | undefined;
 
 export interface FrameRows {
   readonly frame: Frame;
   readonly devices: readonly Device[];
-  /** Where the series do not carry it. */
+  /** Used if the series have no host label. */
   readonly host: string;
   readonly tags?: ReadonlyMap<string, readonly string[]> | undefined;
 }
@@ -34,13 +34,13 @@ interface GpuPlan {
 }
 
 interface LongCell {
-  /** Names the series: made once, since it is long and stands for every row. */
+  /** The series' key: computed once, since it is long and part of every row. */
   readonly who: string;
   readonly name: string;
   readonly labels: string;
   readonly host: string | undefined;
   readonly uuid: string | undefined;
-  /** It never changes: once a file is enough. */
+  /** True if the value never changes: one row per file is enough. */
   readonly once: boolean;
 }
 
@@ -53,9 +53,9 @@ type SamplePlan =
   | { readonly kind: "cell"; readonly gpu: Omit<GpuPlan, "cells">; readonly column: string }
   | { readonly kind: "long"; readonly cell: LongCell };
 
-/** Series seen by their encoded labels; a sender that changes them all the time makes it start again. */
+/** Limit of cached series by their encoded labels; a sender that changes labels all the time empties the cache. */
 const maxSeries = 400_000;
-/** Who collected it is no property of the GPU. */
+/** Labels of the scrape, which are not properties of the GPU. */
 const collected = new Set(["__name__", "job", "instance"]);
 
 export class Gatherer {
@@ -93,7 +93,7 @@ export class Gatherer {
     const text = Buffer.from(batch.bytes.buffer, batch.bytes.byteOffset, batch.bytes.byteLength);
     const plans: (SamplePlan | undefined)[] = [];
     for (let at = 0; at < batch.sampleCount; at++) {
-      // An end is no value.
+      // A staleness marker has no value.
       if (isStale(words, at)) continue;
       const series = batch.sampleSeries[at] as number;
       const plan = (plans[series] ??= this.#planOf(batch, series, text));
@@ -145,7 +145,7 @@ export class Gatherer {
     return plan;
   }
 
-  /** Samples carry no device: it comes from the labels of their `gpu_info`. */
+  /** Samples carry no device: it is taken from the labels of their `gpu_info`. */
   #learn(labels: LabelSet): void {
     const device = deviceFromLabels(Object.fromEntries(labels));
     if (device === undefined) return;
@@ -153,7 +153,7 @@ export class Gatherer {
   }
 }
 
-/** Of a native histogram the table has count and sum, under the names they have beside classic buckets. */
+/** The table has the count and sum of a native histogram, under the names used beside classic buckets. */
 function addHistogram(
   rows: GrowingRows | undefined,
   timeMs: number,

@@ -1,4 +1,4 @@
-/** The commits that a lake still has, newest first. */
+/** The commits that a lake retains, newest first. */
 import type { FileStore } from "../net/objects/store.ts";
 import {
   commitPath,
@@ -13,7 +13,7 @@ import { joinRanges } from "./ranges.ts";
 export interface HistoryEntry extends Pick<LakeCommit, "sequence" | "timeMs" | "operation"> {
   readonly filesAdded: number;
   readonly filesRemoved: number;
-  /** In the files added: a merge writes rows again that were committed before. */
+  /** Rows in the added files: a merge rewrites rows that were committed before. */
   readonly rows: number;
   readonly bytes: number;
   readonly offsets: readonly OffsetRange[];

@@ -1,4 +1,4 @@
-/** The lake's jobs too long for the main thread: sorting and encoding rows, and merging files. */
+/** The lake's jobs that are too long for the main thread: sorting and encoding rows, and merging files. */
 import { findWorkerFile, WorkerThread } from "../base/worker-thread.ts";
 import type { LakeFormat } from "./commit.ts";
 import { openBytes } from "./decode.ts";
@@ -29,12 +29,12 @@ export interface LakeJobResult {
 
 export interface LakeWorker {
   run(job: LakeJob): Promise<LakeJobResult>;
-  /** Starts its thread, where it has one, ahead of the first job. */
+  /** Starts its thread, if it has one, before the first job. */
   prepare?(): void;
   close(): Promise<void>;
 }
 
-/** Runs jobs in a thread, or here where there is no file for one. */
+/** Runs jobs in a thread, or in the calling thread if there is no worker file. */
 export function openLakeWorker(): LakeWorker {
   const file = findWorkerFile("lake-worker.js");
   return file === undefined

@@ -63,7 +63,7 @@ const upkeep = (more: Partial<ConstructorParameters<typeof Upkeep>[0]> = {}): Up
     ...more,
   });
 
-/** Every row of a table as plain objects, nulls left out, in the order of the files. */
+/** Every row of a table as plain objects, nulls omitted, in the order of the files. */
 async function rowsOf(table: TableName): Promise<Record<string, unknown>[]> {
   const found: Record<string, unknown>[] = [];
   for (const { path, bytes } of await listLake(files, table)) {
@@ -80,14 +80,14 @@ async function rowsOf(table: TableName): Promise<Record<string, unknown>[]> {
   }
   return found;
 }
-/** What DuckDB's glob sees. */
+/** The rows that DuckDB's glob finds. */
 async function rowsInTables(table: TableName): Promise<number> {
   let rows = 0;
   for (const { path, bytes } of await files.list(`${table}/`))
     rows += (await openFile(files, path, bytes)).rowCount;
   return rows;
 }
-/** Files of the tables, and those that wait for their commit. */
+/** Files of the tables, and files that wait for their commit. */
 const paths = async (): Promise<string[]> =>
   (await files.list("")).map(({ path }) => path).filter((path) => !path.startsWith("_commits/"));
 
@@ -239,7 +239,7 @@ test.each([0, 1, 2, 3, 4, 5, 6, 7])(
     const killed = writer({ files: dying });
     await take(killed);
     await killed.flush(signal).catch(() => undefined);
-    // Two files are staged, then the commit is created: a reader of the lake has both days or none, one that globs never more.
+    // Two files are staged, then the commit is created: a reader of the lake has both days or none, a glob never more than that.
     expect((await times()).sort((a, b) => a - b)).toEqual(steps < 3 ? [] : [-2, -1, 0, 1]);
     expect(await rowsInTables("gpu")).toBe(2 * Math.min(2, Math.max(0, steps - 3)));
     const again = writer();
@@ -331,7 +331,7 @@ test.each([0, 1, 2, 3, 4, 5, 6])(
     const all = async () =>
       (await rowsOf("gpu")).map(({ gpu_power_watts }) => Number(gpu_power_watts));
     expect((await all()).sort((a, b) => a - b)).toEqual([0, 1, 2]);
-    // A reader that only globs never has a row twice.
+    // A reader that uses a glob never has a row twice.
     expect(await rowsInTables("gpu")).toBeLessThanOrEqual(3);
     await upkeep({ only: () => false }).run(signal);
     expect(await rowsInTables("gpu")).toBe(3);

@@ -16,7 +16,7 @@ import { type LakeCounts, LakeWriter } from "./writer.ts";
 
 export interface LakeOptions {
   readonly files: FileStore;
-  /** The machine's or the pipe's name. */
+  /** The name of the machine or the pipe. */
   readonly name: string;
   readonly version: string;
   readonly log: Log;
@@ -25,7 +25,7 @@ export interface LakeOptions {
   /** Which small files are merged: all, only those this process wrote, or none. */
   readonly merge: "all" | "own" | "none";
   readonly retentionMs?: number;
-  /** The time that retention is judged by; the lake's own clock where absent. */
+  /** The clock for retention; the lake's own clock if absent. */
   readonly trustedNowMs?: () => number;
   readonly mirror?: FileStore;
   readonly maxRows?: number;
@@ -37,7 +37,7 @@ export interface LakeOptions {
   readonly location?: string;
 }
 
-/** Files written since the last look after which another is worth it. */
+/** Upkeep runs after this many new files. */
 const filesBetweenUpkeep = 16;
 
 export class Lake {
@@ -57,7 +57,7 @@ export class Lake {
     this.#options = options;
     this.files = options.files;
     this.#workers = options.workers ?? openLakeWorker();
-    // Two pipes of one machine may begin in the same millisecond.
+    // Two pipes of one machine may start in the same millisecond.
     this.#id = `${safeName(options.name)}_${Math.floor(options.random() * 0x1_0000_0000).toString(36)}`;
     const manifest = new LakeManifest(options);
     const shared = {
@@ -99,7 +99,10 @@ export class Lake {
     return this.#writer.dropOldest();
   }
 
-  /** Finishes commits that a killed process left half published, and fails where the lake cannot be written: at the start, not a roll later. */
+  /**
+   * Finishes commits that a killed process left half published, and fails if the lake is not writable: at the start, not at the
+   * first roll.
+   */
   async open(): Promise<void> {
     await this.#upkeep.finish();
     const probe = `${pendingFolder}probe-${this.#id}`;

@@ -97,7 +97,7 @@ test("a state that another part of the process refreshes while a commit is prepa
     write: async (path, bytes) => {
       await files.write(path, bytes);
       if (!path.startsWith("_pending/")) return;
-      // Another process commits the same offset and one more; then a merge of this process looks at the lake.
+      // Another process commits the same offset and one more; then a merge of this process refreshes the manifest.
       if ((await manifestOf()).sequence === 0) await append([0, 1]);
       await manifest.refresh();
     },

@@ -1,6 +1,7 @@
 /**
- * The commits of a lake. `commit` decides which of several processes goes first, `finish` completes commits that a killed process left
- * half published. A Parquet file is never visible in a table before its commit, nor after the commit that replaces it has been published.
+ * The commits of a lake. `commit` decides which of several processes goes first, `finish` completes commits that a killed process
+ * left half published. A Parquet file is never visible in a table before its commit, nor after the commit that replaces it has
+ * been published.
  */
 import { randomUUID } from "node:crypto";
 import { formatError, GpulseError } from "../base/error.ts";
@@ -30,23 +31,23 @@ export interface ManifestOptions {
   readonly files: FileStore;
   readonly log: Log;
   readonly nowMs: () => number;
-  /** Commits that `gpulse lake history` can show at least; older ones are removed. */
+  /** Minimum number of commits for `gpulse lake history`; older ones are removed. */
   readonly retainedCommits?: number;
-  /** A new process reads about so many commits at most. */
+  /** The maximum number of commits that a new process reads, approximately. */
   readonly checkpointEvery?: number;
-  /** Of a new lake; one that has commits stays what it is. */
+  /** The format of a new lake; an existing lake keeps its format. */
   readonly format?: LakeFormat;
-  /** How long an earlier snapshot of an Iceberg table can be read. */
+  /** How long an earlier snapshot of an Iceberg table stays readable. */
   readonly snapshotsMs?: number;
-  /** How readers address a new Iceberg lake, where it is not as we do. */
+  /** The URL under which readers find a new Iceberg lake, if it differs from ours. */
   readonly location?: string;
 }
 
 export type LakeChange = Pick<LakeCommit, "operation" | "added" | "removed">;
 
-/** A process that was suspended between its look and its commit must not find the sequence number free again. */
+/** A process that was suspended between refresh and commit must not find the sequence number unused. */
 const retainedMs = 3_600_000;
-/** A file that waits for a commit for so long belongs to a process that was killed; writers stage again after half of it. */
+/** A file that waits this long for a commit belongs to a killed process; writers stage again after half of it. */
 export const abandonedMs = 86_400_000;
 const parallelReads = 16;
 const defaultSnapshotsMs = 86_400_000;
@@ -58,19 +59,19 @@ export class LakeManifest {
   #files = new Map<string, CommittedFile>();
   #format: LakeFormat | undefined;
   #retired = new Map<string, number>();
-  /** Since the checkpoint that this process began with. */
+  /** Commits since the checkpoint that this process started from. */
   readonly #commits = new Map<string, LakeCommit>();
 
   constructor(options: ManifestOptions) {
     this.#options = options;
   }
 
-  /** Of the newest commit as of the last refresh; 0 where there is none. */
+  /** The sequence number of the newest commit at the last refresh; 0 if there is none. */
   get sequence(): number {
     return this.#sequence;
   }
 
-  /** The lake's files by path, as of the last refresh. */
+  /** The lake's files by path, at the last refresh. */
   get files(): ReadonlyMap<string, CommittedFile> {
     return this.#files;
   }
@@ -79,7 +80,7 @@ export class LakeManifest {
     return this.#format ?? this.#options.format ?? "parquet";
   }
 
-  /** Replaced files of an Iceberg table that its earlier snapshots need, and since when they are replaced. */
+  /** Replaced files of an Iceberg table that its earlier snapshots need, and when they were replaced. */
   get retired(): ReadonlyMap<string, number> {
     return this.#retired;
   }
@@ -94,15 +95,16 @@ export class LakeManifest {
       try {
         return await this.#refresh(signal);
       } catch (thrown) {
-        // Another process removed old commits between the list and the read.
+        // Another process removed old commits between listing and reading.
         const isGone = thrown instanceof FileStoreError && thrown.code === "FILES_MISSING";
         if (!isGone || attempt >= 3) throw thrown;
       }
   }
 
   /**
-   * Commits what `prepare` returns for the newest state, and publishes it; undefined where it returns nothing. `prepare` is called again
-   * each time that another process commits first. Call it again with the same id after a failure whose outcome is unknown.
+   * Commits the change that `prepare` returns for the newest state, and publishes it; undefined if there is no change. `prepare`
+   * is called again each time another process commits first. After a failure with unknown outcome, call it again with the same
+   * id.
    */
   async commit(
     id: string,
@@ -119,7 +121,7 @@ export class LakeManifest {
       }
       if (this.#sequence === 0) await this.adopt(signal);
       if (this.#options.format === "iceberg" && this.format !== "iceberg") throw this.#notIceberg();
-      // Of the state that is prepared for: another part of this process may refresh meanwhile.
+      // The number that follows the state given to `prepare`: another part of this process may refresh meanwhile.
       const sequence = this.#sequence + 1;
       const change = await prepare();
       if (change === undefined) return undefined;
@@ -161,10 +163,10 @@ export class LakeManifest {
     else await this.refresh(signal);
   }
 
-  /** Publishes commits that were cut short, or that another process is publishing now: both do the same steps. */
+  /** Publishes interrupted commits, and those that another process is publishing now: both perform the same steps. */
   async finish(signal?: AbortSignal): Promise<void> {
     const { files, nowMs } = this.#options;
-    // In this order: what is pending of the commits known now is certainly listed.
+    // Refresh first: then all pending files of the known commits are in the listing.
     await this.refresh(signal);
     const pending = await this.#finishKnown(signal);
     if (this.format === "iceberg") await this.#publishTables(signal);
@@ -173,7 +175,7 @@ export class LakeManifest {
         await files.remove(path, signal);
   }
 
-  /** Moves the files of all commits that are known. Returns what was pending before. */
+  /** Moves the files of all known commits. Returns the previously pending files. */
   async #finishKnown(signal: AbortSignal | undefined): Promise<readonly FileInfo[]> {
     const pending = await this.#options.files.list(pendingFolder, signal);
     const ids = new Set(pending.map(({ path }) => pendingId(path)));
@@ -192,7 +194,7 @@ export class LakeManifest {
   async #publish(commit: LakeCommit, signal?: AbortSignal): Promise<void> {
     await this.#moveFiles(commit, signal);
     if (this.format !== "iceberg") return;
-    // The table names the files of all commits so far: they must be where it says.
+    // The table refers to the files of all commits so far, so they must be in place.
     await this.#finishKnown(signal);
     await this.#publishTables(signal);
   }
@@ -216,10 +218,13 @@ export class LakeManifest {
       );
   }
 
-  /** In a lake of plain Parquet, replaced files go before the new one appears: a reader that only globs may miss rows for a moment, but has none twice. */
+  /**
+   * In a lake of plain Parquet, replaced files are removed before the new one appears: a glob may miss rows for a moment, but
+   * never has rows twice.
+   */
   async #moveFiles({ id, added, removed }: LakeCommit, signal?: AbortSignal): Promise<void> {
     const { files } = this.#options;
-    // Earlier snapshots of an Iceberg table still need them.
+    // Earlier snapshots of an Iceberg table still need the removed files.
     if (this.format !== "iceberg") for (const path of removed) await files.remove(path, signal);
     for (const { staged, path } of added)
       if (staged !== undefined) await files.move(staged, path, signal);
@@ -275,7 +280,7 @@ export class LakeManifest {
 
   #apply(commit: LakeCommit): void {
     const { sequence, format = "parquet", timeMs } = commit;
-    // Two parts of this process have read it at once.
+    // Two parts of this process have read the commit at once.
     if (sequence <= this.#sequence) return;
     this.#format = format;
     for (const path of commit.removed) {
@@ -288,7 +293,7 @@ export class LakeManifest {
     this.#sequence = commit.sequence;
   }
 
-  /** A checkpoint has no unfinished commit before it, so that a process that begins there can finish all that are. */
+  /** There is no unfinished commit before a checkpoint, so a process that starts from it can finish all of them. */
   async #tidy(signal: AbortSignal | undefined): Promise<void> {
     const { files, log, nowMs, retainedCommits = 1_000 } = this.#options;
     try {
@@ -316,12 +321,12 @@ export class LakeManifest {
       for (const [id, one] of this.#commits)
         if (one.sequence < sequence - retainedCommits) this.#commits.delete(id);
     } catch (thrown) {
-      // The commit is done; the next one tries again.
+      // The commit itself succeeded; the next one tries again.
       log.warn("the lake's manifest has no new checkpoint", { error: formatError(thrown) });
     }
   }
 
-  /** Removes files that only snapshots need which the tables drop now. */
+  /** Removes files that only expired snapshots need. */
   async #removeRetired(signal: AbortSignal | undefined): Promise<void> {
     const { files, nowMs, snapshotsMs = defaultSnapshotsMs } = this.#options;
     const due = [...this.#retired].filter(([, timeMs]) => timeMs < nowMs() - snapshotsMs);
@@ -341,7 +346,7 @@ export class LakeManifest {
   }
 }
 
-/** As Iceberg's readers address it: a folder as a file URL, everything else without its options. */
+/** The location as Iceberg's readers address it: a folder as a file URL, anything else without its query. */
 const locationOf = (name: string): string => {
   const place = (name.split("?", 1)[0] ?? name).replace(/\/$/, "");
   return place.includes("://") ? place : `file://${place}`;

@@ -1,6 +1,6 @@
 /**
- * Copies a lake's files to another place and keeps the copy in step: what was merged here takes the place of what it was made
- * of there. What was forgotten here stays there. It can be ended anywhere and goes on where it stopped.
+ * Copies a lake's files to another place and keeps the copy up to date: files merged here replace their sources there. Files
+ * expired here stay there. It can be interrupted at any point and resumes there.
  */
 import type { FileInfo, FileStore } from "../net/objects/store.ts";
 import { type LakeFile, listLake } from "./files.ts";
@@ -33,11 +33,12 @@ export async function mirrorLake(
       );
       const missing = now.filter((file) => {
         const copy = there.get(nameIn(file));
-        // A day of jobs is written again as jobs end; every other file stays as it is.
+        // A day of jobs is rewritten as jobs end; all other files are immutable.
         const isOlder = table === "jobs" && (copy?.modifiedMs ?? 0) < file.modifiedMs;
         return copy?.bytes !== file.bytes || isOlder;
       });
-      // The merged file may replace any of the outdated ones: readers of the mirror skip those from its first byte on.
+      // The merged file may replace any of the outdated ones: readers of the mirror skip those as soon as it begins to be
+      // written.
       const merged = missing.find((file) => file.merged);
       const into = merged === undefined ? undefined : nameIn(merged);
       const note = `${notesFolder}mirror-${table}-${date}.json`;
@@ -59,5 +60,5 @@ export async function mirrorLake(
   return { copied, bytes, removed };
 }
 
-/** A merged file may still lie outside its table. */
+/** A merged file may still be outside its table. */
 const nameIn = ({ table, date, name }: LakeFile): string => partitionFolder(table, date) + name;

@@ -1,7 +1,8 @@
 /**
- * Names of the lake's files. `TABLE/date=YYYY-MM-DD/NAME.parquet`, or `TABLE/data/date=…` in an Iceberg table, where NAME is `ID-STARTMS-SEQUENCE`, or, for rows out of
- * a log that can be read again, `TOPIC.tID.pPARTITION.oFIRST`. Two processes with the same rows want the same name, so that only
- * one of them can create the file; the footer has the last offset. Older files are named `TOPIC.pPARTITION.oFIRST-LAST`.
+ * Names of the lake's files. `TABLE/date=YYYY-MM-DD/NAME.parquet`, or `TABLE/data/date=…` in an Iceberg table, where NAME is
+ * `ID-STARTMS-SEQUENCE`, or, for rows from a replayable log, `TOPIC.tID.pPARTITION.oFIRST`. Two processes with the same rows
+ * choose the same name, so that only one of them can create the file; the footer has the last offset. Older files are named
+ * `TOPIC.pPARTITION.oFIRST-LAST`.
  */
 import type { LakeFormat } from "./commit.ts";
 import type { TableName } from "./table.ts";
@@ -9,14 +10,14 @@ import type { TableName } from "./table.ts";
 /** Offsets of one partition of a log, both ends included. */
 export interface OffsetRange {
   readonly log: string;
-  /** Absent in files of before 0.3, which then stand for any. */
+  /** Absent in files from before 0.3, which match any id. */
   readonly logId?: string | undefined;
   readonly partition: number;
   readonly first: number;
   readonly last: number;
 }
 
-/** Of the first row in a file; the last offset is in its footer, or in its name where it is older. */
+/** The origin of a file's first row; the last offset is in the footer, or in the name of an older file. */
 export type FileOrigin = Omit<OffsetRange, "last"> & { readonly last?: number };
 
 export interface LakeFileName {
@@ -24,16 +25,16 @@ export interface LakeFileName {
   readonly date: string;
   readonly name: string;
   readonly origin?: FileOrigin;
-  /** Made of others, which it stands for. */
+  /** True if it was merged from other files, which it replaces. */
   readonly merged: boolean;
 }
 
 const dayMs = 86_400_000;
 
-/** Rows mostly come a day at a time, and writing a date takes longer than all else that is done to find a row's place. */
+/** A cache: rows mostly come a day at a time, and formatting a date takes longer than the rest of finding a row's place. */
 let lastDate = { day: 0, text: "1970-01-01" };
 
-/** The day in UTC: late rows go to their own day, never to today. */
+/** The day in UTC: out-of-order rows go to their own day, never to today. */
 export function dateOf(timeMs: number): string {
   const day = Math.floor(timeMs / dayMs);
   if (day !== lastDate.day)
@@ -48,7 +49,7 @@ export const partitionFolder = (
   format: LakeFormat = "parquet",
 ): string => `${table}/${format === "iceberg" ? "data/" : ""}date=${date}/`;
 
-/** Only what every file system and URL takes. */
+/** Only characters that every file system and URL allows. */
 export const safeName = (text: string): string => text.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 80);
 
 export const plainName = (id: string, startMs: number, sequence: number): string =>
@@ -57,7 +58,7 @@ export const plainName = (id: string, startMs: number, sequence: number): string
 export const mergedName = (startMs: number, id: string): string =>
   `merged-${Math.round(startMs)}-${id}.parquet`;
 
-/** A topic's name may hold dots, as file names may; nothing else that it may hold needs to be written otherwise. */
+/** A topic's name may contain dots, as may file names; none of its other characters needs escaping. */
 export const originName = ({ log, logId, partition, first }: FileOrigin): string =>
   `${encodeURIComponent(log)}${logId === undefined ? "" : `.t${logId}`}.p${partition}.o${first}.parquet`;
 
@@ -68,7 +69,7 @@ const originPattern = /^(.+?)(?:\.t([0-9a-f]{1,32}))?\.p(\d+)\.o(\d+)(?:-(\d+))?
 export function parsePath(path: string): LakeFileName | undefined {
   const [, table, date, name] = pathPattern.exec(path) ?? [];
   if (table === undefined || date === undefined || name === undefined) return undefined;
-  // What begins so is hidden to Spark and to DuckDB's globs alike.
+  // Spark and DuckDB's globs ignore files with these prefixes.
   if (name.startsWith("_") || name.startsWith(".")) return undefined;
   const found = originPattern.exec(name);
   const merged = name.startsWith("merged-");

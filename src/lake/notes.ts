@@ -1,15 +1,15 @@
 /**
- * Notes of merges, `_merges/NAME.json`: how lakes before the manifest committed a merge, and how a mirror still does. While a note exists,
- * readers take the merged file and skip the files that it replaces.
+ * Notes of merges, `_merges/NAME.json`: how lakes from before the manifest committed a merge, and how a mirror still does. While
+ * a note exists, readers use the merged file and skip the files that it replaces.
  */
 import * as v from "valibot";
 import type { FileStore } from "../net/objects/store.ts";
 
-/** What a merge is about to do, or was when it was killed. Paths from the lake's root. */
+/** A merge that is about to run or was killed. Paths are relative to the lake's root. */
 const noteSchema = v.object({
   into: v.string(),
   replaces: v.array(v.string()),
-  /** Where the merged file lies until the replaced ones are gone; absent in notes of mirrors. */
+  /** Where the merged file is until the replaced ones are removed; absent in notes of mirrors. */
   staged: v.optional(v.string()),
 });
 export type MergeNote = v.InferOutput<typeof noteSchema>;
@@ -24,14 +24,16 @@ export async function readNotes(
   for (const { path } of await files.list(notesFolder, signal)) {
     if (!path.endsWith(".json")) continue;
     const text = await files.read(path, undefined, signal).catch(() => undefined);
-    // Ended between the two looks.
+    // The merge ended between listing and reading.
     if (text === undefined) continue;
     notes.push({ ...v.parse(noteSchema, JSON.parse(Buffer.from(text).toString("utf8"))), path });
   }
   return notes;
 }
 
-/** A committed merge to its end. A note without `staged` was written before its merged file: without that nothing happened. */
+/**
+ * Completes a committed merge. A note without `staged` was written before its merged file: without that file nothing happened.
+ */
 export async function endMerge(
   files: FileStore,
   { path, into, replaces, staged }: MergeNote & { readonly path: string },
@@ -39,7 +41,7 @@ export async function endMerge(
 ): Promise<void> {
   const isThere = async (file: string): Promise<boolean> =>
     (await files.list(file, signal)).some((one) => one.path === file);
-  // Nothing is removed that no file stands for, should somebody have deleted the merged one.
+  // Removes nothing if the merged file is missing, for example because somebody deleted it.
   if ((await isThere(into)) || (staged !== undefined && (await isThere(staged))))
     for (const old of replaces) await files.remove(old, signal);
   if (staged !== undefined) await files.move(staged, into, signal);

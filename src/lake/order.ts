@@ -2,7 +2,7 @@
 import { sortedBy } from "./schema.ts";
 import type { NumberColumn, Rows, TextColumn } from "./table.ts";
 
-/** Rows sorted, each once. A later row's values win; those it lacks come from the earlier one. */
+/** Sorts rows and joins duplicates. A later row's values take precedence; missing ones come from the earlier row. */
 export function sortRows(rows: Rows): Rows {
   const columns = sortedBy[rows.table].map((name) => rows.texts.find((text) => text.name === name));
   const keys = columns.map(rankOf);
@@ -20,7 +20,7 @@ export function sortRows(rows: Rows): Rows {
     isSorted = difference <= 0;
     hasRepeats ||= difference === 0;
   }
-  // One GPU's rows in the order of time, as out of a log: nothing to move.
+  // Already sorted, as one GPU's rows from a log are: nothing to move.
   if (isSorted && !hasRepeats) return rows;
   const order = new Uint32Array(count);
   for (let row = 0; row < count; row++) order[row] = row;
@@ -64,7 +64,7 @@ function gather(rows: Rows, order: Uint32Array, groups: Uint32Array, count: numb
   return { table: rows.table, count, times, texts, numbers };
 }
 
-/** A row's place in the order of the column's texts. */
+/** Each row's rank in the sorted order of the column's texts. */
 function rankOf(column: TextColumn | undefined): Int32Array {
   if (column === undefined) return new Int32Array();
   const sorted = column.dictionary.map((text, place) => ({ text, place }));
@@ -80,14 +80,14 @@ function rankOf(column: TextColumn | undefined): Int32Array {
   return found;
 }
 
-/** These rows alone, in this order. */
+/** Only the chosen rows, in this order. */
 export function selectRows(rows: Rows, chosen: readonly number[]): Rows {
   if (chosen.length === rows.count) return rows;
   const singles = Uint32Array.from({ length: chosen.length + 1 }, (_, at) => at);
   return gather(rows, Uint32Array.from(chosen), singles, chosen.length);
 }
 
-/** Rows of several files as one, in their order. */
+/** Concatenates the rows of several files. */
 export function joinRows(parts: readonly Rows[]): Rows {
   const [first] = parts;
   if (first === undefined) throw new Error("BUG: nothing to join");

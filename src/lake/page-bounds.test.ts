@@ -1,4 +1,4 @@
-/** Pages that say more than they hold: refused before the reader believes them. */
+/** Pages that claim more values than they contain: rejected before the reader decodes them. */
 import { expect, test } from "vitest";
 import { LakeFileError, openBytes } from "./decode.ts";
 import { encodeRows } from "./encode.ts";
@@ -44,7 +44,7 @@ test("what our writer makes is read", async () => {
 });
 
 test("a run of sixty values in a page of twelve is refused", async () => {
-  // Twelve times there: a run's length doubled, and the value.
+  // The value is there twelve times: the run's length, doubled, and the value.
   const at = file.indexOf(Buffer.of(2 * count, 1));
   expect(at).toBeGreaterThan(0);
   const harmed = Buffer.from(file);

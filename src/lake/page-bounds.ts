@@ -1,6 +1,6 @@
 /**
- * Checks the pages of a column before they are decoded: fifty bytes can claim to hold two thousand million values,
- * and the decoder would believe it. Accepts the output of any writer, and refuses counts that the bytes cannot hold.
+ * Checks the pages of a column before they are decoded: fifty bytes can claim to hold two billion values, and the decoder would
+ * trust them. Accepts the output of any writer, and rejects counts that the bytes cannot hold.
  */
 import type { ColumnMetaData, Compressors, PageHeader } from "hyparquet";
 import {
@@ -11,22 +11,22 @@ import {
   varint,
 } from "../formats/parquet/runs.ts";
 
-/** A group is decoded at once; DuckDB writes 122,880 rows in one, others up to a million. */
+/** A group is decoded at once; DuckDB writes 122,880 rows per group, others up to a million. */
 export const maxGroupRows = 10_000_000;
-/** Of one column in one group. */
+/** Limit of one column in one group. */
 const maxChunkBytes = 1024 * 1024 * 1024;
 const maxPageHeaderBytes = 64 * 1024;
-/** Some fill their last packed run up to a whole number of words. */
+/** Some writers pad their last packed run to a whole number of words. */
 const fill = 511;
 
 export interface ChunkFacts {
   readonly rows: number;
-  /** Whether values may be absent, so that definition levels precede them. */
+  /** True if values may be null, so that definition levels precede them. */
   readonly isOptional: boolean;
   readonly compressors: Compressors;
 }
 
-/** @throws Error with what cannot be. `file` holds the column from `start` on. */
+/** @throws Error for an impossible page. `file` contains the column from `start` on. */
 export async function checkChunk(
   file: ArrayBuffer,
   start: number,
@@ -53,7 +53,7 @@ export async function checkChunk(
     const packed = new Uint8Array(file, at, packedBytes);
     at += packedBytes;
     if (header.type === "DICTIONARY_PAGE") {
-      // A value takes four bytes at least, or is one bit or number of its own.
+      // A value takes at least four bytes, or is a single bit.
       if (!isCount(header.dictionary_page_header?.num_values, bytes * 8))
         throw new Error("a dictionary has more values than bytes");
     } else values += await checkData(header, packed, meta, facts, facts.rows - values);
@@ -82,7 +82,7 @@ async function checkData(
       body.offset = 4 + levels;
     }
     const isBoolean = type === "BOOLEAN";
-    // The reader takes a width of none for zeros, here and not in pages of the second kind.
+    // The reader decodes a bit width of 0 as zeros, in pages of version 1 but not 2.
     await checkValues(body, one.encoding, { type, count: present, isBoolean, zeros: true });
     return one.num_values;
   }
@@ -111,7 +111,7 @@ async function checkData(
 interface Values {
   readonly type: ColumnMetaData["type"];
   readonly count: number;
-  /** Runs of single bits behind their length. */
+  /** Boolean runs with a length prefix. */
   readonly isBoolean: boolean;
   readonly zeros: boolean;
 }
@@ -149,7 +149,7 @@ async function checkValues(
   }
 }
 
-/** Blocks of a multiple of 128 numbers in parts of a multiple of 32, as the format has them: each then takes the reader on. */
+/** The format requires blocks of a multiple of 128 numbers in parts of a multiple of 32, so that each one advances the reader. */
 function checkDelta({ view, offset }: PageReader): void {
   const reader = { view, offset };
   const [block, parts] = [varint(reader), varint(reader)];
@@ -158,7 +158,7 @@ function checkDelta({ view, offset }: PageReader): void {
   if (block > 2 ** 24) throw new Error("a page has differences in blocks that are too large");
 }
 
-/** Texts that begin as the one before: none may take more of it than there is. */
+/** Texts that share a prefix with the previous one: no prefix may be longer than that text. */
 async function checkShared(body: PageReader, count: number): Promise<void> {
   const { deltaBinaryUnpack } = await import("hyparquet/src/delta.js");
   const [begins, rest] = [new Int32Array(count), new Int32Array(count)];
@@ -176,7 +176,7 @@ async function checkShared(body: PageReader, count: number): Promise<void> {
   });
 }
 
-/** Returns how many of them are there. */
+/** Returns how many of the values are present. */
 function checkLevels(reader: PageReader, count: number): number {
   const { view, offset } = reader;
   checkRuns(reader, 1, count, fill);

@@ -1,4 +1,4 @@
-/** Ranges of a log's offsets: as files and commits list them, joined and subtracted. */
+/** Ranges of a log's offsets as stored in files and commits, and how to join and subtract them. */
 import * as v from "valibot";
 import type { OffsetRange } from "./names.ts";
 import { metadataKeys } from "./schema.ts";
@@ -13,11 +13,11 @@ export const originsSchema = v.array(
   }),
 );
 
-/** The offsets a file holds, as its footer lists them; none for files that are not out of a log. */
+/** The offsets in a file's footer; none for files whose rows are not from a log. */
 export const readOrigins = (metadata: Readonly<Record<string, string>>): OffsetRange[] =>
   v.parse(originsSchema, JSON.parse(metadata[metadataKeys.origins] ?? "[]"));
 
-/** Ranges that touch or overlap as one. */
+/** Joins ranges that touch or overlap. */
 export function joinRanges(ranges: readonly OffsetRange[]): OffsetRange[] {
   const sorted = [...ranges].sort(
     (a, b) =>
@@ -41,7 +41,7 @@ export function joinRanges(ranges: readonly OffsetRange[]): OffsetRange[] {
   return joined;
 }
 
-/** The parts of a range that none of the others has. */
+/** The parts of a range that are in none of the others. */
 export function subtractRanges(
   range: OffsetRange,
   others: readonly Pick<OffsetRange, "first" | "last">[],

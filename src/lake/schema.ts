@@ -1,11 +1,11 @@
 /**
- * The schema of the lake's tables, versioned. Every file has every column of its version, so that a reader that takes the
- * first file's columns is right. A new version only adds columns; none is removed, renamed or given another type.
+ * The versioned schema of the lake's tables. Every file has every column of its version, so that a reader that uses the first
+ * file's columns is right. A new version only adds columns; none is removed, renamed or retyped.
  */
 import { columns } from "../model/columns.ts";
 import type { ColumnSpec, TableName } from "./table.ts";
 
-/** Counts up when columns are added that are not derived from the catalogue; a test holds the list of version 1. */
+/** Incremented when columns are added that are not derived from the catalogue; a test contains the list of version 1. */
 export const schemaVersion = 1;
 
 const gpuTable: readonly ColumnSpec[] = [
@@ -50,7 +50,7 @@ export const tables: Readonly<Record<TableName, readonly ColumnSpec[]>> = {
   jobs: jobsTable,
 };
 
-/** What rows are sorted by, before their time; together with the time it is what makes a row the same row. */
+/** The sort columns of rows, before time; together with the time they are the row's key. */
 export const sortedBy: Readonly<Record<TableName, readonly string[]>> = {
   gpu: ["uuid", "host"],
   series: ["name", "labels"],
@@ -62,6 +62,6 @@ export const metadataKeys = {
   schema: "gpulse.schema",
   version: "gpulse.version",
   table: "gpulse.table",
-  /** Which offsets of which logs a file holds, as JSON. */
+  /** The offsets per log in a file, as JSON. */
   origins: "gpulse.origins",
 } as const;

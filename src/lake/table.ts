@@ -1,31 +1,31 @@
-/** A table's rows on their way into or out of a file, as columns: no object per row, and cheap to hand to a thread. */
+/** A table's rows before encoding or after decoding, in columns: no object per row, and cheap to transfer to a thread. */
 
 export type ColumnKind = "time" | "text" | "number" | "integer" | "boolean";
 
 export interface ColumnSpec {
   readonly name: string;
   readonly kind: ColumnKind;
-  /** A column without nulls. */
+  /** True for a column without nulls. */
   readonly required?: boolean;
 }
 
-/** The lake's tables: readings of GPUs, other series, and what jobs used by the hour. */
+/** The lake's tables: GPU readings, other series, and hourly usage of jobs. */
 export const tableNames = ["gpu", "series", "jobs"] as const;
 export type TableName = (typeof tableNames)[number];
-/** Tables whose files are in the manifest. A hub writes its files of jobs again under their names as jobs end. */
+/** Tables whose files are in the manifest. A hub rewrites its job files under the same names as jobs end. */
 export const committedTables = ["gpu", "series"] as const satisfies TableName[];
 
 export interface TextColumn {
   readonly name: string;
   readonly dictionary: readonly string[];
-  /** Places in the dictionary; -1 is null. */
+  /** Indices into the dictionary; -1 is null. */
   readonly index: Int32Array;
 }
 
 export interface NumberColumn {
   readonly name: string;
   readonly values: Float64Array;
-  /** 1 where there is a value: absent is null in the file, never 0. */
+  /** 1 if there is a value: a missing value is null in the file, never 0. */
   readonly present: Uint8Array;
 }
 
@@ -64,7 +64,7 @@ class GrowingNumber {
   }
 }
 
-/** Rows being gathered. A row is found again by who it is of and when, so that what belongs together stands together. */
+/** Rows being collected. A row is looked up by key and time, so that the values of one instant share a row. */
 export class GrowingRows {
   readonly table: TableName;
   count = 0;
@@ -73,21 +73,21 @@ export class GrowingRows {
   readonly #texts = new Map<string, GrowingText>();
   readonly #numbers = new Map<string, GrowingNumber>();
   readonly #found = new Map<string, Map<number, number>>();
-  /** Of the last record that each row has something of. */
+  /** The offset of the last record that contributed to each row. */
   #offsets: Float64Array | undefined;
-  /** The record that is being added, for rows out of a log. */
+  /** The offset of the record that is being added, for rows from a log. */
   offset: number | undefined;
 
   constructor(table: TableName) {
     this.table = table;
   }
 
-  /** About what it holds. */
+  /** The approximate memory use. */
   get bytes(): number {
     return this.#capacity * (16 + this.#texts.size * 4 + this.#numbers.size * 9) + this.count * 40;
   }
 
-  /** The row of this thing at this instant, new or not. */
+  /** Returns the row with this key and time, adding it if needed. */
   row(who: string, timeMs: number): number {
     let of = this.#found.get(who);
     if (of === undefined) this.#found.set(who, (of = new Map<number, number>()));
@@ -103,7 +103,7 @@ export class GrowingRows {
     return row;
   }
 
-  /** The rows that have something of a record for which `isWanted`, and the first such record; undefined where there is none. */
+  /** The rows that contain a record for which `isWanted`, and the first such record; undefined if there is none. */
   rowsOf(
     isWanted: (offset: number) => boolean,
   ): { readonly rows: readonly number[]; readonly first: number } | undefined {

@@ -1,7 +1,7 @@
 /**
- * Keeps a lake in shape: merges small files of a day into one, and forgets days that are too old. Both are commits of the manifest, so
- * several processes may do it at once. No row is ever in a table twice: a reader that only globs misses rows for as long as the
- * removal of the replaced files takes. After a kill any process of the lake finishes it.
+ * Maintains a lake: merges small files of a day into one, and removes days past retention. Both are commits of the manifest, so
+ * several processes may do it at once. No row is ever in a table twice: a glob misses rows while the replaced files are being
+ * removed. After a kill any process of the lake finishes the work.
  */
 import { randomUUID } from "node:crypto";
 import { formatError } from "../base/error.ts";
@@ -24,22 +24,22 @@ export interface UpkeepOptions {
   readonly id: string;
   readonly log: Log;
   readonly nowMs: () => number;
-  /** Days older than this are removed; none where absent. */
+  /** Days older than this are removed; none if absent. */
   readonly retention?: LakeRetention;
-  /** So many small files of today are worth a merge; of a day that is over, two are. */
+  /** The number of small files of today that are merged; of a past day, two are enough. */
   readonly minFiles?: number;
-  /** Files that may be merged; all where absent. */
+  /** Files that may be merged; all if absent. */
   readonly only?: (path: string) => boolean;
   readonly onWritten?: (path: string) => void;
   /** Rows of a merged file. */
   readonly targetRows?: number;
-  /** Shared with other parts of this process; its own where absent. */
+  /** Shared with other parts of this process; its own if absent. */
   readonly manifest?: LakeManifest;
 }
 
 export interface LakeRetention {
   readonly ms: number;
-  /** Follows no jump of the wall clock. */
+  /** A clock that ignores jumps of the wall clock. */
   readonly trustedNowMs: () => number | Promise<number>;
 }
 
@@ -49,7 +49,7 @@ export interface UpkeepResult {
   readonly removedDays: number;
 }
 
-/** Read at once into memory, decoded and sorted: the bound of a merge. */
+/** Limit of a merge, which reads its files into memory at once, decoded and sorted. */
 const maxMergeBytes = 32 * 2 ** 20;
 
 export class Upkeep {
@@ -61,7 +61,7 @@ export class Upkeep {
     this.#manifest = options.manifest ?? new LakeManifest(options);
   }
 
-  /** Finishes what a killed process began, merges, forgets. */
+  /** Finishes interrupted work, merges, and applies retention. */
   async run(signal: AbortSignal): Promise<UpkeepResult> {
     await this.finish(signal);
     const done = { merged: 0, into: 0, removedDays: await this.#forget(signal) };
@@ -75,7 +75,7 @@ export class Upkeep {
     return done;
   }
 
-  /** Finishes commits that were cut short. */
+  /** Finishes interrupted commits. */
   async finish(signal?: AbortSignal): Promise<void> {
     const { files } = this.#options;
     for (const note of await readNotes(files, signal)) await endMerge(files, note, signal);
@@ -83,7 +83,7 @@ export class Upkeep {
     await this.#manifest.finish(signal);
   }
 
-  /** Small files of one day, in lots that fit into one file. */
+  /** Small files of one day, in groups that fit into one file. */
   #groups(table: TableName): readonly (readonly CommittedFile[])[] {
     const { nowMs, minFiles = 16, targetRows = rowGroupRows, only } = this.#options;
     const today = dateOf(nowMs());
@@ -159,13 +159,13 @@ export class Upkeep {
       else await files.remove(stagedPath(id, 0), signal);
       return commit !== undefined;
     } catch (thrown) {
-      // The next run finishes it, or begins again.
+      // The next run finishes it or starts again.
       log.warn("files of the lake could not be merged", { day: date, error: formatError(thrown) });
       return false;
     }
   }
 
-  /** Whole days: a file is of one day. */
+  /** Removes whole days: a file belongs to one day. */
   async #forget(signal: AbortSignal): Promise<number> {
     const { files, retention, log } = this.#options;
     if (retention === undefined) return 0;
@@ -185,7 +185,7 @@ export class Upkeep {
       },
       signal,
     );
-    // Files of no commit: the table of jobs, and files that others put there.
+    // Files of no commit: the table of jobs, and files from other programs.
     for (const path of old.keys())
       if (!this.#manifest.retired.has(path)) await files.remove(path, signal);
     const days = new Set([...old.keys()].map((path) => parsePath(path)?.date ?? ""));

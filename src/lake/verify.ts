@@ -1,4 +1,7 @@
-/** Compares a lake with its manifest: every file readable, rows and offsets as committed, no row twice, no file that no commit names. Changes nothing. */
+/**
+ * Compares a lake with its manifest: every file is readable, rows and offsets match the commit, no row is duplicated, and every
+ * file belongs to a commit. Read-only.
+ */
 import { formatError } from "../base/error.ts";
 import { silentLog } from "../base/log.ts";
 import type { FileInfo, FileStore } from "../net/objects/store.ts";
@@ -10,7 +13,10 @@ import { joinRanges, readOrigins } from "./ranges.ts";
 import { sortedBy } from "./schema.ts";
 import { committedTables, type Rows } from "./table.ts";
 
-/** What is wrong: a repair needs a backup or Kafka, except for `unfinished`, which the next writer completes, and `stray`, which is yours to judge. */
+/**
+ * The kinds of problems: a repair needs a backup or Kafka, except for `unfinished`, which the next writer completes, and `stray`,
+ * which the user has to judge.
+ */
 export const problemKinds = [
   "missing",
   "unreadable",
@@ -29,7 +35,7 @@ export interface LakeProblem {
 }
 
 export interface LakeReport {
-  /** Of the newest commit; 0 for a lake without a manifest. */
+  /** The newest commit; 0 for a lake without a manifest. */
   readonly sequence: number;
   readonly files: number;
   readonly rows: number;
@@ -37,19 +43,19 @@ export interface LakeReport {
   readonly offsets: readonly OffsetRange[];
   /** Files that wait for the commit of a running writer. */
   readonly waiting: number;
-  /** Days whose rows were not compared with each other, and why. */
+  /** Days whose rows were not compared with each other, with the reason. */
   readonly unchecked: readonly { readonly day: string; readonly reason: string }[];
   readonly problems: readonly LakeProblem[];
 }
 
 export interface VerifyOptions {
-  /** Footers alone, without the rows. */
+  /** Reads only footers, not rows. */
   readonly quick?: boolean;
   readonly onProgress?: (fraction: number) => void;
   readonly signal?: AbortSignal;
 }
 
-/** Keys of one day that are held in memory, about 40 bytes each. */
+/** Limit of the keys of one day held in memory, about 40 bytes each. */
 const maxDayRows = 20_000_000;
 
 export async function verifyLake(
@@ -65,7 +71,7 @@ export async function verifyLake(
   for (const table of committedTables)
     for (const info of await files.list(`${table}/`, signal)) listed.set(info.path, info);
   const pending = await files.list(pendingFolder, signal);
-  // A writer may have committed meanwhile: what it added is no stray, and what it removed is not missing.
+  // A writer may have committed meanwhile: a file it added is not stray, and a file it removed is not missing.
   await manifest.refresh(signal);
   const isCurrent = ({ path }: CommittedFile): boolean => manifest.files.has(path);
   const unfinished = new Set<string>();
@@ -136,7 +142,7 @@ async function checkFile(
     if (opened.rowCount !== file.rows)
       return problem("changed", `It has ${opened.rowCount} rows; ${file.rows} were committed.`);
     const origins = JSON.stringify(joinRanges(readOrigins(opened.metadata)));
-    // Files of before 0.3 have their offsets in their names.
+    // Files from before 0.3 have their offsets in their names.
     if (origins !== "[]" && origins !== JSON.stringify(joinRanges(file.origins ?? [])))
       return problem("changed", "Its footer has other offsets than were committed.");
     return quick ? {} : { rows: await opened.rows(0, opened.rowCount) };
@@ -149,7 +155,7 @@ async function checkFile(
 const byDay = (committed: readonly CommittedFile[]): readonly CommittedFile[] =>
   [...committed].sort((a, b) => (a.path < b.path ? -1 : 1));
 
-/** Finds rows of one day that are the same row: by the columns that a table is sorted by, and the time. */
+/** Finds duplicate rows of one day: equal in the table's sort columns and the time. */
 class DayRows {
   readonly unchecked: { day: string; reason: string }[] = [];
   #day = "";
@@ -198,7 +204,7 @@ class DayRows {
   }
 }
 
-/** Files of one day of a table that hold the same offsets. */
+/** Finds files of one day of a table that hold the same offsets. */
 function findOverlaps(committed: readonly CommittedFile[]): LakeProblem[] {
   const days = new Map<string, { readonly path: string; readonly range: OffsetRange }[]>();
   for (const { path, origins = [] } of committed)

@@ -1,6 +1,6 @@
 /**
- * Gathers rows by table and day, and writes all lots of a flush as files of one commit. Nothing is held for longer than its bound in memory allows,
- * and flush() resolves only when all accepted rows are in files. Rows out of a log are written once, however often it is read.
+ * Collects rows by table and day, and writes all lots of a flush as files of one commit. Memory is bounded, and flush() resolves
+ * only when all accepted rows are in files. Rows from a log are written once, however often the log is read.
  */
 import { randomUUID } from "node:crypto";
 import { retryUntilDone } from "../net/objects/retry.ts";
@@ -23,25 +23,25 @@ import type { LakeWorker } from "./job.ts";
 export interface LakeWriterOptions {
   readonly files: FileStore;
   readonly workers: LakeWorker;
-  /** Names the files of this writer: two that write at once must not have the same. */
+  /** Part of this writer's file names: must be unique among concurrent writers. */
   readonly id: string;
   readonly version: string;
   readonly log: Log;
   readonly nowMs: () => number;
-  /** 0 up to 1. */
+  /** A number from 0 up to 1. */
   readonly random: () => number;
-  /** Of one file. */
+  /** Rows of one file. */
   readonly maxRows?: number;
-  /** Held in memory before a write is waited for. */
+  /** Memory limit after which a write is awaited. */
   readonly maxBytes?: number;
   /** Whether series without a column are written to the long table. */
   readonly series?: boolean;
   readonly onWritten?: (path: string) => void;
-  /** Shared with other parts of this process; its own where absent. */
+  /** Shared with other parts of this process; its own if absent. */
   readonly manifest?: LakeManifest;
 }
 
-/** Rows of one table and day, out of one partition of a log or out of none. */
+/** Rows of one table and day, from one log partition or from no log. */
 interface Lot {
   readonly table: TableName;
   readonly date: string;
@@ -49,14 +49,14 @@ interface Lot {
   range?: OffsetRange;
 }
 
-/** A lot that gets no more rows. */
+/** A lot that receives no more rows. */
 interface SealedLot {
   readonly table: TableName;
   readonly date: string;
   readonly rows: GrowingRows;
-  /** Where it came from; absent for rows that are in no log. */
+  /** The range of offsets; absent for rows that are not from a log. */
   readonly range?: OffsetRange;
-  /** Its name where it came from no log. */
+  /** The file name if the rows are not from a log. */
   readonly name: string;
   staged?: StagedLot;
 }
@@ -64,13 +64,13 @@ interface SealedLot {
 /** The rows of a lot that no other process has committed, in a file outside the tables. */
 interface StagedLot {
   readonly file: CommittedFile;
-  /** Which rows of the lot: another commit may have taken some meanwhile. */
+  /** The number of rows from the lot: another commit may have included some meanwhile. */
   readonly rowCount: number;
   readonly first: number | undefined;
   readonly stagedMs: number;
 }
 
-/** A partition of a log as far as it was read. */
+/** The read progress of a log partition. */
 interface PartitionProgress {
   last: number;
   readonly dates: Set<string>;
@@ -80,7 +80,7 @@ export interface LakeCounts {
   rows: number;
   files: number;
   bytes: number;
-  /** Frames whose rows were there already. */
+  /** Frames whose rows were already stored. */
   repeated: number;
 }
 
@@ -98,9 +98,9 @@ export class LakeWriter {
   readonly #startMs: number;
   #sequence = 0;
   #writing: Promise<void> | undefined;
-  /** The first of the sealed lots and the id of their commit: after a failure nobody knows whether it exists, so it is tried again. */
+  /** The first sealed lots and the id of their commit: after a failure its outcome is unknown, so the same commit is retried. */
   #committing: { readonly id: string; readonly lots: readonly SealedLot[] } | undefined;
-  /** Of a write that nobody waited for. */
+  /** The error of a write that was not awaited. */
   #problem: unknown;
 
   constructor(options: LakeWriterOptions) {
@@ -112,7 +112,7 @@ export class LakeWriter {
     this.#startMs = options.nowMs();
   }
 
-  /** Takes a frame; waits where memory is full. */
+  /** Adds a frame; waits if memory is full. */
   async take(frame: FrameRows, origin: Origin | undefined, signal: AbortSignal): Promise<void> {
     const problem = this.#problem;
     this.#problem = undefined;
@@ -121,11 +121,11 @@ export class LakeWriter {
     else await this.#takeFromLog(frame, origin, signal);
     if (this.heldBytes > this.#maxBytes) await this.flush(signal);
     else if (this.#sealed.length > 0 && this.#writing === undefined)
-      // Not awaited, there is room: the next caller gets the failure.
+      // Not awaited, since there is room: the next call throws the error.
       this.#write(signal).catch((thrown: unknown) => (this.#problem = thrown));
   }
 
-  /** Accepts a frame that is in no log, without waiting: the caller flushes in time. */
+  /** Adds a frame that is not from a log, without waiting: the caller flushes in time. */
   put(frame: FrameRows): void {
     this.#gatherer.frame(frame, this.#rowsAt(undefined));
     this.#sealFull();
@@ -136,7 +136,7 @@ export class LakeWriter {
     this.#sealFull();
   }
 
-  /** What waits to be written, about. */
+  /** The approximate size of the rows that wait to be written. */
   get heldBytes(): number {
     let bytes = 0;
     for (const { rows } of this.#lots.values()) bytes += rows.bytes;
@@ -144,13 +144,16 @@ export class LakeWriter {
     return bytes;
   }
 
-  /** Resolves when all accepted rows are in files. Waits for a store that is full or unavailable; rejects where a write can never succeed. */
+  /**
+   * Resolves when all accepted rows are in files. Waits for a store that is full or unavailable; rejects if a write can never
+   * succeed.
+   */
   async flush(signal: AbortSignal): Promise<void> {
     for (const key of this.#lots.keys()) this.#seal(key);
     await this.#write(signal);
   }
 
-  /** Drops the oldest rows, for a store that has been unavailable for too long. Returns how many. */
+  /** Drops the oldest rows, for a store that has been unavailable for too long. Returns their number. */
   dropOldest(): number {
     const [oldest] = this.#sealed.splice(this.#committing?.lots.length ?? 0, 1);
     return oldest?.rows.count ?? 0;
@@ -161,7 +164,7 @@ export class LakeWriter {
     const date = dateOf(frame.frame.timeMs);
     let reading = this.#readings.get(key);
     const { since = origin.offset } = origin;
-    // A leap means that another process had the partition meanwhile: a file must not claim the offsets that it read.
+    // A gap means that another process had the partition meanwhile: a file must not claim the offsets that it read.
     if (reading === undefined || origin.offset < reading.last || since > reading.last + 1) {
       this.#sealLog(key);
       this.#options.workers.prepare?.();
@@ -223,7 +226,7 @@ export class LakeWriter {
     this.#sealed.push({ table, date, rows, name, ...(range !== undefined && { range }) });
   }
 
-  /** One after the other, in order; who comes while it is going on waits for its own too. */
+  /** Writes run one at a time, in order; a call during a write also waits for its own lots. */
   async #write(signal: AbortSignal): Promise<void> {
     while (this.#sealed.length > 0) {
       this.#writing ??= this.#writeAll(signal).finally(() => (this.#writing = undefined));
@@ -239,7 +242,7 @@ export class LakeWriter {
       const commit = await retryUntilDone(this.#options, signal, () =>
         this.#manifest.commit(id, () => this.#stage(id, lots, signal), signal),
       );
-      // Rows that another process had committed meanwhile.
+      // Staged rows that another process committed meanwhile.
       for (const { staged } of lots)
         if (staged?.file.staged !== undefined && commit?.added.includes(staged.file) !== true)
           await this.#options.files.remove(staged.file.staged, signal);
@@ -254,7 +257,7 @@ export class LakeWriter {
     }
   }
 
-  /** Files with all rows of these lots that no commit has; nothing where there is no such row. */
+  /** Writes files with all uncommitted rows of these lots; returns undefined if there are none. */
   async #stage(
     id: string,
     lots: readonly SealedLot[],

@@ -30,7 +30,7 @@ test("the estimate names the precision that it assumes", () => {
   );
 });
 
-/** 662.1 TFLOP/s for ten seconds at 1475 MHz, as counted on an H200. */
+/** 662.1 TFLOP/s for ten seconds at 1475 MHz, as measured on an H200. */
 test("model FLOP utilisation is held against the data sheet's peak and that at the clock held", () => {
   const run = {
     work: { amount: 6_621, unit: "TFLOP", from: "flag" as const },

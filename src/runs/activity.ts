@@ -1,9 +1,11 @@
-/** What bounded the GPUs of a run, their estimated rates, and model FLOP utilisation where the work is counted in FLOP. Pure. */
+/**
+ * What limited the GPUs of a run, their estimated FLOP rates, and model FLOP utilisation if the work is counted in FLOP. Pure.
+ */
 import { boundWords } from "../model/bound.ts";
 import { assumablePrecisions, peakFlops, ratesOf } from "../model/gpu-rates.ts";
 import type { Run, RunDevice, RunWork } from "./run.ts";
 
-/** The readings of a column while the command ran. */
+/** Returns the readings of a column while the command ran. */
 export type ReadColumn = (name: string) => readonly number[];
 
 const meanOf = (values: readonly number[]): number | undefined =>
@@ -11,7 +13,7 @@ const meanOf = (values: readonly number[]): number | undefined =>
 
 const percent = (ratio: number): string => `${(ratio * 100).toFixed(0)} %`;
 
-/** `bound by tensor 82 %, host 18 %`: shares of the time in which a word was known, the largest first. */
+/** `bound by tensor 82 %, host 18 %`: shares of the time with a known limit, the largest first. */
 export function formatBounds(read: ReadColumn): string | undefined {
   const counts = boundWords
     .map((word) => ({ word, count: read(`gpu_bound_${word}`).filter((on) => on === 1).length }))
@@ -56,8 +58,8 @@ export function workFlop({
 }
 
 /**
- * Counted FLOP/s over the dense peaks of all GPUs of the run: at the data sheet's clock, and at the clock that was held.
- * Undefined where the work is not in FLOP or the peak of a GPU is not known.
+ * Counted FLOP/s relative to the dense peaks of all GPUs of the run: at the data sheet's clock, and at the actual clock.
+ * Undefined if the work is not in FLOP or the peak of a GPU is unknown.
  */
 export function formatMfu(
   run: Pick<Run, "durationSeconds"> & {

@@ -1,7 +1,7 @@
-/** Energy between two instants of a trace: by the hardware's counter and by integrating power. Pure; nothing is made up over gaps. */
+/** Energy between two instants of a trace: from the hardware's counter and by integrating power. Pure; gaps are never filled. */
 import type { GpuTrace, PowerKind, RunEnergy, RunSpan } from "./run.ts";
 
-/** The power that follows the load at once comes first: an averaged one lags a second behind and misses the end of a load. */
+/** Instantaneous power comes first: averaged power lags a second behind and misses the end of a load. */
 const powerColumns = [
   "gpu_power_instant_watts",
   "gpu_power_watts",
@@ -43,7 +43,7 @@ export interface Point {
   readonly value: number;
 }
 
-/** The readings of a column that are there, in order. */
+/** The present readings of a column, in time order. */
 export function points(trace: GpuTrace, column: string): Point[] {
   const values = trace.columns.get(column);
   const found: Point[] = [];
@@ -55,7 +55,7 @@ export function points(trace: GpuTrace, column: string): Point[] {
   return found.sort((one, other) => one.timeMs - other.timeMs);
 }
 
-/** By trapezoids, cut at the ends of the span; what lies between readings further apart than the gap is not covered. */
+/** Integrates by trapezoids, cut at the ends of the span; the time between readings further apart than the gap is not covered. */
 export function integrate(
   power: readonly Point[],
   [fromMs, toMs]: RunSpan,
@@ -78,7 +78,7 @@ export function integrate(
   return { joules, coveredMs };
 }
 
-/** The counter is read about once a second: from the reading nearest to each end, power carries it to the instant. */
+/** The counter is updated about once a second: power extrapolates from its nearest reading to each end. */
 function counted(
   counter: readonly Point[],
   power: readonly Point[],
@@ -86,7 +86,7 @@ function counted(
 ): number | undefined {
   const [start, end] = span.map((timeMs) => counterAt(counter, power, timeMs));
   if (start === undefined || end === undefined) return undefined;
-  // A counter that went back was reset, by a reload of the driver.
+  // A counter that decreased was reset by a reload of the driver.
   return end >= start ? end - start : undefined;
 }
 

@@ -5,45 +5,45 @@ import type { Device } from "../model/device.ts";
 
 export type { GpuTrace, RunTrace } from "../formats/run/trace.ts";
 
-/** The newest version this program writes; it reads every one up to it. */
+/** The newest version that this program writes; it reads every version up to it. */
 export const runVersion = 1;
 
 export interface Run {
   readonly format: "gpulse-run";
   readonly version: 1;
-  /** Unique per run: two runs with one id are copies of each other. */
+  /** Unique per run: two runs with the same id are copies of each other. */
   readonly id: string;
-  /** What runs are grouped by: repeats of one configuration carry the same label. */
+  /** The label by which runs are grouped: repeats of one configuration share it. */
   readonly label: string;
   readonly host: string;
-  /** Empty where no command was wrapped: `gpulse stress`. */
+  /** Empty if no command was wrapped: `gpulse stress`. */
   readonly command: readonly string[];
-  /** Of the command itself, on the clock of `host`; baselines lie outside. */
+  /** Of the command itself, by the clock of `host`; baselines are outside. */
   readonly startedMs: number;
   readonly endedMs: number;
-  /** `endedMs - startedMs` as a clock that never jumps has it. */
+  /** `endedMs - startedMs` by a monotonic clock. */
   readonly durationSeconds: number;
-  /** Null where a signal ended it, or where nobody saw it end. */
+  /** Null if a signal ended it, or if its end was not observed. */
   readonly exitCode: number | null;
   readonly signal?: string;
-  /** False where the recorder was ended before the command: what is here is what it had written. */
+  /** False if the recorder was ended before the command: this is what it had written by then. */
   readonly complete: boolean;
   readonly work?: RunWork;
-  /** What the benchmark wrote about itself (`--result`). */
+  /** The benchmark's own report (`--result`). */
   readonly result?: RunResult;
   readonly phases: readonly RunPhase[];
-  /** What the command could see, and what another machine gave through the hub. */
+  /** The devices visible to the command, and those of other machines from the hub. */
   readonly devices: readonly RunDevice[];
   readonly visible: Visibility;
-  /** Wanted time between two rows of one GPU. */
+  /** The configured time between two rows of one GPU. */
   readonly samplingMs: number;
   readonly baselines: { readonly before?: RunSpan; readonly after?: RunSpan };
   readonly overhead: RunOverhead;
   readonly verdict: RunVerdict;
   readonly hosts: readonly RunHost[];
-  /** Sentences a reader of the numbers must know. */
+  /** Caveats for readers of the numbers, one sentence each. */
   readonly notes: readonly string[];
-  /** Which gpulse wrote it. */
+  /** The version of gpulse that wrote it. */
   readonly gpulse: string;
 }
 
@@ -57,7 +57,7 @@ export interface RunWork {
 
 export interface RunResult {
   readonly tool: string;
-  /** The part of the run that was measured: energy, rates and averages are of it alone. Absent where the tool says no time. */
+  /** The measured part of the run, to which energy, rates and averages apply. Absent if the tool reports no time. */
   readonly window?: RunSpan;
   readonly figures: readonly {
     readonly name: string;
@@ -74,49 +74,51 @@ export interface RunPhase {
 
 export interface RunDevice extends Device {
   readonly host: string;
-  /** What `gpu_power_watts` of it means: `none` where nothing reports its power. */
+  /** The meaning of its `gpu_power_watts`: `none` if no power is reported. */
   readonly power: PowerKind;
-  /** From the first to the last instant of the command, or of the window of its result. */
+  /** From the first to the last instant of the command, or of its result's window. */
   readonly energy: RunEnergy;
 }
 
-/** `chip` leaves out memory, regulators and fans: never compared with `board` as if they were one. */
+/** `chip` excludes memory, regulators and fans: never comparable with `board`. */
 export type PowerKind = "board" | "chip" | "none";
 
 export interface RunEnergy {
-  /** By the hardware's own counter. */
+  /** From the hardware's counter. */
   readonly counterJoules?: number;
-  /** By the power readings of the trace. */
+  /** From the power readings of the trace. */
   readonly integratedJoules?: number;
-  /** Share of the run that the power readings cover. */
+  /** The share of the run that the power readings cover. */
   readonly integratedShare?: number;
 }
 
-/** How the command's view of the GPUs was narrowed. */
+/** How environment variables restricted the command's view of the GPUs. */
 export interface Visibility {
-  /** The variables that were set, as they were. */
+  /** The variables that were set, unchanged. */
   readonly variables: Readonly<Record<string, string>>;
-  /** uuids of the GPUs of the host that the command could not see. */
+  /** uuids of the host's GPUs that were hidden from the command. */
   readonly hidden: readonly string[];
-  /** Which parts of the machine could be seen before the run. Files made before it was recorded have none. */
+  /** The readable parts of the machine before the run. Absent in older files. */
   readonly parts?: readonly VisiblePart[];
 }
 
 export interface RunOverhead {
   /** Processor time of the recorder while the command ran. */
   readonly cpuSeconds: number;
-  /** The same over the command's duration: 0.02 is 2 % of one core. */
+  /** The same relative to the command's duration: 0.02 is 2 % of one core. */
   readonly shareOfCore: number;
-  /** Cores this machine has: what the share is of all of them follows. */
+  /** Cores of this machine, to convert the share to all cores. */
   readonly cores: number;
-  /** By `--measure-overhead`: time of a fixed piece of work with the recorder over without, less 1. Absent where not measured. */
+  /**
+   * From `--measure-overhead`: time of a fixed workload with the recorder relative to without, less 1. Absent if not measured.
+   */
   readonly measured?: { readonly slowdownRatio: number; readonly noiseRatio: number };
   readonly samplesWanted: number;
   readonly samplesTaken: number;
 }
 
 export interface RunChange {
-  /** Where in the snapshot: `gpus.GPU-….powerLimitWatts`. */
+  /** The path in the snapshot: `gpus.GPU-….powerLimitWatts`. */
   readonly path: string;
   readonly before: unknown;
   readonly after: unknown;
@@ -124,13 +126,13 @@ export interface RunChange {
   readonly sentence: string;
 }
 
-/** `unknown` where a snapshot is missing: nothing was proved. */
+/** `unknown` if a snapshot is missing: nothing was proved. */
 export interface RunVerdict {
   readonly verdict: "same" | "changed" | "loaded" | "unknown";
   readonly changes: readonly RunChange[];
   /** Facts that only one of the snapshots could read: neither the same nor changed. */
   readonly unproven?: readonly string[];
-  /** Processes on a GPU of the run that are not of the command. */
+  /** Processes on a GPU of the run that do not belong to the command. */
   readonly foreign: readonly ForeignProcess[];
 }
 
@@ -138,31 +140,31 @@ export interface ForeignProcess {
   readonly uuid: string;
   readonly pid: number;
   readonly name: string;
-  /** First and last time it was seen. */
+  /** First and last time it was observed. */
   readonly fromMs: number;
   readonly toMs: number;
   readonly memoryBytes?: number;
-  /** Whether it was already there when the command started. */
+  /** True if it was already there when the command started. */
   readonly before: boolean;
 }
 
 export interface RunHost {
   readonly host: string;
-  /** Its clock less that of the machine that recorded; absent where nobody knows it. */
+  /** Its clock less that of the recording machine; absent if unknown. */
   readonly clockDifferenceMs?: number;
 }
 
 export interface RunFile {
   readonly run: Run;
   readonly trace: RunTrace;
-  /** As they stand in the file; undefined where it has none. */
+  /** Unparsed, as in the file; undefined if absent. */
   readonly before: unknown;
   readonly after: unknown;
   /** The command's output, cut at a limit. */
   readonly output: Uint8Array;
 }
 
-/** When the numbers of a run were measured: all of the command, or the window of its result. */
+/** The measured time of a run: the whole command, or the window of its result. */
 export const measuredSpan = ({ startedMs, endedMs, result }: Run): RunSpan =>
   result?.window ?? [startedMs, endedMs];
 

@@ -1,6 +1,6 @@
 /**
- * Which GPUs a command can see, by the variables its runtime reads. Pure. Follows each runtime's own rules: CUDA and ROCm read
- * a list up to its first entry that names nothing, and an empty one means none.
+ * Determines which GPUs a command can see from its runtime's environment variables. Pure. Follows each runtime's own rules: CUDA
+ * and ROCm read a list up to its first invalid entry, and an empty list means none.
  */
 import type { Env } from "../config/secrets.ts";
 import type { Device } from "../model/device.ts";
@@ -53,7 +53,7 @@ function throughCuda(devices: readonly Device[], env: Env, notes: string[]): rea
   return pick("CUDA_VISIBLE_DEVICES", list, whole, devices, notes);
 }
 
-/** ROCr narrows first, HIP then counts what is left; HIP takes CUDA's variable where its own is not set. */
+/** ROCr filters first, HIP then indexes the rest; HIP uses CUDA's variable if its own is not set. */
 function throughRocm(devices: readonly Device[], env: Env, notes: string[]): readonly Device[] {
   if (devices.length === 0) return devices;
   let seen: readonly Device[] = devices;
@@ -122,7 +122,7 @@ function pick(
         `The command saw the part ${part.uuid}: power and temperature are of the whole GPU ${part.parent}.`,
       );
   const parents = picked.flatMap(({ parent }) => devices.filter(({ uuid }) => uuid === parent));
-  // Parts of a GPU that is seen whole are seen with it.
+  // MIG instances and partitions of a visible GPU are visible with it.
   const parts = devices.filter(({ parent }) => picked.some(({ uuid }) => uuid === parent));
   return [...picked, ...parents, ...parts];
 }
@@ -133,7 +133,7 @@ function resolveEntry(
   devices: readonly Device[],
 ): Device | undefined {
   if (/^\d+$/.test(entry)) return whole[Number(entry)];
-  // The old form of a MIG part: MIG-GPU-<uuid>/<gpu instance>/<compute instance>.
+  // The old form of a MIG device: MIG-GPU-<uuid>/<gpu instance>/<compute instance>.
   const old = /^MIG-(GPU-[\w-]+)\/\d+\/\d+$/.exec(entry)?.[1];
   if (old !== undefined) return devices.find(({ uuid }) => uuid === old);
   if (entry.length < 5) return undefined;

@@ -1,4 +1,4 @@
-// The agent stays light: its bundle's file list, as the build reports it, holds nothing of the hub's.
+// The agent stays light: its bundle's file list from the build contains nothing of the hub.
 
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -13,7 +13,7 @@ interface BundleInputs {
 }
 
 const HEAVY = [
-  // The schema of `hub.store` is one of the settings that every shape reads.
+  // The schema of `hub.store` is one of the settings that every command reads.
   /^src\/storage\/(?!remote\/(schema|address)\.ts)/,
   /^src\/(query|alerting|lake\/analyses|hub|top)\/|^src\/cli\/(?!command\/)/,
   /^web\//,
@@ -32,7 +32,7 @@ function isHeavy(file: string): boolean {
   return HEAVY.some((pattern) => pattern.test(file));
 }
 
-/** The chain of imports from the entry to a file, so that the answer to "who pulled this in" is in the failure. */
+/** The chain of imports from the entry to a file, so that the failure shows which file imported it. */
 function chain(file: string): string {
   const steps = [file];
   for (let at = agent.importedBy[file]; at !== undefined; at = agent.importedBy[at]) {

@@ -1,4 +1,4 @@
-// A file that newcomers fear is a file to split: 500 lines is the end, tables aside.
+// Limits files to 500 lines, except for tables: longer ones deter newcomers.
 
 import { expect, test } from "vitest";
 
@@ -6,7 +6,7 @@ import { readSource, sourceFiles } from "./source-tree.ts";
 
 const LIMIT_LINES = 500;
 
-/** Files that are one table from top to bottom; each must still exist and still be long. */
+/** Files that are a single table; each must still exist and still be long. */
 const TABLES: readonly string[] = [];
 
 const FOLDERS = ["src", "web/src", "scripts", "engines", "bench", "deploy", "test"];

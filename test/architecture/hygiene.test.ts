@@ -1,4 +1,4 @@
-// What must never get into the repository: paths of somebody's machine, and addresses of a registry.
+// Checks that the repository contains no paths of a developer's machine and no addresses of a registry.
 
 import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
@@ -54,7 +54,7 @@ test("package-lock.json holds no download addresses and every platform's optiona
     resolved?.includes("://") ? [resolved] : [],
   );
   expect(addresses).toEqual([]);
-  // Without them `npm ci` refuses the file, and other platforms could not install at all.
+  // Without them `npm ci` rejects the file, and other platforms could not install at all.
   const missing = Object.entries(lock.packages).flatMap(([folder, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies).filter(
       (name) =>
@@ -75,7 +75,7 @@ test.for([
   expect(RECURSIVE_MKDIR.test(text)).toBe(isOne);
 });
 
-// Node 20 never returns from it under /proc.
+// Recursive mkdir never returns under /proc on Node 20.
 test("src creates folders with makeFolder, never with recursive mkdir", () => {
   const files = sourceFiles("src").filter((file) => !file.endsWith(".test.ts"));
   expect(files.filter((file) => RECURSIVE_MKDIR.test(readSource(file)))).toEqual([]);

@@ -1,4 +1,4 @@
-// Reads the repository's own source files for the tests that hold its shape.
+// Reads the repository's own source files for the architecture tests.
 
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
@@ -22,12 +22,12 @@ export function readSource(file: string): string {
   return readFileSync(path.join(repository, file), "utf8");
 }
 
-// Type-only imports count too: a type is knowledge of the other folder. Comments are dropped first, strings are not,
-// which is good enough since only paths and node: names are looked at.
+// Type-only imports count too, since a type is a dependency on the other folder. Comments are removed first, strings are not,
+// which is sufficient since only paths and node: names are examined.
 const COMMENT = /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
 const IMPORT = /\b(?:from|import)\s*\(?\s*"([^"\n]+)"/g;
 
-/** What a file's text imports, as written. */
+/** The imports in a file's text, as written. */
 export function importsOf(text: string): string[] {
   return [...text.replace(COMMENT, "").matchAll(IMPORT)].map((match) => match[1] ?? "");
 }

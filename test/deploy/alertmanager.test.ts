@@ -1,4 +1,4 @@
-// The alertmanager.yml that ships, read by gpulse as it is: every default alert reaches somebody, and errors name their line.
+// gpulse reads the shipped alertmanager.yml unchanged: every default alert reaches a receiver, and errors include their line.
 
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";

@@ -1,5 +1,5 @@
-// The Dockerfile without a container engine: its copies made into an empty folder as it says, from the build and the
-// packages that are here, and what comes out started as the user it names.
+// Tests the Dockerfile without a container engine: performs its COPY steps into an empty folder, from the existing build and
+// packages, and starts the result as its user.
 
 import { existsSync, readFileSync } from "node:fs";
 import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -42,11 +42,11 @@ const all = steps();
 const of = (stage: string, word: string): readonly string[] =>
   all.filter((step) => step.stage === stage && step.word === word).map((step) => step.rest);
 
-/** Where the build stage leaves what later stages take. */
+/** The path of a file that the build stage provides for later stages. */
 const outside = (from: string, demoApp: string): string =>
   from.startsWith("/out/demo-app") ? demoApp : path.join(repository, from.replace(/^\/src\//, ""));
 
-/** A stage's copies, as Docker makes them: a folder's contents into the place, a file under its name. */
+/** Copies a stage's files like Docker: a folder's contents into the target, a file under its name. */
 async function copyStage(stage: string, to: string, demoApp: string): Promise<void> {
   for (const line of of(stage, "COPY")) {
     const words = line.split(/\s+/);
@@ -64,13 +64,13 @@ async function copyStage(stage: string, to: string, demoApp: string): Promise<vo
 
 let folder = "";
 let [gpulse, demoApp] = ["", ""];
-/** As the image's user where we may: root reads everything, and would not see a file that others cannot. */
+/** Runs as the image's user if allowed: root reads everything, and would miss a file that others cannot read. */
 let become: readonly string[] = [];
 const asUser = (command: readonly string[]): readonly string[] => [...become, ...command];
 
 async function findUser(): Promise<readonly string[]> {
   const prefix = ["setpriv", "--reuid=10001", "--regid=10001", "--clear-groups"];
-  // Node may lie where only its owner gets to.
+  // Node may be installed where only its owner has access.
   const tried = await runProcess("setpriv", [
     ...prefix.slice(1),
     process.execPath,
@@ -181,7 +181,7 @@ test("the images have the Node of the single-file programs, an LTS that is suppo
   const parts = readFileSync(path.join(repository, "scripts/single-file/parts.mjs"), "utf8");
   const [, version = ""] = /^const NODE = "([\d.]+)";$/m.exec(parts) ?? [];
   expect(text).toContain(`\nARG NODE_IMAGE=node:${version}-bookworm-slim\n`);
-  // Node 20 ended in April 2026 and 22 ends in April 2027; odd ones are no LTS.
+  // Node 20 ended in April 2026 and 22 ends in April 2027; odd versions are not LTS.
   const major = Number(version.split(".")[0]);
   expect(major).toBeGreaterThanOrEqual(24);
   expect(major % 2).toBe(0);

@@ -1,4 +1,4 @@
-// The files of deploy/compose against each other and against the configuration that they share with the native stack.
+// Checks the files of deploy/compose against each other and against the configuration shared with the native stack.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -44,7 +44,7 @@ const namesIn = (text: string): readonly string[] => [
     ),
   ),
 ];
-/** `NAME=value` of .env.example. */
+/** The `NAME=value` lines of .env.example. */
 const settings = new Map(
   [...example.matchAll(/^([A-Z_]+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, value]),
 );
@@ -89,7 +89,7 @@ test("every job of prometheus.yml has its targets, and there are no others", () 
 
 test("a target is a service of compose, at a port that the service is asked at elsewhere too", () => {
   const ports: Readonly<Record<string, string>> = {
-    // Their images' own ports, named nowhere in compose.yaml.
+    // The default ports of their images, which compose.yaml does not mention.
     "nginx-exporter": "9113",
   };
   const blocks = new Map(
@@ -177,7 +177,7 @@ afterEach(async () => rm(folder, { recursive: true, force: true }));
 
 const script = path.join(compose, "targets.mjs");
 
-/** Runs targets.mjs once on these files. */
+/** Runs targets.mjs once with these files. */
 async function targetsOf(files: Readonly<Record<string, string>>) {
   const [from, to] = [path.join(folder, "from"), path.join(folder, "to")];
   for (const place of [from, to]) await mkdir(place);
@@ -270,7 +270,7 @@ test("services that run become targets, and others do not", async () => {
   expect(await written("gpu.yml")).toEqual([{ targets: ["localhost:9400"] }]);
   expect(await written("redis.yml")).toEqual([]);
 
-  // It goes on looking, and ends when it is told to.
+  // Without --once it keeps running until it is stopped.
   const running = startProcess(process.execPath, [script, from, to], { name: "targets" });
   await writeFile(path.join(from, "redis.yml"), "- targets: [localhost:9121]\n");
   await expect.poll(() => written("redis.yml")).toEqual([{ targets: ["localhost:9121"] }]);

@@ -1,4 +1,4 @@
-// The example queue for idle GPUs as its users start it: webhooks come in, shell jobs run.
+// The example queue for idle GPUs, started as its users do: webhooks come in, shell jobs run.
 
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ afterEach(async () => {
 
 interface Lab {
   readonly dir: string;
-  /** Puts a job in the way the guide says: whole when it is seen. */
+  /** Adds a job as the guide describes: complete when it appears. */
   job(name: string, text: string): void;
   list(folder: "waiting" | "running" | "done" | "failed"): string[];
   waitFor(folder: "running" | "done" | "failed", name: string): Promise<void>;
@@ -109,9 +109,9 @@ test.for([
     undefined,
     { ROCR_VISIBLE_DEVICES: "GPU-4b2c1a9f134b3f64", HIP_VISIBLE_DEVICES: "0" },
   ],
-  // The second GPU of ROCm's own order; node 0 is the processor.
+  // The second GPU in ROCm's order; node 0 is the processor.
   ["amd-0000:03:00.0", "amd", { ROCR_VISIBLE_DEVICES: "1", HIP_VISIBLE_DEVICES: "0" }],
-  // The second Intel GPU on the bus, whatever number it has among all GPUs.
+  // The second Intel GPU on the bus, whatever its index among all GPUs.
   ["intel-0000:4d:00.0", "intel", { ZE_AFFINITY_MASK: "1", ZE_ENABLE_PCI_ID_DEVICE_ORDER: "1" }],
   ["intel-0000:4d:00.0", undefined, { ZE_AFFINITY_MASK: "1", ZE_ENABLE_PCI_ID_DEVICE_ORDER: "1" }],
 ] as const)("a job on %s (vendor %s) is confined to that GPU", async ([uuid, vendor, wanted]) => {
@@ -195,7 +195,7 @@ test("a job killed with the queue has failed; its process number given to anothe
   process.kill(first.process.pid, "SIGKILL");
   process.kill(-record.pid, "SIGKILL");
   await first.process.waitForExit();
-  // This test's own process has another start time.
+  // This test's own process has a different start time.
   writeFileSync(file, JSON.stringify({ ...record, pid: process.pid }));
   await lab.start();
   await lab.waitFor("failed", "1-killed.sh");

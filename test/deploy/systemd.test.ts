@@ -1,5 +1,5 @@
-// The units as systemd judges them, and the programs as the units start them: same words, same environment, a user
-// with no rights at all. The sandbox itself needs systemd as the first process, which tests do not have.
+// Validates the units with systemd's tools, and runs the programs like the units do: same command line, same environment, a user
+// without any privileges. The sandbox itself needs systemd as the first process, which tests do not have.
 
 import { spawnSync } from "node:child_process";
 import {
@@ -38,7 +38,7 @@ let program: string;
 
 beforeAll(async () => {
   await ensureBuild();
-  // As npm installs it: without sources, so that nothing is built when it starts.
+  // As installed by npm: without sources, so that nothing is built at start.
   folder = mkdtempSync(path.join(tmpdir(), "gpulse-systemd-"));
   chmodSync(folder, 0o755);
   const home = path.join(folder, "gpulse");
@@ -73,7 +73,7 @@ test.for([...systemUnits, ...userUnits])(
     const env = { XDG_RUNTIME_DIR: home, SYSTEMD_LOG_LEVEL: "notice" };
     const { code, stdout, stderr } = await runProcess("systemd-analyze", args, { env });
     expect({ code, said: stdout + stderr }).toEqual({ code: 0, said: "" });
-    // Found wanting where it should be: it does look.
+    // A deliberate mistake is reported, so the check works.
     writeFileSync(path.join(home, name), "[Service]\nExecStart=/bin/true\nProtectSytem=strict\n");
     expect((await runProcess("systemd-analyze", args, { env })).stderr).toContain("ProtectSytem");
   },
@@ -117,7 +117,7 @@ test.for(exposures)(
     const args = ["security", "--no-pager", "--offline=true", path.join(copy, unit)];
     const { stdout } = await runProcess("systemd-analyze", args);
     const printed = Number(/exposure level for \S+: (\d+\.\d)/.exec(stdout)?.[1]);
-    // Another version of systemd weighs some settings differently.
+    // Other versions of systemd weigh some settings differently.
     const is252 = spawnSync("systemd-analyze", ["--version"])
       .stdout.toString()
       .startsWith("systemd 252");
@@ -142,7 +142,7 @@ test.for(systemUnits)("%s is shut in and has an end to its memory", (file) => {
   const { Service: service } = readUnit(file);
   expect(service).toMatchObject(sandbox);
   expect(service?.["MemoryMax"]?.[0]).toMatch(/^\d+[MG]$/);
-  // Node compiles at run time, and would not start with it.
+  // Node compiles at run time, and would not start with this setting.
   expect(service).not.toHaveProperty("MemoryDenyWriteExecute");
 });
 
@@ -175,7 +175,7 @@ test("the agent's settings file holds the variables that exporters share", () =>
   });
 });
 
-/** The words before a program that make it nobody's: no groups, no capability, none to be had. */
+/** The command prefix that removes all privileges: no groups, no capabilities, none obtainable. */
 function asNobody(context: { skip(note: string): never }): readonly string[] {
   if (process.getuid?.() !== 0) return [];
   const drop = ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"];
@@ -202,7 +202,7 @@ test.for([
     const own = readFileSync(path.join(systemdFolder, isAgent ? "agent.env" : "hub.env"), "utf8");
     const port = await freePort();
     const sources = file === "gpulse-hub.service" ? "" : "--source sim:2";
-    // What an administrator writes into the file.
+    // An administrator's changes to the file.
     const edited = isAgent
       ? {
           EXPORTER_PORT: String(port),
@@ -241,7 +241,7 @@ test.for([
       throw new Error(`${String(thrown)}\nit printed:\n${running.output()}`, { cause: thrown });
     } finally {
       const seconds = Number(unit["Service"]?.["TimeoutStopSec"]?.[0]);
-      // By itself, with 0: killed after the time it has would be reported as a signal.
+      // It exits by itself with 0: a kill after the stop timeout would be reported as a signal.
       expect(await running.stop(seconds * 1_000)).toEqual({ code: 0, signal: null });
     }
   },

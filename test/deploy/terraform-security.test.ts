@@ -1,4 +1,4 @@
-// What the modules open, allow and leave readable, held against short lists; what is on a list has its reason there.
+// Checks what the modules open, allow and leave readable against short allowlists; every entry has its reason.
 
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -45,7 +45,7 @@ test("on EC2 only SSH and named services come in, from given ranges alone", () =
   ]);
   const [local] = (moduleOf("aws-ec2").locals ?? []).filter((one) => "service_ports" in one);
   expect(local?.["service_ports"]).toEqual(servicePorts);
-  // Rules inside a group would be others than these.
+  // Rules inside a group would bypass these checks.
   const groups = [
     ...blocksOf("aws-ec2", "aws_security_group"),
     ...blocksOf("aws-ec2", "aws_default_security_group"),
@@ -75,7 +75,7 @@ test("on Google Cloud only SSH and named services come in, from given ranges alo
   ]);
 });
 
-/** The whole Internet, and why: always on the way out. */
+/** Rules for the whole Internet, with the reason: all of them are outbound. */
 const everywhere: Readonly<Record<string, string>> = {
   "aws_route_table.this": "a route out, opened by no rule",
   "aws_vpc_security_group_egress_rule.out": "packages and images, on var.egress_ports alone",
@@ -150,9 +150,9 @@ test.for(["aws-ec2", "aws-serverless"])("%s allows nothing on everything", (name
       resources?: readonly string[];
       principals?: unknown;
     };
-    // Who may take a role is said by whom, not on what.
+    // A trust policy restricts by principal, not by resource.
     if (actions.join() !== "sts:AssumeRole") expect(resources.length).toBeGreaterThan(0);
-    // A star only behind an ARN of ours and a slash, a colon or a prefix.
+    // A star is allowed only after one of our ARNs and a slash, a colon or a prefix.
     const wide = resources.filter(
       (one) => one === "*" || (one.includes("*") && !/^\$\{aws_[^}]+\.arn\}[/:].*\*$/.test(one)),
     );

@@ -1,5 +1,5 @@
-// The start-up script as a machine runs it, with stand-ins for the programs that would change this one: each notes how
-// it was called, and the clouds' command lines hand out settings that must then be in one file and nowhere else.
+// Runs the start-up script like a machine, with stubs for the programs that would change this one: each records how it was
+// called, and the clouds' command lines return settings that must then be in one file and nowhere else.
 
 import {
   chmodSync,
@@ -35,7 +35,7 @@ const given = {
   open_services: "",
 };
 
-/** Terraform's own template language, as far as these files go: ${name}, and $${ for a plain ${. */
+/** Terraform's template language, as far as these files use it: ${name}, and $${ for a plain ${. */
 function template(file: string, values: Readonly<Record<string, string>>): string {
   const text = readFileSync(path.join(terraformFolder, "start-up", `${file}.sh.tftpl`), "utf8");
   return text.replace(/\$\$\{|\$\{(\w+)\}/g, (whole, name?: string) =>
@@ -50,7 +50,7 @@ let folder: string;
 beforeEach(() => void (folder = mkdtempSync(path.join(tmpdir(), "gpulse-start-up-"))));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Programs by their shell text; each notes its arguments before it does anything. */
+/** Stub programs by their shell text; each first records its arguments. */
 function standIns(more: Readonly<Record<string, string>> = {}): string {
   const bin = path.join(folder, "bin");
   mkdirSync(bin);
@@ -196,7 +196,7 @@ test.for([
       const values = { ...needed, repository_url, repository_ref, profiles };
       const script = await evaluate(scratch.folder, "local.start_up", values);
       expect(script).toBe(render(cloud, { install_dir: "/opt/gpulse" }));
-      // EC2 takes no longer one.
+      // EC2's limit.
       expect(String(script).length).toBeLessThan(16_384);
       const checked = await runProcess("bash", ["-n"], { input: String(script) });
       expect([checked.code, checked.stderr]).toEqual([0, ""]);

@@ -1,4 +1,4 @@
-// Wrong values are refused with a sentence before anything is made; terraform itself checks them, without providers.
+// Invalid values are rejected with a sentence before anything is created; terraform itself validates them, without providers.
 
 import { writeFileSync } from "node:fs";
 import path from "node:path";
@@ -168,7 +168,7 @@ function runBlock(name: string, values: Values, fails?: string): string {
   return `run "${name}" {\n  command = plan\n  variables {\n${lines.join("\n")}\n  }\n${expected}}\n`;
 }
 
-/** JSON is a literal of Terraform too, but for its templates. */
+/** JSON is a valid Terraform literal except for its templates. */
 const literal = (value: unknown): string => JSON.stringify(value).replaceAll("${", "$${");
 
 function outcomeOf(line: string): { run: string; status: string }[] {

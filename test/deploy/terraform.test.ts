@@ -89,7 +89,7 @@ test.for(moduleNames)(
     const { variable = {} } = await parseModule(text);
     expect(Object.keys(variable).length).toBeGreaterThan(10);
     const wanting = Object.entries(variable).flatMap(([key, [block = {}]]) => {
-      // Terraform itself refuses anything that is not true or false.
+      // Terraform itself rejects anything but true or false.
       const checked = block["type"] === "${bool}" || blocksIn(block["validation"]).length > 0;
       const rest = text.replace(new RegExp(`^variable "${key}" \\{[\\s\\S]*?^\\}`, "m"), "");
       const used = new RegExp(`\\bvar\\.${key}\\b`).test(rest);

@@ -1,5 +1,5 @@
-// What can be known of the Windows recipe without Windows: its settings are valid, its gpulse commands exist, it says
-// what it is, and nothing in its scripts fetches and runs what nobody looked at.
+// Checks the Windows setup as far as possible without Windows: its settings are valid, its gpulse commands exist, it states its
+// status, and its scripts download and run nothing unreviewed.
 
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";

@@ -10,7 +10,7 @@ import { codeBlocks, inlineCode, pages, readPage } from "./pages.ts";
 const architecture = readPage("ARCHITECTURE.md");
 const isFolder = (file: string): boolean =>
   existsSync(path.join(repository, file)) && statSync(path.join(repository, file)).isDirectory();
-/** What a build makes is not there in a fresh clone. */
+/** True for build output, which a fresh clone does not have. */
 const isMade = (file: string): boolean => file.startsWith("dist");
 
 const charts = pages().flatMap(({ file, text }) =>

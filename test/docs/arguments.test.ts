@@ -1,4 +1,4 @@
-// What stands in the arguments of documented commands is valid too: source and sink URLs, PromQL.
+// The arguments of documented commands are valid: source and sink URLs, PromQL.
 
 import { expect, test } from "vitest";
 

@@ -1,4 +1,4 @@
-// Finds the gpulse commands that a page shows and holds each against the real program's commands and flags.
+// Finds the gpulse commands on a page and checks each against the program's real commands and flags.
 
 import type { Command, Option } from "commander";
 
@@ -6,11 +6,11 @@ import { codeBlocks, inlineCode } from "./pages.ts";
 
 const SHELLS = new Set(["", "sh", "bash", "shell", "console", "powershell"]);
 const PROGRAM = /^(?:\.\/)?(?:bin\/)?gpulse$/;
-/** What the program prints when it is ready, quoted in the prose; it is no command. */
+/** The program's ready message, quoted in the prose; not a command. */
 const PRINTED = /^gpulse is up:/;
 const LEADS = new Set(["npx", "sudo", "exec", "time", "node", "nohup"]);
 
-/** Splits a shell line into words of separate commands, as far as documentation goes: quotes, pipes, comments. */
+/** Splits a shell line into the words of separate commands, as far as documentation needs it: quotes, pipes, comments. */
 export function shellWords(line: string): string[][] {
   const commands: string[][] = [[]];
   for (const [token] of line.matchAll(
@@ -48,9 +48,9 @@ function commandLines(text: string): string[] {
 }
 
 export interface DocumentedCommands {
-  /** Arguments of every gpulse command shown. */
+  /** Arguments of every gpulse command on the page. */
   readonly gpulse: readonly (readonly string[])[];
-  /** Names of every npm script shown. */
+  /** Names of every npm script on the page. */
   readonly npmScripts: readonly string[];
 }
 
@@ -70,7 +70,7 @@ function findOption(command: Command, flag: string): Option | undefined {
   return undefined;
 }
 
-/** What is wrong with a command line, or undefined when the program has it all. */
+/** What is wrong with a command line; undefined if the program accepts it. */
 export function complaint(program: Command, args: readonly string[]): string | undefined {
   let command = program;
   let positionals = 0;

@@ -10,8 +10,8 @@ const BARE_FILE = /^[\w-]+\.(?:css|ts|tsx)$/;
 const exists = (file: string): boolean => existsSync(path.join(repository, file));
 
 /**
- * The paths of a text that do not exist. `NAME` stands for what a contributor adds: only the folder before it must exist. A
- * file name alone must be in a folder that the same line names.
+ * The paths of a text that do not exist. `NAME` is a placeholder for a contributor's addition: only the folder before it must
+ * exist. A bare file name must be in a folder mentioned in the same line.
  */
 function missingPaths(text: string): string[] {
   return text.split("\n").flatMap((line) => {

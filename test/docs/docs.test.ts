@@ -36,7 +36,7 @@ test("the documentation shows gpulse commands at all", () => {
   expect(pages().flatMap(({ text }) => findCommands(text).gpulse).length).toBeGreaterThan(3);
 });
 
-// Nothing is published: a package of that name on the registry would be somebody else's.
+// gpulse is not published: a package of that name on the registry would be somebody else's.
 test("no page says to install gpulse from the npm registry", () => {
   const fromRegistry =
     /npm (?:i|install|add)(?: +-{1,2}[\w=/~.-]+)* +gpulse\b(?!-\d)|npx (?:--yes|-y) +gpulse/;

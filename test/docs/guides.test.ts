@@ -1,4 +1,4 @@
-// Runs the marked blocks of the guides; a file of its own, so that they run beside the quick starts.
+// Runs the marked blocks of the guides; in a separate file, so that they run in parallel with the quick starts.
 
 import { expect, test } from "vitest";
 

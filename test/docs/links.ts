@@ -1,4 +1,4 @@
-// Finds links that lead nowhere. Only links inside the repository are looked at; the network is not asked.
+// Finds broken links. Only links inside the repository are checked, without the network.
 
 import { existsSync } from "node:fs";
 import path from "node:path";
@@ -11,14 +11,14 @@ const DEFINITION = /^ {0,3}\[[^\]]+\]:\s+<?(\S+?)>?\s*$/gm;
 const HTML = /<(?:img|a)\b[^>]*?\b(?:src|href)="([^"]+)"/g;
 
 function targets(text: string): string[] {
-  // Inline code is taken out, since it may show what a link looks like; a linked code word keeps its brackets.
+  // Inline code is removed, since it may contain an example of a link; linked code keeps its brackets.
   const prose = withoutCodeBlocks(text).replace(/(?<!`)(`+)(?!`)[\s\S]*?[^`]\1(?!`)/g, "code");
   return [LINK, DEFINITION, HTML].flatMap((pattern) =>
     [...prose.matchAll(pattern)].map((match) => match[1] ?? ""),
   );
 }
 
-/** Every link of a page that does not resolve, each as one sentence. */
+/** Every unresolved link of a page, one sentence each. */
 export function brokenLinks(page: DocPage): string[] {
   return targets(page.text).flatMap((target) => {
     if (/^[a-z][a-z+.-]*:/i.test(target)) return [];

@@ -1,11 +1,11 @@
-// A small reader of the flowcharts in our pages: enough to tell a diagram that would not be drawn. It knows what we use of
-// the language and refuses the rest, so that a diagram stays plain.
+// A small parser of the flowcharts in our pages, to detect diagrams that would not be rendered. It supports the parts of the
+// language that we use and rejects the rest, so that diagrams stay simple.
 
 const NODE = /^([A-Za-z]\w*)(?:\["([^"]*)"\])?/;
 const ARROW = /^\s*(?:--\s+(?:"[^"]*"|[^"\]-][^-]*?)\s+-->|-->)\s*/;
 const GROUP = /^subgraph ([A-Za-z]\w*)(?:\["[^"]*"\])?$/;
 
-/** What is wrong with a flowchart, a sentence each. */
+/** The errors of a flowchart, one sentence each. */
 export function chartMistakes(code: string): string[] {
   const [head = "", ...lines] = code.split("\n").map((line) => line.trim());
   if (!/^flowchart (?:LR|TB)$/.test(head))

@@ -1,4 +1,4 @@
-// The documentation's pages as the docs tests see them: text, code, headings.
+// The pages of the documentation for the docs tests: text, code, headings.
 
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
@@ -26,7 +26,7 @@ export function readPage(file: string): DocPage {
   return { file, text: readFileSync(path.join(repository, file), "utf8") };
 }
 
-/** Every page there is; the four at the top must be. */
+/** Every page; the four at the top are required. */
 export function pages(): DocPage[] {
   return [...TOP_PAGES, ...markdownUnder("docs"), ...markdownUnder("deploy")].map(readPage);
 }
@@ -35,7 +35,7 @@ const FENCE = /^ {0,3}(```+|~~~+) *([\w-]*)([^\n]*)\n([\s\S]*?)^ {0,3}\1 *$/gm;
 
 export interface CodeBlock {
   readonly language: string;
-  /** What stands behind the language. */
+  /** The words after the language. */
   readonly marks: readonly string[];
   readonly code: string;
 }
@@ -49,7 +49,7 @@ export function codeBlocks(text: string): CodeBlock[] {
   }));
 }
 
-/** What is left without code blocks. */
+/** The text without code blocks. */
 export function withoutCodeBlocks(text: string): string {
   return text.replace(FENCE, "");
 }
@@ -61,7 +61,7 @@ export function inlineCode(text: string): string[] {
   );
 }
 
-/** The anchors GitHub gives a page's headings. */
+/** GitHub's anchors of a page's headings. */
 export function anchors(text: string): Set<string> {
   const seen = new Map<string, number>();
   const found = new Set<string>();

@@ -1,13 +1,13 @@
-// A quick start as a list of steps: what its reader runs, and what the page says is then to be seen.
+// A quick start as a list of steps: the reader's commands, and the output that the page promises.
 
 import { codeBlocks, type DocPage, pages } from "./pages.ts";
 
 export interface Step {
-  /** The block as it stands on the page, for sh. */
+  /** The block as written on the page, for sh. */
   readonly commands: string;
-  /** block: one script. keep: one program that stays. lines: command by command; a server stays until the next one. */
+  /** block: one script. keep: one program that keeps running. lines: command by command; a server runs until the next one. */
   readonly mode: "block" | "keep" | "lines";
-  /** Lines of what it prints, with … for anything. */
+  /** Lines of the expected output, with … for anything. */
   readonly see: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export function runnablePages(): DocPage[] {
 
 const oneSpace = (text: string): string => text.replace(/[ \t]+/g, " ").trim();
 
-/** The lines that the page promises and the output does not have. Widths of columns may differ. */
+/** The promised lines that are missing in the output. Column widths may differ. */
 export function unseen(see: readonly string[], output: string): string[] {
   const lines = output.split("\n").map(oneSpace);
   return see.filter((line) => {
@@ -49,7 +49,7 @@ function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
-/** Whether a block only asks, so that it may be run again until the answer is there. */
+/** True if a block only queries, so that it may be repeated until the result appears. */
 export function onlyAsks(commands: string): boolean {
   return commands
     .trim()
@@ -57,7 +57,7 @@ export function onlyAsks(commands: string): boolean {
     .every((line) => /^(?:npx )?(?:gpulse (?:query|stats|top|alerts)|curl) /.test(`${line} `));
 }
 
-/** Whether a quote, a here-document or a backslash continues the command on the next line. */
+/** True if a quote, a here-document or a backslash continues the command on the next line. */
 function isUnfinished(command: string): boolean {
   const bare = command.replace(/'[^']*'|"[^"]*"|(?:^|\s)#[^\n]*/g, "");
   const heredoc = /<<'?(\w+)'?/.exec(command)?.[1];
@@ -65,7 +65,7 @@ function isUnfinished(command: string): boolean {
   return isInHeredoc || bare.endsWith("\\") || (heredoc === undefined && /["']/.test(bare));
 }
 
-/** The separate commands of a block; a command may span lines. Comment lines are left out. */
+/** The separate commands of a block; a command may span lines. Comment lines are omitted. */
 export function shellCommands(code: string): string[] {
   const commands: string[] = [];
   let open = "";

@@ -1,4 +1,4 @@
-// Runs the marked blocks of README and the quick starts in order and looks for the output that the page shows.
+// Runs the marked blocks of README and the quick starts in order and compares the output with the page.
 
 import { expect, test } from "vitest";
 

@@ -1,4 +1,4 @@
-// The files that pages name as the reader's own: logs, certificates, configurations.
+// The reader's own files mentioned on pages: logs, certificates, configurations.
 
 import { chmodSync, cpSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -8,7 +8,7 @@ import { repository } from "../../engines/program.ts";
 import { geforceColumns, gpuzBytes, headerLine, rowLine } from "../fixtures/formats/gpuz.ts";
 import { codeBlocks, readPage } from "./pages.ts";
 
-/** Five seconds of a GPU-Z log that end now, so that no retention refuses them. */
+/** Five seconds of a GPU-Z log that end now, so that no retention rejects them. */
 function gpuzLog(): Buffer {
   const rows = [5, 4, 3, 2, 1].map((secondsAgo) => {
     const time = new Date(Date.now() - secondsAgo * 1_000).toISOString();
@@ -20,7 +20,7 @@ function gpuzLog(): Buffer {
   return gpuzBytes(headerLine(geforceColumns) + rows.join(""));
 }
 
-/** Job "a" has a discovery that the hub does not support, which docs/guides/ways-in-and-out.md shows. */
+/** Job "a" has a service discovery that the hub does not support, as shown in docs/guides/ways-in-and-out.md. */
 const PROMETHEUS = `scrape_configs:
   - { job_name: a, ec2_sd_configs: [{ region: eu-central-1 }] }
   - job_name: gpulse
@@ -35,7 +35,7 @@ const RULES = `groups:
       - { alert: Hot, expr: gpu_temperature_celsius > 90 }
 `;
 
-/** A folder in which the commands of every page find what they name. */
+/** Creates a folder with the files that the commands of every page refer to. */
 export function writeReaderFiles(folder: string): void {
   const write = (name: string, content: string | Buffer): void => {
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });

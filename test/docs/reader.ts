@@ -1,5 +1,5 @@
-// A reader of a page: a folder of its own with the files that pages name, two free ports, and a shell that knows gpulse,
-// npx and npm. leave() ends what was started. It must never reach the usual ports, on which somebody's gpulse may run.
+// Simulates a reader of a page: a separate folder with the files mentioned on pages, two free ports, and a shell with gpulse, npx
+// and npm. leave() stops what was started. Must never use the default ports, on which a user's gpulse may run.
 
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,10 +16,10 @@ import { unrunReason } from "./unrun.ts";
 
 const READY_MS = 60_000;
 const UP = /(?:gpulse|agent|hub) is up:?\s.*?(https?:\/\/[^/\s]+)\//;
-/** Commands that stay until they are stopped. */
+/** Commands that run until they are stopped. */
 const SERVER = /^(?:\w+=\S+ )*(?:npx )?(?:gpulse (?:up|hub|agent)\b|npm start\b)/;
 
-/** The programs a page names, each as a script that becomes gpulse, so that ending it ends gpulse. */
+/** The programs mentioned on a page, each as a script that becomes gpulse by exec, so that stopping it stops gpulse. */
 function scripts(hubPort: number, agentPort: number): Readonly<Record<string, string>> {
   const gpulse = `exec "${process.execPath}" "${program}"`;
   return {
@@ -67,9 +67,9 @@ const isAgentCommand = (command: string): boolean => /^(?:npx )?gpulse agent\b/.
 
 export interface Reader {
   readonly folder: string;
-  /** Takes a step and gives back what was not seen of what the page promised. */
+  /** Performs a step and returns the promised output that is missing. */
   take(step: Step): Promise<string[]>;
-  /** The address of the hub that was started and stays. */
+  /** The URL of the hub that keeps running. */
   hubAddress(): string | undefined;
   leave(): Promise<void>;
 }
@@ -124,7 +124,7 @@ export async function newReader(): Promise<Reader> {
       throw new Error(`exit code ${done.code} of\n${commands}\n${output}`);
     return output;
   };
-  /** Starts a server on the port and the data folder of the server that a line left before it. */
+  /** Starts a server on the port and the data folder of the server from an earlier line. */
   const startInstead = async (command: string, isByLine: boolean): Promise<string> => {
     const isSameKind = (one: Server): boolean => one.isAgent === isAgentCommand(command);
     for (const server of servers.filter(isSameKind))
@@ -132,7 +132,7 @@ export async function newReader(): Promise<Reader> {
     servers = servers.filter((one) => !isSameKind(one) || !one.isByLine);
     return start(command, isByLine);
   };
-  /** After a block of lines: starts the page's own servers again that had to stop for it. */
+  /** After a block of lines: restarts the page's own servers that had to stop for it. */
   const restart = async (): Promise<void> => {
     for (const stopped of servers.filter((one) => one.process.exited() !== undefined)) {
       const replacing = servers.find((one) => one.isByLine && one.isAgent === stopped.isAgent);
@@ -177,14 +177,14 @@ export async function newReader(): Promise<Reader> {
   };
 }
 
-/** The GPUs of the hub, whether they were read here, pushed or scraped. */
+/** The number of GPUs in the hub, whether read locally, pushed or scraped. */
 async function gpusOf(address: string): Promise<number> {
   const answer = await fetch(`${address}/api/v1/query?query=count(gpu_info)`);
   const { data } = (await answer.json()) as { data: { result: { value: [number, string] }[] } };
   return Number(data.result[0]?.value[1] ?? 0);
 }
 
-/** Takes every step of a page. A program that a step marked "keep" left running must serve its page and its GPUs. */
+/** Performs every step of a page. A program that a step marked "keep" left running must serve its page and its GPUs. */
 export async function readThrough(text: string): Promise<void> {
   await ensureBuild();
   const steps = quickStart(text);

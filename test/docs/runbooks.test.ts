@@ -1,4 +1,4 @@
-/** The page can show every section of the shipped runbooks. */
+/** The web page can render every section of the shipped runbooks. */
 import { expect, test } from "vitest";
 import { runbookChapters } from "../../src/alerting/pack/runbook.ts";
 import { parseMarkdown, resolveRunbookLink } from "../../web/src/pages/runbooks/markdown.ts";

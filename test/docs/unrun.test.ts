@@ -1,4 +1,4 @@
-// Each shell command of README and docs is run by the docs test, or the table of unrun.ts has its reason.
+// Each shell command of README and docs is run by the docs test, or has its reason in the table of unrun.ts.
 
 import { existsSync } from "node:fs";
 import path from "node:path";

@@ -1,4 +1,4 @@
-// Reads the walks through the code in ARCHITECTURE.md: numbered lists of files, cut by lines that begin with a dash.
+// Parses the walks through the code in ARCHITECTURE.md: numbered lists of files, separated by lines that begin with a dash.
 
 export interface WalkStep {
   readonly number: number;

@@ -1,4 +1,4 @@
-// The inference gateway as a program.
+// The main program of the inference gateway.
 
 import { randomUUID } from "node:crypto";
 

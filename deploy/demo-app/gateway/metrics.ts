@@ -1,4 +1,4 @@
-// What the gateway counts: requests by route and status, queues, the cache, the database pool.
+// The gateway's metrics: requests by route and status, queues, the cache, the database pool.
 
 import type { Server } from "node:http";
 
@@ -12,7 +12,7 @@ import { tellPool } from "../results/pool-metrics.ts";
 import type { ResultStore } from "../results/store.ts";
 import { REQUEST_SECONDS } from "../run/buckets.ts";
 
-/** Asked by machines all the time; they would hide what users ask. */
+/** Requested by machines all the time, which would hide the users' requests. */
 const NOT_COUNTED = new Set(["/metrics", "/healthz", "/readyz"]);
 
 export type GatewayMetrics = ReturnType<typeof gatewayMetrics>;
@@ -59,7 +59,7 @@ export function gatewayMetrics() {
 
 export function countRequests(app: FastifyInstance, metrics: GatewayMetrics): void {
   app.addHook("onResponse", async (request, reply) => {
-    // A request for no route of ours is one series, whatever it asked for.
+    // All requests for unknown routes share one series.
     const route = request.routeOptions.url ?? "none";
     if (NOT_COUNTED.has(route)) return;
     const { method } = request;
@@ -68,7 +68,7 @@ export function countRequests(app: FastifyInstance, metrics: GatewayMetrics): vo
   });
 }
 
-/** What is read at each scrape. What cannot be read is absent, never 0. */
+/** Gauges that are read at each scrape. A value that cannot be read is absent, never 0. */
 export function tellState(
   { registry }: GatewayMetrics,
   server: Server,
@@ -99,7 +99,7 @@ export function tellState(
         if (!redis.isReady) return;
         const nowMs = Date.now();
         const states = await Promise.all(QUEUES.map((queue) => queueState(redis, queue, nowMs)))
-          // Redis went in between: the page is then served without its queues.
+          // Redis disconnected meanwhile: the page is served without its queues.
           .catch(() => []);
         for (const [index, state] of states.entries())
           gauge.set({ queue: QUEUES[index] ?? "" }, state[of]);

@@ -1,5 +1,5 @@
-// Where answers come back: each gateway listens on a channel of its own. A message that came while Redis was away is found
-// again among the kept results, so nobody waits in vain for an answer that exists.
+// Receives results: each gateway subscribes to its own channel. A message sent while Redis was unavailable is found later among
+// the stored results, so no client waits in vain for an existing result.
 
 import { type Connection, connectRedis } from "../queue/connection.ts";
 import { keys, parseResult, type Result } from "../queue/job.ts";
@@ -7,7 +7,7 @@ import { type Log, reasonOf } from "../run/log.ts";
 
 export interface Replies {
   readonly name: string;
-  /** The result, or undefined when time was up. */
+  /** The result; undefined on timeout. */
   waitFor(id: string, limitMs: number): Promise<Result | undefined>;
   problem(): string | undefined;
   stop(): Promise<void>;

@@ -1,4 +1,4 @@
-// What clients may ask of the gateway, checked; what is wrong is reported with what would be right.
+// Validates client requests to the gateway; an error states what is expected.
 
 import type { BatchWork, CompletionWork } from "../queue/job.ts";
 import { HttpError } from "../run/http.ts";
@@ -27,7 +27,7 @@ export function batchAsked(body: unknown): BatchWork {
   return { seconds, gpu };
 }
 
-/** The GPUs that ask for work in an Alertmanager's webhook; alerts that ended or say something else are left out. */
+/** The GPUs that request work in an Alertmanager webhook; resolved and unrelated alerts are ignored. */
 export function idleGpus(body: unknown): number[] {
   const { alerts } = objectOf(body);
   if (!Array.isArray(alerts))

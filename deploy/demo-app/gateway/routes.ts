@@ -1,5 +1,5 @@
-// What clients ask: completions through the queue, results, batch work, and the webhook by which an idle GPU asks for some.
-// While Redis or PostgreSQL is away it says so with a 503 instead of letting clients wait.
+// The gateway's routes: completions through the queue, results, batch work, and the webhook with which an idle GPU requests work.
+// While Redis or PostgreSQL is unavailable it responds with 503 instead of letting clients wait.
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -37,11 +37,11 @@ export interface GatewayParts {
   readonly timeoutSeconds: number;
   readonly cacheSeconds: number;
   readonly idleBatchSeconds: number;
-  /** A fault to show: every request waits that long first. */
+  /** A fault for demonstrations: every request is delayed by this. */
   readonly delayMs: number;
 }
 
-/** Completions a second that one fleet works off, for Retry-After; an estimate is enough there. */
+/** Completions per second of one fleet, for Retry-After; an estimate is sufficient there. */
 const PER_SECOND = 20;
 
 export function addRoutes(app: FastifyInstance, parts: GatewayParts): void {
@@ -143,7 +143,7 @@ export function addRoutes(app: FastifyInstance, parts: GatewayParts): void {
     return id;
   }
 
-  /** Undefined where the GPU was given work already: an alert is reported again as long as it lasts. */
+  /** Undefined if the GPU already got work: a firing alert is sent repeatedly. */
   async function giveWork(gpu: number): Promise<string | undefined> {
     needAll();
     const seconds = parts.idleBatchSeconds;
@@ -171,7 +171,7 @@ export function addRoutes(app: FastifyInstance, parts: GatewayParts): void {
     });
     if (found !== undefined && redis.isReady) {
       const expiration = { type: "EX", value: parts.cacheSeconds } as const;
-      // A cache that cannot be written costs the next reader a look into the database, no more.
+      // If the cache cannot be written, the next reader queries the database, nothing worse.
       await redis.set(keys.result(id), JSON.stringify(found), { expiration }).catch(() => null);
     }
     return found;

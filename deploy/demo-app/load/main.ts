@@ -1,4 +1,4 @@
-// The load generator as a program: runs until it is stopped and is controlled over HTTP, or with `--duration 30s` runs
+// The main program of the load generator: runs until it is stopped and is controlled over HTTP, or with `--duration 30s` runs
 // once and prints its counts.
 
 import { quantileOf } from "../run/buckets.ts";
@@ -64,7 +64,7 @@ await runProgram("load", async () => {
   });
   const log = makeLog("load", { level: once.seconds === undefined ? settings.logLevel : "error" });
   const metrics = loadMetrics();
-  // A day begins when the generator does, in the morning, so that the first minutes show something.
+  // The simulated day begins in the morning at the start, so that the first minutes have load.
   const fromSeconds = performance.now() / 1000 - settings.pattern.daySeconds / 4;
   const nowSeconds = (): number => performance.now() / 1000 - fromSeconds;
   const loop = new OpenLoop({ ...settings, metrics, log, random: Math.random, nowSeconds });

@@ -1,5 +1,5 @@
-// What the load generator counts. Time is distinguished from the moment a request was due, not from when it was sent, so that a
-// generator that is late makes the service look no faster than it was.
+// The load generator's metrics. Latency is measured from the time a request was due, not from when it was sent, so that a late
+// generator does not make the service look faster than it was.
 
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 
@@ -67,7 +67,7 @@ export async function durationBuckets({ seconds }: LoadMetrics): Promise<Bucket[
   const counts = new Map<number, number>();
   for (const { metricName, labels, value } of values) {
     if (metricName !== "load_request_duration_seconds_bucket") continue;
-    // The library's types leave out the label that it adds itself.
+    // The library's types omit the label that it adds itself.
     const { le } = labels as Readonly<Record<string, string | number>>;
     const upper = le === "+Inf" ? Infinity : Number(le);
     counts.set(upper, (counts.get(upper) ?? 0) + value);

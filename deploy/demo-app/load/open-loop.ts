@@ -1,5 +1,5 @@
-// Sends each request at the moment it is due and never waits for an answer before the next: a slow service meets the same
-// arrivals as a fast one. What is in flight has a bound; what is dropped at it is counted.
+// Sends each request when it is due and never waits for a response before the next: a slow service gets the same arrivals as a
+// fast one. Requests in flight are bounded; dropped ones are counted.
 
 import { type Log, reasonOf } from "../run/log.ts";
 import type { LoadMetrics } from "./metrics.ts";
@@ -39,7 +39,7 @@ export class OpenLoop {
     return this.#inFlight.size;
   }
 
-  /** Requests a second that are due now. */
+  /** The current rate in requests per second. */
   get rate(): number {
     return rateAt(this.#schedule.pattern, this.#how.nowSeconds());
   }
@@ -66,7 +66,7 @@ export class OpenLoop {
     this.#schedule.change(this.#pattern, this.#how.nowSeconds());
   }
 
-  /** No more arrivals; waits for the answers to what was sent. */
+  /** Stops arrivals and waits for the responses in flight. */
   async stop(): Promise<void> {
     clearTimeout(this.#timer);
     await Promise.all(this.#inFlight);

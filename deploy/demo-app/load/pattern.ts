@@ -1,5 +1,5 @@
-// How many requests a second are due at a moment of the simulated day: quiet at night, busy at noon, and short bursts. A day
-// may take minutes. Arrivals are Poisson; randomness comes in.
+// The request rate over the simulated day: quiet at night, busy at noon, and short bursts. A day may take minutes. Arrivals are
+// Poisson; randomness is an argument.
 
 export interface Pattern {
   /** Mean over a day without its bursts, in requests per second. */
@@ -8,13 +8,13 @@ export interface Pattern {
   /** 0: the same all day; 1: nothing at midnight, double at noon. */
   readonly swing: number;
   readonly burstsPerDay: number;
-  /** By how much a burst multiplies the rate. */
+  /** The factor by which a burst multiplies the rate. */
   readonly burstFactor: number;
   /** Share of the day that one burst takes. */
   readonly burstShare: number;
 }
 
-/** What runs unless settings say otherwise; standard-load.test.ts shows what it makes of the GPUs. */
+/** The default; standard-load.test.ts shows the resulting load of the GPUs. */
 export const STANDARD_PATTERN: Pattern = {
   rate: 8,
   daySeconds: 600,
@@ -28,15 +28,15 @@ export function rateAt(pattern: Pattern, seconds: number): number {
   const { rate, daySeconds, swing, burstsPerDay, burstFactor, burstShare } = pattern;
   const day = (((seconds / daySeconds) % 1) + 1) % 1;
   const daily = rate * (1 - swing * Math.cos(2 * Math.PI * day));
-  // Each in the middle of its part of the day.
+  // Each burst is in the middle of its part of the day.
   const part = (day * burstsPerDay) % 1;
   const isBurst = burstsPerDay > 0 && Math.abs(part - 0.5) * 2 < burstShare * burstsPerDay;
   return isBurst ? daily * burstFactor : daily;
 }
 
 /**
- * When the next request is due after `seconds`; Infinity when none ever is. By thinning: candidates at the highest rate there
- * can be, each kept with the share that its moment's rate is of it, which is exact also where the rate jumps.
+ * The time of the next request after `seconds`; Infinity if there is none. By thinning: candidates arrive at the highest possible
+ * rate, and each is accepted with the ratio of the current rate to it, which is exact even where the rate jumps.
  */
 export function nextArrival(pattern: Pattern, seconds: number, random: () => number): number {
   const highest = pattern.rate * (1 + pattern.swing) * Math.max(1, pattern.burstFactor);
@@ -48,7 +48,7 @@ export function nextArrival(pattern: Pattern, seconds: number, random: () => num
   return due;
 }
 
-/** Arrivals in order, whatever became of those before: this is what makes the loop open. */
+/** Arrivals in order, independent of earlier responses: this makes the loop open. */
 export class Schedule {
   readonly #random: () => number;
   #pattern: Pattern;
@@ -68,7 +68,7 @@ export class Schedule {
     return this.#due;
   }
 
-  /** All that are due up to now, each with the moment it was due. */
+  /** All requests due by now, each with its due time. */
   take(nowSeconds: number): number[] {
     const due: number[] = [];
     while (this.#due <= nowSeconds) {
@@ -78,7 +78,7 @@ export class Schedule {
     return due;
   }
 
-  /** Another pattern from now on; what was due is not due any more. */
+  /** Changes the pattern from now on; pending arrivals are dropped. */
   change(pattern: Pattern, nowSeconds: number): void {
     this.#pattern = pattern;
     this.#due = nextArrival(pattern, nowSeconds, this.#random);

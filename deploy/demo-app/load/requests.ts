@@ -1,10 +1,10 @@
-// What the load generator asks: mostly completions, some that are long, some that are wrong, reads of earlier results, and
-// batch work. Randomness comes in.
+// The load generator's requests: mostly completions, some long, some invalid, reads of earlier results, and batch work.
+// Randomness is an argument.
 
 export type Kind = "completion" | "slow" | "bad" | "read" | "batch";
 
 export interface Mix {
-  /** Shares of all requests, from 0 to 1; what is left is plain completions. */
+  /** Shares of all requests, from 0 to 1; the rest is plain completions. */
   readonly slow: number;
   readonly bad: number;
   readonly read: number;
@@ -12,7 +12,7 @@ export interface Mix {
   readonly batchSeconds: number;
 }
 
-/** What runs unless settings say otherwise. A batch job takes a sixteenth of the day. */
+/** The default. A batch job takes a sixteenth of the day. */
 export function standardMix(daySeconds: number): Mix {
   return { slow: 0.02, bad: 0.02, read: 0.15, batch: 0.005, batchSeconds: daySeconds / 16 };
 }
@@ -24,7 +24,7 @@ export interface Asked {
   readonly body?: string;
 }
 
-/** Many requests begin alike in real use too: a prefix cache finds them. */
+/** As in real use, many requests share a prefix, which a prefix cache detects. */
 const OPENINGS = [
   "You are a patient assistant for people who run machines with many accelerators. Answer in short, clear sentences and name the numbers you used.",
   "Summarise the following log of a training run for an engineer who has one minute. Say what went wrong first, and what to do about it next.",
@@ -41,7 +41,7 @@ export function drawKind(mix: Mix, random: () => number): Kind {
   return "completion";
 }
 
-/** @param known ids of jobs that were answered; without any a read becomes a completion */
+/** @param known ids of completed jobs; without any a read becomes a completion */
 export function drawRequest(mix: Mix, known: readonly string[], random: () => number): Asked {
   const kind = drawKind(mix, random);
   const any = <T>(list: readonly T[]): T | undefined => list[Math.floor(random() * list.length)];

@@ -1,4 +1,4 @@
-// How busy a GPU was in the last second: spans of work with the share of time in which kernels ran. Time comes in.
+// How busy a GPU was in the last second: spans of work with the share of time in which kernels ran. Time is an argument.
 
 const WINDOW_MS = 1_000;
 
@@ -11,7 +11,7 @@ interface Span {
 export class BusyWindow {
   #spans: Span[] = [];
 
-  /** Spans come in the order of their ends. */
+  /** Spans must be added in the order of their ends. */
   add(fromMs: number, toMs: number, share: number): void {
     this.#spans.push({ fromMs, toMs, share });
     const oldest = this.#spans[0];
@@ -19,7 +19,7 @@ export class BusyWindow {
       this.#spans = this.#spans.filter((span) => span.toMs >= toMs - WINDOW_MS);
   }
 
-  /** From 0 to 1 over the second before `nowMs`; `current` is work that has begun and not ended. */
+  /** From 0 to 1 over the second before `nowMs`; `current` is work in progress. */
   ratio(nowMs: number, current?: Span): number {
     const since = nowMs - WINDOW_MS;
     const spans = current === undefined ? this.#spans : [...this.#spans, current];

@@ -1,18 +1,18 @@
-// One simulated GPU's batching engine: requests wait, run side by side in slots, and each step gives every running one a
-// token. A step takes longer the more it has in it, so latency follows load. Time comes in; it is never read here.
+// One simulated GPU's batching engine: requests wait, run concurrently in slots, and each step generates a token for every
+// running one. A larger batch makes a step longer, so latency follows load. Time is an argument; no clock is read here.
 
 import { BusyWindow } from "./busy.ts";
 import { BLOCK_TOKENS, PrefixCache } from "./prefix-cache.ts";
 import type { FinishReason, Sequence } from "./sequence.ts";
 
 export interface EngineLimits {
-  /** Most requests that run at the same moment (vLLM's max_num_seqs). */
+  /** Maximum number of concurrent requests (vLLM's max_num_seqs). */
   readonly slots: number;
-  /** Tokens the KV cache holds. */
+  /** Capacity of the KV cache in tokens. */
   readonly kvTokens: number;
 }
 
-/** What a step does, as it is counted. */
+/** Receives the events of a step, for counting. */
 export interface Watcher {
   scheduled(engine: number, sequence: Sequence): void;
   firstToken(engine: number, sequence: Sequence): void;
@@ -23,7 +23,7 @@ export interface Watcher {
 }
 
 const STEP_MS = { base: 12, perSequence: 0.6, perPrefillToken: 0.04 };
-/** A prompt longer than this is computed over several steps in a real engine; here it only lengthens its one step. */
+/** A real engine computes a longer prompt in several steps; here it only lengthens its one step. */
 const MOST_PREFILL_TOKENS = 2_048;
 
 /** Small batches leave gaps between kernels. */
@@ -97,7 +97,7 @@ export class Engine {
     this.#finish(gone, "abort", nowMs);
   }
 
-  /** Does all steps that end up to now. */
+  /** Completes all steps that end by `nowMs`. */
   advance(nowMs: number): void {
     while (this.#step !== undefined && this.#step.toMs <= nowMs) {
       const { toMs } = this.#step;
@@ -153,7 +153,7 @@ export class Engine {
     this.#makeRoom();
   }
 
-  /** Takes the newest out until what runs fits again; it starts over from its prompt later. */
+  /** Preempts the newest requests until the rest fits; they restart from their prompt later. */
   #makeRoom(): void {
     while (this.#running.length > 1 && this.#kvTokens() > this.#limits.kvTokens) {
       const newest = this.#running.pop();

@@ -1,5 +1,5 @@
-// The GPUs together: which one takes a request, which one a batch job, and what each is doing now. Requests are packed onto
-// as few GPUs as hold them well, so that the others fall idle and are given back. Time and randomness come in.
+// All GPUs: assigns requests and batch jobs to them and tracks their state. Requests are packed onto as few GPUs as can serve
+// them well, so that the others become idle and are released. Time and randomness are arguments.
 
 import { BusyWindow } from "./busy.ts";
 import { Engine, type EngineLimits, type Watcher } from "./engine.ts";
@@ -8,15 +8,15 @@ import { type BatchOrder, type BatchState, Training, TRAINING_SHARE } from "./tr
 
 export interface FleetSettings extends EngineLimits {
   readonly gpus: number;
-  /** Requests on a GPU before the next one is used too. */
+  /** Number of requests on a GPU before the next GPU is used. */
   readonly packTo: number;
-  /** Most GPUs that batch jobs take, so that requests always have some. */
+  /** Maximum number of GPUs for batch jobs, so that some remain for requests. */
   readonly batchGpus: number;
-  /** Seconds without a request after which a GPU gives the model's memory back. */
+  /** Seconds without a request after which a GPU frees the model's memory. */
   readonly unloadSeconds: number;
 }
 
-/** What runs unless settings say otherwise. */
+/** The defaults. */
 export const STANDARD_FLEET: FleetSettings = {
   gpus: 8,
   slots: 16,
@@ -42,7 +42,7 @@ export class Fleet {
   readonly #training = new Map<number, Training>();
   readonly #trainingBusy: readonly BusyWindow[];
   #waiting: BatchOrder[] = [];
-  /** Steps of batch jobs that ended since the fleet began, by GPU. */
+  /** Completed steps of batch jobs since the start, by GPU. */
   readonly trainingSteps: number[];
 
   constructor(settings: FleetSettings, watcher: Watcher, random: () => number) {
@@ -54,14 +54,14 @@ export class Fleet {
     this.trainingSteps = indexes.map(() => 0);
   }
 
-  /** Gives the request to a GPU; which one. */
+  /** Assigns the request to a GPU and returns its engine. */
   submit(sequence: Sequence, prompt: string, nowMs: number): Engine {
     const engine = this.#engineFor();
     engine.submit(sequence, prompt, nowMs);
     return engine;
   }
 
-  /** The same id twice is the same job. */
+  /** Repeating an id has no effect: it is the same job. */
   order(order: BatchOrder, nowMs: number): void {
     const known = [...this.#training.values()].some((one) => one.order.id === order.id);
     if (known || this.#waiting.some((one) => one.id === order.id)) return;
@@ -69,7 +69,7 @@ export class Fleet {
     this.advance(nowMs);
   }
 
-  /** Undefined for a job that is not here (any more). */
+  /** Undefined for a job that is unknown or done. */
   batchState(id: string): Exclude<BatchState, "done"> | undefined {
     if (this.#waiting.some((order) => order.id === id)) return "waiting";
     const running = [...this.#training.values()].some((one) => one.order.id === id);
@@ -88,7 +88,7 @@ export class Fleet {
     for (const engine of this.engines) engine.slowdown = factor;
   }
 
-  /** Does all work up to now; the batch jobs that ended with it. */
+  /** Completes all work up to `nowMs`; returns the batch jobs that ended. */
   advance(nowMs: number): readonly Training[] {
     for (const engine of this.engines) engine.advance(nowMs);
     const ended: Training[] = [];

@@ -1,4 +1,4 @@
-// The simulated model server as a program.
+// The main program of the simulated model server.
 
 import { createDemoServer, listen } from "../run/http.ts";
 import { makeLog } from "../run/log.ts";
@@ -30,7 +30,7 @@ await runProgram("ml", async () => {
     throw new Error("MAX_MODEL_TOKENS must not be more than KV_TOKENS");
   const log = makeLog("ml", { level: settings.logLevel });
   const tracing = startTracing("ml", settings.tracesUrl);
-  // A clock that is set must not stop or repeat work that is under way.
+  // A monotonic clock: setting the system clock must not stop or repeat work in progress.
   const nowMs = (): number => performance.timeOrigin + performance.now();
   const model = new ModelServer(settings, { nowMs, random: Math.random });
   const server = { ...settings, registry: model.registry, log };

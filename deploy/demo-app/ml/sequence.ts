@@ -1,4 +1,4 @@
-// One request as a batching engine sees it: tokens in, tokens out, and the moments that latency is distinguished from.
+// One request in a batching engine: tokens in, tokens out, and the timestamps for latency.
 
 export type FinishReason = "stop" | "length" | "abort";
 
@@ -6,10 +6,10 @@ export interface Sequence {
   readonly id: string;
   readonly promptTokens: number;
   readonly maxTokens: number;
-  /** How many tokens it will produce before it ends by itself. */
+  /** The number of tokens until it ends by itself. */
   readonly outputTokens: number;
   readonly arrivedMs: number;
-  /** Prompt tokens whose work was found in the prefix cache. */
+  /** Prompt tokens found in the prefix cache. */
   cachedTokens: number;
   scheduledMs: number | undefined;
   firstTokenMs: number | undefined;
@@ -38,12 +38,12 @@ export function newSequence(of: NewSequence, nowMs: number): Sequence {
   };
 }
 
-/** About four characters to a token, as with English and the usual tokenizers. */
+/** About four characters per token, as for English with the usual tokenizers. */
 export function tokensOf(text: string): number {
   return Math.max(1, Math.ceil(text.length / 4));
 }
 
-/** Most answers end by themselves somewhere before their limit. */
+/** Most completions end by themselves before their limit. */
 export function drawOutputTokens(maxTokens: number, random: () => number): number {
   if (random() < 0.4) return maxTokens;
   return Math.max(1, Math.round(maxTokens * (0.3 + 0.7 * random())));

@@ -1,5 +1,5 @@
-// The simulated model server: an OpenAI-shaped server in front of the fleet, its clock, and what it reports on itself.
-// It must always say that it is simulated.
+// The simulated model server: an OpenAI-compatible API in front of the fleet, its clock, and its metrics. Must always state that
+// it is simulated.
 
 import { SpanKind, type Tracer } from "@opentelemetry/api";
 import type { FastifyInstance } from "fastify";
@@ -45,7 +45,7 @@ export class ModelServer {
   readonly #settings: ModelSettings;
   readonly #clock: ModelClock;
   readonly #ends = new Map<string, (ended: Ended) => void>();
-  /** Ids of batch jobs that are done, the newest at the end: a repeated request gets this answer. */
+  /** Ids of completed batch jobs, the newest at the end: a repeated request gets the same response. */
   readonly #batchDone = new Set<string>();
   readonly #batchCounter: Counter;
   #errorRatio: number;

@@ -1,14 +1,14 @@
-// A batch job on one simulated GPU: a training run of a given length, step by step, with a loss that falls as losses do.
-// Time and randomness come in.
+// A batch job on one simulated GPU: a training run of a given length, step by step, with a realistically falling loss. Time and
+// randomness are arguments.
 
 export const STEP_SECONDS = 0.5;
-/** Kernels run through nearly all of a step; the rest is data loading. */
+/** Kernels run during nearly all of a step; the rest is data loading. */
 export const TRAINING_SHARE = 0.96;
 
 export interface BatchOrder {
   readonly id: string;
   readonly seconds: number;
-  /** Where it should run; anywhere that is free by default. */
+  /** The GPU to run on; any free one by default. */
   readonly gpu: number | undefined;
 }
 
@@ -35,12 +35,12 @@ export class Training {
     return this.#steps;
   }
 
-  /** Of the newest step; undefined before the first has ended. */
+  /** The loss of the newest step; undefined before the first has ended. */
   get loss(): number | undefined {
     return this.#loss;
   }
 
-  /** Does all steps that ended up to now; how many those were. */
+  /** Completes all steps that end by `nowMs`; returns their number. */
   advance(nowMs: number, random: () => number): number {
     const doneMs = Math.min(nowMs, this.endsMs) - this.startedMs;
     const steps = Math.max(this.#steps, Math.floor(doneMs / 1000 / STEP_SECONDS));
@@ -51,7 +51,7 @@ export class Training {
   }
 }
 
-/** From 5.5 towards 2.2, the noise falling with it. */
+/** From 5.5 towards 2.2, with decreasing noise. */
 export function lossAt(step: number, noise: number): number {
   const fallen = Math.exp(-step / 60);
   return 2.2 + 3.3 * fallen + (noise - 0.5) * (0.05 + 0.2 * fallen);

@@ -1,5 +1,5 @@
-// What a vLLM server reports on itself, by its names, labels and buckets (v1 engine), counted from what this server served.
-// Each GPU is one engine of a data-parallel server, so the `engine` label is the GPU's index.
+// A vLLM server's metrics with its names, labels and buckets (v1 engine), counted from the requests of this server. Each GPU is
+// one engine of a data-parallel server, so the `engine` label is the GPU's index.
 
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
@@ -21,7 +21,7 @@ const BETWEEN_TOKENS = [
 ];
 const STEP_TOKENS = [1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384];
 
-/** 1, 2, 5, 10, 20, … up to the longest a request can be. */
+/** 1, 2, 5, 10, 20, … up to the maximum length of a request. */
 export function oneTwoFive(most: number): number[] {
   const bounds: number[] = [];
   for (let power = 1; ; power *= 10) {
@@ -42,7 +42,7 @@ export interface VllmSettings {
 export function watchAsVllm(registry: Registry, settings: VllmSettings): Watcher {
   const { modelName, maxModelTokens } = settings;
   const registers = [registry];
-  // Every series is there from the start at 0, as vLLM's are: a rate over the first request is then right.
+  // As in vLLM, every series starts at 0, so that a rate over the first request is right.
   const engines = Array.from({ length: settings.gpus }, (_, index) => index);
   const of = (engine: number) => ({ model_name: modelName, engine: `${engine}` });
   const counter = (name: string, help: string) => {
@@ -132,7 +132,7 @@ export function watchAsVllm(registry: Registry, settings: VllmSettings): Watcher
   }
 }
 
-/** The state of this moment, read at each scrape. */
+/** Gauges that are read at each scrape. */
 export function tellEngines(
   registry: Registry,
   settings: VllmSettings,

@@ -1,5 +1,5 @@
-// A connection to Redis that comes back by itself. While it is away commands fail at once instead of piling up, so that the
-// caller can say so.
+// A Redis connection that reconnects by itself. While it is down commands fail at once instead of queueing, so that the caller
+// can report it.
 
 import { createClient } from "redis";
 
@@ -11,14 +11,14 @@ export type Redis = ReturnType<typeof clientFor>;
 
 export interface Connection {
   readonly redis: Redis;
-  /** Why it is away; undefined while it is there. */
+  /** Why it is disconnected; undefined while connected. */
   problem(): string | undefined;
-  /** Runs now where it is connected, and after every return. */
+  /** Runs now if connected, and after every reconnect. */
   onReady(run: () => void): void;
   stop(): Promise<void>;
 }
 
-/** @param blocking for a connection that waits in commands on purpose, which no limit of time may break */
+/** @param blocking for a connection with blocking commands, which no timeout may interrupt */
 export function connectRedis(url: string, log: Log, blocking = false): Connection {
   const redis = clientFor(url, blocking);
   let problem: string | undefined = "Redis is not connected yet";
@@ -27,11 +27,11 @@ export function connectRedis(url: string, log: Log, blocking = false): Connectio
     problem = undefined;
   });
   redis.on("error", (error: unknown) => {
-    // A reconnect that fails reports again and again: once is enough.
+    // Failed reconnects raise repeated errors: one log line is enough.
     if (problem === undefined) log.warn("Redis is away", { error: reasonOf(error) });
     problem = `Redis is away: ${reasonOf(error)}`;
   });
-  // Fails only when it is stopped while Redis is away: there is nobody left to tell.
+  // Fails only if it is stopped while Redis is down, when nobody needs the error.
   redis.connect().catch((error: unknown) => {
     problem = `Redis is away: ${reasonOf(error)}`;
   });

@@ -1,5 +1,5 @@
-// A job as it travels through Redis, and the keys it travels by. It carries the trace it belongs to, since the worker that
-// takes it may be on another machine.
+// A job's form in Redis, and the Redis keys. It carries its trace context, since the worker that takes it may be on another
+// machine.
 
 export const QUEUES = ["completions", "batch"] as const;
 export type QueueName = (typeof QUEUES)[number];
@@ -11,16 +11,16 @@ export interface CompletionWork {
 
 export interface BatchWork {
   readonly seconds: number;
-  /** Where it should run; anywhere by default. */
+  /** The GPU to run on; any by default. */
   readonly gpu?: number;
 }
 
 interface JobBase {
   readonly id: string;
   readonly enqueuedMs: number;
-  /** Nobody waits for it after this; absent for a job nobody waits for. */
+  /** When the client stops waiting; absent for a job without a waiting client. */
   readonly deadlineMs?: number;
-  /** Which gateway waits for it. */
+  /** The gateway that waits for it. */
   readonly replyTo?: string;
   /** W3C trace context. */
   readonly trace: Readonly<Record<string, string>>;
@@ -36,23 +36,23 @@ export interface Result {
   readonly id: string;
   readonly queue: QueueName;
   readonly outcome: Outcome;
-  /** The model server's answer, or the reason why there is none. */
+  /** The model server's response, or the reason why there is none. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly finishedMs: number;
 }
 
 export const keys = {
   queue: (queue: QueueName): string => `demo:queue:${queue}`,
-  /** What a worker has taken and not finished. */
+  /** The jobs that a worker has taken and not finished. */
   taken: (queue: QueueName, worker: string): string => `demo:taken:${queue}:${worker}`,
-  /** Lives as long as the worker says so. */
+  /** Expires unless the worker renews it. */
   alive: (worker: string): string => `demo:alive:${worker}`,
   result: (id: string): string => `demo:result:${id}`,
   replies: (gateway: string): string => `demo:replies:${gateway}`,
   idle: (gpu: number): string => `demo:idle:${gpu}`,
 };
 
-/** Only what this application wrote is read back, so the shape is taken as it is once it is JSON. */
+/** Only this application writes these keys, so valid JSON is not validated further. */
 export function parseJob(text: string): Job {
   return JSON.parse(text) as Job;
 }
@@ -67,7 +67,7 @@ export function waitedSeconds(oldest: string | null, nowMs: number): number | un
   return Math.max(0, nowMs - parseJob(oldest).enqueuedMs) / 1000;
 }
 
-/** When a client that was rejected should come back: after the queue's excess has been worked off, 1 to 30 s. */
+/** Retry-After of a rejected client: the time to work off the queue's excess, 1 to 30 s. */
 export function retryAfterSeconds(depth: number, limit: number, perSecond: number): number {
   const excess = Math.max(1, depth - limit / 2);
   return Math.min(30, Math.max(1, Math.ceil(excess / Math.max(perSecond, 1))));

@@ -1,5 +1,5 @@
-// Putting jobs into a queue that has an end: past its limit a job is refused, in one step with the look at its length, so
-// that many gateways together keep the limit too.
+// Adds jobs to a bounded queue: a job beyond the limit is rejected. The length check and the push are atomic, so that several
+// gateways together keep the limit.
 
 import type { Redis } from "./connection.ts";
 import { type Job, keys, type QueueName, waitedSeconds } from "./job.ts";
@@ -9,7 +9,7 @@ if depth >= tonumber(ARGV[1]) then return depth end
 redis.call('LPUSH', KEYS[1], ARGV[2])
 return -1`;
 
-/** Undefined when the job was taken; otherwise how many are waiting already. */
+/** Undefined if the job was queued; otherwise the number of waiting jobs. */
 export async function offer(redis: Redis, job: Job, limit: number): Promise<number | undefined> {
   const how = { keys: [keys.queue(job.queue)], arguments: [`${limit}`, JSON.stringify(job)] };
   const depth = Number(await redis.eval(OFFER, how));
@@ -18,7 +18,7 @@ export async function offer(redis: Redis, job: Job, limit: number): Promise<numb
 
 export interface QueueState {
   readonly depth: number;
-  /** How long the next one has waited; 0 when nothing waits. */
+  /** How long the next one has waited; 0 if nothing waits. */
   readonly oldestSeconds: number;
 }
 

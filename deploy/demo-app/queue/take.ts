@@ -1,5 +1,5 @@
-// Taking jobs so that none is lost: a job moves in one step from its queue to the list of what its worker has taken, and is
-// removed there only when its result is written. A worker that died has its jobs put back by the others.
+// Takes jobs without losing any: a job moves atomically from its queue to the list of its worker, and is removed there only when
+// its result is written. The other workers put back the jobs of a dead worker.
 
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -10,7 +10,7 @@ import { keys, type QueueName, QUEUES } from "./job.ts";
 const BLOCK_SECONDS = 1;
 const AFTER_ERROR_MS = 200;
 
-/** Only when its worker is not alive; the oldest ends up next in line. */
+/** Only if its worker is not alive; the oldest job becomes the next in line. */
 const PUT_BACK_ALL = `if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 local moved = 0
 while redis.call('LMOVE', KEYS[2], KEYS[3], 'LEFT', 'RIGHT') do moved = moved + 1 end
@@ -20,7 +20,7 @@ const PUT_BACK_ONE = `local found = redis.call('LREM', KEYS[1], 1, ARGV[1])
 if found == 1 then redis.call('RPUSH', KEYS[2], ARGV[1]) end
 return found`;
 
-/** Puts a job back that was taken and will not be done here. */
+/** Puts back a job that was taken and will not be done here. */
 export async function putBack(
   redis: Redis,
   queue: QueueName,
@@ -31,17 +31,17 @@ export async function putBack(
   await redis.eval(PUT_BACK_ONE, how);
 }
 
-/** Says that this worker lives for as long as given. */
+/** Marks this worker as alive for `aliveMs`. */
 export async function sayAlive(redis: Redis, worker: string, aliveMs: number): Promise<void> {
   const expiration = { type: "PX", value: aliveMs } as const;
   await redis.set(keys.alive(worker), "1", { expiration });
 }
 
-/** Puts back what workers that died had taken; how many jobs that were. */
+/** Puts back the jobs of dead workers; returns their number. */
 export async function recoverJobs(redis: Redis): Promise<number> {
   let recovered = 0;
   for (const queue of QUEUES) {
-    // The lists themselves say who has taken something: a register beside them could miss one.
+    // Finds the workers by their lists: a separate registry could miss one.
     const prefix = keys.taken(queue, "");
     for await (const found of redis.scanIterator({ MATCH: `${prefix}*`, COUNT: 1_000 })) {
       for (const list of found)
@@ -51,7 +51,7 @@ export async function recoverJobs(redis: Redis): Promise<number> {
   return recovered;
 }
 
-/** For a worker that goes: it is not alive any more, and what it had taken is put back. */
+/** For a stopping worker: marks it as gone and puts back its jobs. */
 export async function sayGone(redis: Redis, worker: string): Promise<void> {
   await redis.del(keys.alive(worker));
   for (const queue of QUEUES) await putBackAll(redis, queue, worker);
@@ -63,9 +63,9 @@ async function putBackAll(redis: Redis, queue: QueueName, worker: string): Promi
 }
 
 export interface Taking {
-  /** Jobs that are being done now. */
+  /** The number of jobs in progress. */
   active(): number;
-  /** Takes no more and waits until what is active is done. */
+  /** Takes no more jobs and waits for those in progress. */
   stop(): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ export interface TakeHow {
   readonly worker: string;
   readonly concurrency: number;
   readonly log: Log;
-  /** Must handle what goes wrong; the job counts as done here when it returns. */
+  /** Must handle its errors; the job counts as done here when it returns. */
   readonly work: (job: string) => Promise<void>;
 }
 

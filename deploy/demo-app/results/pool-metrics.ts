@@ -1,4 +1,4 @@
-// What a program reports on its pool of database connections.
+// Metrics of a program's database connection pool.
 
 import type { Pool } from "pg";
 import { Gauge, type Registry } from "prom-client";

@@ -1,4 +1,4 @@
-// Results in PostgreSQL: one row per job however often it was done, since a job whose worker died is done again.
+// Results in PostgreSQL: one row per job however often it was done, since the job of a dead worker is repeated.
 
 import { Pool } from "pg";
 
@@ -20,12 +20,12 @@ const STATEMENT_LIMIT_MS = 5_000;
 
 export interface ResultStore {
   readonly pool: Pool;
-  /** Why it is away; undefined while it answers. */
+  /** Why it is unavailable; undefined while it responds. */
   problem(): string | undefined;
-  /** Writes the result unless the job has one; whether it was this one that was written. */
+  /** Writes the result unless the job has one; returns whether it was written. */
   write(result: Result): Promise<boolean>;
   find(id: string): Promise<Result | undefined>;
-  /** Removes what ended before that moment; how many rows that were. */
+  /** Removes results that finished before `beforeMs`; returns the number of rows. */
   forget(beforeMs: number): Promise<number>;
   stop(): Promise<void>;
 }
@@ -49,7 +49,7 @@ export function openResults(url: string, poolSize: number, log: Log): ResultStor
   });
   let problem: string | undefined = "PostgreSQL is not connected yet";
   let hasTable = false;
-  // An idle connection that breaks is reported here; without a listener it would end the process.
+  // Errors of idle connections are reported here; without a listener they would end the process.
   pool.on("error", (error) => away(error));
   const away = (error: unknown): void => {
     if (problem === undefined) log.warn("PostgreSQL is away", { error: reasonOf(error) });
@@ -100,7 +100,7 @@ export function openResults(url: string, poolSize: number, log: Log): ResultStor
   };
 }
 
-/** Two programs that create the same table at the same moment collide even with `if not exists`: one of them goes first. */
+/** Two programs that create the same table at the same moment collide even with `if not exists`: a lock orders them. */
 async function createTable(pool: Pool): Promise<void> {
   const client = await pool.connect();
   try {
@@ -110,7 +110,7 @@ async function createTable(pool: Pool): Promise<void> {
     await client.query("commit");
     client.release();
   } catch (error) {
-    // Thrown away with its transaction.
+    // Discards the connection with its transaction.
     client.release(true);
     throw error;
   }

@@ -1,4 +1,4 @@
-// The HTTP server of every program: /healthz reports that it runs, /readyz that its dependencies answer, /metrics its counters.
+// The HTTP server of every program: /healthz reports that it runs, /readyz that its dependencies respond, /metrics its metrics.
 // Listens on loopback by default.
 
 import fastify from "fastify";
@@ -12,12 +12,12 @@ export interface DemoServer {
   readonly port: number;
   readonly registry: Registry;
   readonly log: Log;
-  /** What is missing now, each as one sentence; none when ready. */
+  /** Missing dependencies, one sentence each; empty when ready. */
   readonly problems?: () => readonly string[];
   readonly bodyLimitBytes?: number;
 }
 
-/** An error with the status and the code that the client sees. */
+/** An error with the status and the code sent to the client. */
 export class HttpError extends Error {
   readonly status: number;
   readonly code: string;

@@ -1,5 +1,5 @@
-// Log lines as JSON on stdout, one object a line, with the ids of the trace they belong to, so that a line leads to its trace
-// and back. A prompt or an answer is never logged.
+// JSON log lines on stdout, one object per line, with their trace and span ids, so that logs and traces link to each other.
+// Prompts and responses are never logged.
 
 import { trace } from "@opentelemetry/api";
 

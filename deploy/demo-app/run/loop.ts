@@ -1,11 +1,11 @@
-// Something done again and again, never twice at the same moment.
+// Repeats a task, never concurrently with itself.
 
 export interface Loop {
-  /** Waits for a turn that is under way. */
+  /** Waits for a run in progress. */
   stop(): Promise<void>;
 }
 
-/** At once, and then again that long after each end. What it may throw it must handle itself. */
+/** Runs at once, and then again `pauseMs` after each end. `run` must handle its own errors. */
 export function every(pauseMs: number, run: () => Promise<void>): Loop {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;

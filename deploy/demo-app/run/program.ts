@@ -1,5 +1,5 @@
-// Starts a program and ends it in good order: settings that are wrong are reported in one line, SIGTERM and SIGINT let what is
-// under way finish.
+// Starts a program and shuts it down cleanly: invalid settings are reported in one line, SIGTERM and SIGINT let work in progress
+// finish.
 
 import { type Log, reasonOf } from "./log.ts";
 import { SettingsError } from "./settings.ts";
@@ -18,7 +18,7 @@ export async function runProgram(name: string, start: () => Promise<Started>): P
   } catch (error) {
     process.stderr.write(`${name}: ${reasonOf(error)}\n`);
     process.exitCode = error instanceof SettingsError ? 2 : 1;
-    // What was opened before the failure must not keep the process.
+    // Resources opened before the failure must not keep the process alive.
     setTimeout(() => process.exit(), 100).unref();
     return;
   }

@@ -1,6 +1,6 @@
-// Randomness with a seed, for tests: one that fails fails again.
+// Seeded randomness for tests: a failing test fails again.
 
-/** mulberry32: a number from 0 up to 1, the same row for the same seed. */
+/** mulberry32: numbers from 0 up to 1, the same sequence for the same seed. */
 export function seeded(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,5 +1,5 @@
-// A program's settings from its environment. All that is wrong is reported at once, each with what would be right; a value that
-// means nothing must never be replaced by the default in silence.
+// Reads a program's settings from its environment. All errors are reported at once, each with the expected form; an invalid value
+// must never be replaced silently by the default.
 
 export class SettingsError extends Error {}
 
@@ -22,7 +22,7 @@ export class Reader {
     return this.#given(name) ?? fallback;
   }
 
-  /** Undefined where it is not set: what it would turn on stays off. */
+  /** Undefined if it is not set: the feature stays disabled. */
   optionalUrl(name: string): string | undefined {
     const given = this.#given(name);
     return given === undefined ? undefined : this.#url(name, given);
@@ -56,7 +56,7 @@ export class Reader {
 
   #url(name: string, given: string): string {
     if (URL.canParse(given)) return given.replace(/\/+$/, "");
-    // What was given is not reported: an address may hold a password.
+    // The value is not reported, since a URL may contain a password.
     this.problems.push(`${name} must be an address such as http://127.0.0.1:8000`);
     return given;
   }
@@ -76,7 +76,7 @@ export interface ListenSettings {
   readonly logLevel: string;
 }
 
-/** What every program has: where it listens (loopback unless HOST says more), where traces go, how much it reports. */
+/** The settings of every program: its listen address (loopback unless HOST is set), the trace destination, the log level. */
 export function listenSettings(from: Reader, defaultPort: number): ListenSettings {
   return {
     host: from.text("HOST", "127.0.0.1"),

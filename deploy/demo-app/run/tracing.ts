@@ -1,5 +1,5 @@
-// Traces by OpenTelemetry: spans, W3C context in and out, and OTLP over HTTP as JSON. Without an address nothing is sent, but
-// ids are still made and passed on, since log lines carry them.
+// OpenTelemetry traces: spans, W3C context in and out, and OTLP over HTTP as JSON. Without a URL nothing is sent, but ids are
+// still created and propagated, since log lines contain them.
 
 import {
   type Attributes,
@@ -21,7 +21,7 @@ import { reasonOf } from "./log.ts";
 
 export interface Tracing {
   readonly tracer: Tracer;
-  /** Sends what is left. */
+  /** Flushes the remaining spans. */
   stop(): Promise<void>;
 }
 
@@ -45,11 +45,11 @@ export function startTracing(service: string, endpoint: string | undefined): Tra
 export interface SpanHow {
   readonly kind?: SpanKind;
   readonly attributes?: Attributes;
-  /** Whose child it is; the active one's by default. */
+  /** The parent context; the active one by default. */
   readonly parent?: Context;
 }
 
-/** Runs within a span that ends with it, and fails with it. */
+/** Runs within a span that ends, or fails, with `run`. */
 export async function inSpan<T>(
   tracer: Tracer,
   name: string,
@@ -69,7 +69,7 @@ export async function inSpan<T>(
   }
 }
 
-/** The active context as headers (`traceparent`), to travel in a request or in a job. */
+/** The active context as headers (`traceparent`), for a request or a job. */
 export function contextHeaders(): Record<string, string> {
   const headers: Record<string, string> = {};
   propagation.inject(context.active(), headers);

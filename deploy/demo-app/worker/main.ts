@@ -1,4 +1,4 @@
-// The worker as a program: takes jobs from Redis, asks the model server, writes results to PostgreSQL.
+// The main program of the worker: takes jobs from Redis, queries the model server, writes results to PostgreSQL.
 
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
@@ -55,7 +55,7 @@ await runProgram("worker", async () => {
     log,
     stopping: stopping.signal,
   };
-  // Only once it is known to live, since what it takes would else be put back at once.
+  // Only once it is marked as alive, since its jobs would otherwise be put back at once.
   const takeAll = (): void => {
     for (const queue of QUEUES) {
       const concurrency = settings.concurrency[queue];
@@ -64,7 +64,7 @@ await runProgram("worker", async () => {
       taking.set(queue, takeJobs(how));
     }
   };
-  // After Redis was away nobody has said yet that he lives: they are given the time to.
+  // After Redis was down no worker has renewed its mark yet: they get time to do so.
   let readyMs = Infinity;
   connection.onReady(() => (readyMs = performance.now()));
   const heart = every(Math.min(1_000, aliveMs / 3), async () => {
@@ -81,7 +81,7 @@ await runProgram("worker", async () => {
     }
   });
 
-  // A demonstration runs for weeks: its table must not grow for as long.
+  // A demonstration runs for weeks: its table must not keep growing.
   const forgetting = every(FORGET_EVERY_MS, async () => {
     if (results.problem() !== undefined) return;
     await results.forget(Date.now() - settings.keepSeconds * 1000).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-// What a worker counts: jobs by queue and outcome, how long they waited and took, and what it put back for others.
+// A worker's metrics: jobs by queue and outcome, their waiting and processing times, and jobs put back.
 
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 

@@ -1,5 +1,5 @@
-// Asking the model server: a completion is asked again when the server did not answer, a batch job is ordered by its id, so
-// that ordering it twice is ordering it once, and then looked at until it is done.
+// Requests to the model server: a completion is retried if the server did not respond; a batch job is ordered by its id, which
+// makes ordering idempotent, and then polled until it is done.
 
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -10,7 +10,7 @@ import { contextHeaders } from "../run/tracing.ts";
 const ATTEMPTS = 3;
 const BETWEEN_ATTEMPTS_MS = 250;
 const LOOK_MS = 500;
-/** Looks in a row without an answer after which a batch job has failed: about a minute. */
+/** Consecutive polls without a response after which a batch job has failed: about a minute. */
 const MOST_SILENT_LOOKS = 120;
 
 export class ModelError extends Error {}
@@ -41,7 +41,7 @@ export async function complete(url: string, work: CompletionWork, limitMs: numbe
   throw new ModelError(reason);
 }
 
-/** @param stopping ends the wait, not the job: who takes it next finds it under way */
+/** @param stopping ends the wait, not the job: the next worker finds it in progress */
 export async function train(
   url: string,
   id: string,
@@ -51,7 +51,7 @@ export async function train(
   let silent = 0;
   for (;;) {
     try {
-      // Ordering again is asking how it is, also of a server that was started again and knows nothing of it.
+      // Repeating the order polls the state; it also works if the server was restarted and lost the job.
       const answer = await ask("PUT", `${url}/v1/batch/${id}`, work, stopping);
       silent = 0;
       if (answer.body["status"] === "done") return answer.body;

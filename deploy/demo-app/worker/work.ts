@@ -1,5 +1,5 @@
-// One job from its taking to its end: ask the model, write the result to PostgreSQL, notify the gateway, and only then let the
-// job go. A result that cannot be written is kept in its slot until it can; no more jobs are taken meanwhile than there are slots.
+// Processes one job: query the model, write the result to PostgreSQL, notify the gateway, and only then release the job. A result
+// that cannot be written occupies its slot until it can; meanwhile no more jobs are taken than there are slots.
 
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -25,7 +25,7 @@ export interface WorkParts {
   readonly worker: string;
   readonly modelUrl: string;
   readonly cacheSeconds: number;
-  /** Aborted when the worker ends: what waits for a server that is away is left to the next worker. */
+  /** Aborted when the worker stops: jobs that wait for an unavailable server are left to the next worker. */
   readonly stopping: AbortSignal;
 }
 
@@ -50,7 +50,7 @@ export async function workOn(text: string, parts: WorkParts): Promise<void> {
     } catch (error) {
       log.warn("job put back", { job_id: job.id, queue: job.queue, error: reasonOf(error) });
       if (!stopping.aborted) trace.getActiveSpan()?.addEvent("put back");
-      // Where Redis is away too it stays on our list, and the process that finds us gone puts it back.
+      // If Redis is down too, the job stays on our list, and another worker puts it back once our alive key has expired.
       await putBack(redis, job.queue, worker, text).catch((again: unknown) =>
         log.warn("job left to recovery", { job_id: job.id, error: reasonOf(again) }),
       );
@@ -94,7 +94,7 @@ async function settle(text: string, job: Job, result: Result, parts: WorkParts):
   await steps.exec();
 }
 
-/** Again and again until it is done; throws only when the worker ends. */
+/** Retries until it succeeds; throws only when the worker stops. */
 async function untilDone<T>(parts: WorkParts, what: string, run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -3,16 +3,16 @@
 //
 //   node idle-queue.mjs --queue DIR [--port 8080] [--host NAME] [--least-free 20GB] [--restart-grace 30] [--sysfs /sys]
 //
-// DIR/waiting/*.sh   jobs, the first by name first; put one in with mv, so that it is complete when it is seen
-// DIR/running        what runs now; DIR/done and DIR/failed what has run, each with its output beside it as NAME.log
+// DIR/waiting/*.sh   jobs, in the order of their names; add one with mv, so that it is complete when it appears
+// DIR/running        running jobs; DIR/done and DIR/failed finished ones, each with its output beside it as NAME.log
 //
-// A job gets GPU_UUID, GPU_INDEX, GPU_VENDOR, GPU_MODEL, GPU_MEMORY_FREE_BYTES and the variables that confine its runtime to
-// the GPU: CUDA_VISIBLE_DEVICES (NVIDIA), ROCR_VISIBLE_DEVICES with HIP_VISIBLE_DEVICES=0 (AMD), or ZE_AFFINITY_MASK (Intel).
-// A GPU is idle from the start of its alert to the end; while it is and runs no job of ours, it gets the next one.
+// A job gets GPU_UUID, GPU_INDEX, GPU_VENDOR, GPU_MODEL, GPU_MEMORY_FREE_BYTES and the variables that confine its runtime to the
+// GPU: CUDA_VISIBLE_DEVICES (NVIDIA), ROCR_VISIBLE_DEVICES with HIP_VISIBLE_DEVICES=0 (AMD), or ZE_AFFINITY_MASK (Intel). A GPU
+// is idle from the start of its alert to the end; while it is idle and runs none of our jobs, it gets the next one.
 //
-// Jobs outlive the queue. DIR/running/NAME.json holds the job's process and GPU, NAME.exit its exit status once it has ended,
-// and DIR/idle-HOST-PORT.json the idle GPUs: a restarted queue continues from them. It waits --restart-grace seconds before
-// it starts jobs on GPUs it only remembers, so that an alert that resolved meanwhile can be delivered first.
+// Jobs outlive the queue. DIR/running/NAME.json contains the job's process and GPU, NAME.exit its exit status once it has ended,
+// and DIR/idle-HOST-PORT.json the idle GPUs: a restarted queue continues from them. It waits --restart-grace seconds before it
+// starts jobs on GPUs known only from that file, so that an alert that resolved meanwhile can be delivered first.
 // IDLE_QUEUE_TOKEN, if set, must be sent as a bearer token.
 import { spawn } from "node:child_process";
 import { timingSafeEqual } from "node:crypto";
@@ -51,7 +51,10 @@ const queue = path.resolve(flags.queue);
 for (const name of ["waiting", "running", "done", "failed"]) makeFolder(path.join(queue, name));
 const inRunning = (/** @type {string} */ name) => path.join(queue, "running", name);
 
-/** With its parents; Node's own recursive option never returns for a folder in /proc or /sys. @param {string} folder */
+/**
+ * Creates a folder with its parents; Node's own recursive option never returns for a folder in /proc or /sys.
+ * @param {string} folder
+ */
 function makeFolder(folder) {
   if (existsSync(folder)) return;
   makeFolder(path.dirname(folder));
@@ -72,13 +75,13 @@ const token = process.env["IDLE_QUEUE_TOKEN"] ?? "";
 const leastFree = parseBytes(flags["least-free"]);
 const self = { pid: process.pid, start: startOf(process.pid) };
 const idleFile = path.join(queue, `idle-${hostname()}-${flags.port}.json`);
-/** Idle GPUs by uuid: their alert fires. @type {Map<string, Gpu>} */
+/** Idle GPUs by uuid: their alert is firing. @type {Map<string, Gpu>} */
 const idle = new Map(Object.entries(/** @type {Record<string, Gpu>} */ (readJson(idleFile) ?? {})));
-/** Those of them that only the file names. */
+/** The GPUs among them that are known only from the file. */
 const remembered = new Set(idle.keys());
-/** GPUs that were reported as impossible to name to a runtime. @type {Set<string>} */
+/** GPUs reported as impossible to select for a runtime. @type {Set<string>} */
 const reported = new Set();
-/** Jobs of ours that run, by name. @type {Map<string, JobRecord>} */
+/** Our running jobs, by name. @type {Map<string, JobRecord>} */
 const jobs = new Map();
 
 /** @param {Alert} alert */
@@ -101,7 +104,7 @@ function receive(alert) {
   startJobs();
 }
 
-/** The form of the identity, where a rule of the user's own does not report the vendor. @param {string} uuid */
+/** Guesses the vendor from the form of the uuid, if a user's own rule does not report it. @param {string} uuid */
 function vendorOf(uuid) {
   if (uuid.startsWith("intel-")) return "intel";
   return /^amd-|^GPU-[0-9a-f]{16}$/i.test(uuid) ? "amd" : "nvidia";
@@ -127,8 +130,8 @@ function startJobs() {
 }
 
 /**
- * What makes the vendor's runtime see this GPU alone. ROCm takes its own uuid or its number in KFD's order; HIP then counts what
- * ROCr left. Level Zero takes numbers only, in the order of the bus where it is asked to.
+ * The variables that restrict the vendor's runtime to this GPU. ROCm takes its own uuid or the index in KFD's order; HIP then
+ * counts the GPUs that ROCr left. Level Zero takes only indexes, in bus order if requested.
  *
  * @param {string} uuid @param {string} vendor @returns {Record<string, string> | undefined}
  */
@@ -151,7 +154,7 @@ function position(addresses, bus) {
   return at === -1 ? undefined : String(at);
 }
 
-/** PCI addresses of the GPUs ROCm counts: the KFD nodes with a gpu_id, by node number. */
+/** PCI addresses of the GPUs that ROCm counts: the KFD nodes with a gpu_id, by node number. */
 function kfdAddresses() {
   const nodes = path.join(flags.sysfs, "class/kfd/kfd/topology/nodes");
   return list(nodes)
@@ -175,7 +178,7 @@ function intelAddresses() {
     .sort();
 }
 
-/** Claims the first job by renaming it, which only one of several queues can. */
+/** Claims the first job by renaming it, which only one of several queues can do. */
 function next() {
   const waiting = list(path.join(queue, "waiting")).filter((name) => name.endsWith(".sh"));
   for (const name of waiting.sort())
@@ -183,7 +186,7 @@ function next() {
       renameSync(path.join(queue, "waiting", name), inRunning(name));
       return name;
     } catch {
-      // Another queue has it.
+      // Another queue has claimed it.
     }
   return undefined;
 }
@@ -196,7 +199,8 @@ function run(name, uuid, gpu, variables) {
   print(`${name} starts on GPU ${gpu.index} (${uuid})`);
   const hidden = Object.fromEntries(visibilityVariables.split(" ").map((key) => [key, undefined]));
   const output = openSync(inRunning(`${name}.log`), "a");
-  // A session of its own: it lives on when the queue ends. The shell around the job leaves its exit status for whichever queue looks.
+  // A separate session survives the end of the queue. The shell around the job writes its exit status for whichever queue reads
+  // it.
   const child = spawn("sh", ["-c", 'sh "$1"; echo $? > "$1.exit"', "sh", inRunning(name)], {
     detached: true,
     stdio: ["ignore", output, output],
@@ -221,7 +225,7 @@ function run(name, uuid, gpu, variables) {
   child.on("close", settleJobs);
 }
 
-/** Files away the jobs that have ended: with their exit status, or as failed where they were killed. */
+/** Moves ended jobs to done or failed by their exit status; killed ones to failed. */
 function settleJobs() {
   for (const [name, record] of jobs) {
     const status = readText(inRunning(`${name}.exit`)).trim();
@@ -236,7 +240,7 @@ function settleJobs() {
   }
 }
 
-/** Adopts the jobs of a queue on this machine that has ended. One without a record was never started, and waits again. */
+/** Adopts the jobs of an ended queue on this machine. A job without a record was never started, and waits again. */
 function adoptJobs() {
   for (const name of list(path.join(queue, "running")).filter((one) => one.endsWith(".sh"))) {
     const record = /** @type {JobRecord | undefined} */ (readJson(inRunning(`${name}.json`)));
@@ -250,7 +254,7 @@ function adoptJobs() {
   settleJobs();
 }
 
-/** A process number is used again, a start time within one boot is not. @param {ProcessId} id */
+/** Process ids are reused, start times within one boot are not. @param {ProcessId} id */
 function isRunning({ pid, start }) {
   try {
     process.kill(pid, 0);
@@ -260,10 +264,10 @@ function isRunning({ pid, start }) {
   return pid > 0 && startOf(pid) === start;
 }
 
-/** Boot and start of a process; empty where there is no /proc. @param {number} pid */
+/** Boot id and start time of a process; empty without /proc. @param {number} pid */
 function startOf(pid) {
   const stat = readText(`/proc/${pid}/stat`);
-  // The name in brackets may hold anything, so fields are counted from the last bracket. Z is a process that has ended.
+  // The name in brackets may contain anything, so fields are counted from the last bracket. Z is a process that has ended.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   if (stat === "" || fields[0] === "Z") return "";
   return `${readText("/proc/sys/kernel/random/boot_id").trim()} ${fields[19]}`;
@@ -274,7 +278,7 @@ function list(folder) {
   return existsSync(folder) ? readdirSync(folder) : [];
 }
 
-/** The text, or none where there is no such file. @param {string} file */
+/** The file's text; empty if there is no such file. @param {string} file */
 function readText(file) {
   try {
     return readFileSync(file, "utf8");
@@ -340,7 +344,7 @@ server.listen(Number(flags.port), "127.0.0.1", () => {
   const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
   print(`idle-queue listens on http://127.0.0.1:${port} for jobs in ${queue}`);
 });
-// A job put in while GPUs are idle does not wait for the next message; adopted jobs end without an event.
+// A job added while GPUs are idle does not wait for the next webhook; adopted jobs end without an event.
 setInterval(() => {
   settleJobs();
   startJobs();

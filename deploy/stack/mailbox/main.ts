@@ -1,5 +1,5 @@
-// A mail server for the stack that delivers nowhere: takes mail as a real one does (STARTTLS, sign-in) on loopback, keeps
-// the last messages, and shows them as JSON on /messages.
+// A mail server for the stack that delivers nothing: accepts mail like a real one (STARTTLS, authentication) on loopback, stores
+// the last messages, and serves them as JSON on /messages.
 
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";

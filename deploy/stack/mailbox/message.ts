@@ -1,5 +1,5 @@
-// The subject and the text of a mail as it came over the wire: headers folded over lines, words encoded (RFC 2047), bodies
-// in quoted-printable or base64. Enough to read what alert programs send; no mail reader.
+// Decodes the subject and the text of a raw mail: folded headers, encoded words (RFC 2047), bodies in quoted-printable or base64.
+// Sufficient for mails of alerting programs; not a complete mail parser.
 
 export function decodedSubject(source: string): string {
   const header = /^subject:[ \t]*((?:.*)(?:\r?\n[ \t].*)*)/im.exec(source)?.[1] ?? "";
@@ -14,7 +14,7 @@ export function decodedSubject(source: string): string {
     .trim();
 }
 
-/** The bodies of all parts, decoded; markup is taken out of HTML. */
+/** The decoded bodies of all parts; HTML tags are removed. */
 export function textOf(source: string): string {
   const boundary = /^content-type:[^\n]*(?:\r?\n[ \t][^\n]*)*boundary="?([^"\s;]+)/im.exec(
     source,
@@ -43,7 +43,7 @@ function quotedPrintable(text: string): string {
     .replaceAll(/=([0-9A-F]{2})/gi, (_, hex: string) =>
       String.fromCodePoint(Number.parseInt(hex, 16)),
     );
-  // What was not encoded is ASCII, so every character stands for one byte.
+  // Text without an encoding is ASCII, so every character is one byte.
   return Buffer.from(bytes, "latin1").toString("utf8");
 }
 

@@ -1,5 +1,5 @@
-// A receiver of traces for the stack: takes OTLP over HTTP as JSON on /v1/traces, keeps the last ones in memory, and shows
-// them on /traces. It stores nothing on disk; for that there are Jaeger, Tempo and others that take the same protocol.
+// A trace receiver for the stack: accepts OTLP over HTTP as JSON on /v1/traces, stores the last traces in memory, and serves them
+// on /traces. It stores nothing on disk; Jaeger, Tempo and others with the same protocol do that.
 
 import { createServer, type IncomingMessage } from "node:http";
 

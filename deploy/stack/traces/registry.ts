@@ -1,5 +1,5 @@
-// The last traces in memory: spans of one trace together, whichever programs and requests they came from. What does not
-// look like OTLP is refused whole.
+// The last traces in memory: the spans of a trace together, from all programs and requests. A request that is not valid OTLP is
+// rejected as a whole.
 
 import * as v from "valibot";
 
@@ -47,19 +47,19 @@ export interface Trace {
 export class TraceRegistry {
   readonly #traces = new Map<string, Span[]>();
   readonly #most: number;
-  /** How many were taken since the start. */
+  /** The number of spans received since the start. */
   spans = 0;
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** @throws where it is no OTLP trace request. */
+  /** @throws if it is not an OTLP trace request. */
   take(body: unknown): void {
     for (const { traceId, ...span } of readSpans(body)) this.#add(traceId, span);
   }
 
-  /** The newest first; those alone in which all the services took part. */
+  /** The newest traces first; only those in which all the services took part. */
   newest(services: readonly string[], limit: number): readonly Trace[] {
     return [...this.#traces]
       .reverse()
@@ -85,7 +85,7 @@ export class TraceRegistry {
   }
 }
 
-/** @throws where it is no OTLP trace request. */
+/** @throws if it is not an OTLP trace request. */
 export function readSpans(body: unknown): (Span & { readonly traceId: string })[] {
   return v.parse(payload, body).resourceSpans.flatMap(({ resource, scopeSpans }) => {
     const named = resource?.attributes.find(({ key }) => key === "service.name")?.value;
@@ -97,7 +97,7 @@ export function readSpans(body: unknown): (Span & { readonly traceId: string })[
         ...span,
         service,
         startMs: startTimeUnixNano / 1e6,
-        // Nanoseconds since 1970 do not fit a number exactly; a microsecond does.
+        // Nanoseconds since 1970 are not exact in a double; microseconds are.
         durationMs: Math.round((endTimeUnixNano - startTimeUnixNano) / 1e3) / 1e3,
       }));
   });

@@ -1,4 +1,4 @@
-/** What is wrong, since when, who was notified, and whether the alerting itself works. */
+/** What is wrong, since when, who was notified, and whether alerting itself works. */
 import { gpu, self } from "../../../src/model/catalogue/index.ts";
 import { metricPanel } from "../metric-panel.ts";
 import { type Board, rising } from "../shape.ts";

@@ -1,4 +1,4 @@
-/** The application in front of the GPUs: requests, latency, errors, pool, cache, and the servers it stands on. */
+/** The application in front of the GPUs: requests, latency, errors, pool, cache, and the servers that it depends on. */
 import { type Board, falling, type Panel, rising } from "../shape.ts";
 import { ask, all, quantile, window } from "./ask.ts";
 
@@ -7,7 +7,7 @@ const bucket = "gateway_http_request_duration_seconds_bucket";
 
 const app = "the demonstration application";
 
-/** A graph from zero. */
+/** A graph whose axis starts at zero. */
 const graph = (panel: Omit<Panel, "kind" | "range" | "width"> & Partial<Panel>): Panel => ({
   kind: "timeseries",
   range: [0, undefined],

@@ -1,7 +1,7 @@
-/** Words that the boards share: how a query, a variable and a selection are written. */
+/** Shared building blocks of the dashboards: queries, variables and selections. */
 import type { PromTarget, Variable } from "../shape.ts";
 
-/** Grafana's: four scrapes at least, so that a rate is never of one sample. */
+/** Grafana's window: at least four scrapes, so that a rate never has a single sample. */
 export const window = "$__rate_interval";
 export const gpuName = "{{host}} GPU {{gpu}}";
 
@@ -12,12 +12,12 @@ export const ask = (expr: string, legend: string, unit?: string): PromTarget => 
 });
 export const limit = (expr: string, legend: string): PromTarget => ({ expr, legend, dashed: true });
 
-/** Work per second and watt of each chosen GPU, which is work per joule. No real GPU counts its work. */
+/** Work per second and watt of each selected GPU, which equals work per joule. No real GPU counts its work. */
 export const perWatt = (matchers: string): string =>
   `max by (host, gpu, uuid) (rate(gpu_work_units_total{${matchers}}[${window}])) / (max by (host, gpu, uuid) (gpu_power_watts{${matchers}}) > 0)`;
 export const needsWork = "a counter of work: simulated GPUs under the load stress or work";
 
-/** A share of a histogram's observations, over its buckets' rates. */
+/** A quantile of a histogram, from its buckets' rates. */
 export const quantile = (share: number, bucket: string, by: string, matchers = ""): string =>
   `histogram_quantile(${share}, sum by (${["le", ...(by === "" ? [] : [by])].join(", ")}) (rate(${bucket}${matchers}[${window}])))`;
 
@@ -30,7 +30,7 @@ export const all = (name: string, label: string, query: string, needs?: string):
   ...(needs !== undefined && { needs }),
 });
 
-/** For boards that draw a line for each GPU or disk: of thousands of hosts the first will do until one is chosen. */
+/** For dashboards that draw a line per GPU or disk: preselects the first host instead of thousands. */
 export const some = (variable: Variable): Variable => ({ ...variable, takes: "some" });
 
 export const hosts = all("host", "Host", "label_values(gpu_up, host)");

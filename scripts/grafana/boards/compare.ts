@@ -1,10 +1,10 @@
-/** Two GPUs side by side over the same time, and what sets them apart. */
+/** Two GPUs side by side over the same time, and their differences. */
 import { gpu, type MetricEntry } from "../../../src/model/catalogue/index.ts";
 import { metricPanel } from "../metric-panel.ts";
 import type { Board, Panel, Variable } from "../shape.ts";
 import { ask, limit, needsWork, perWatt } from "./ask.ts";
 
-/** A uuid that is chosen by host and number. */
+/** A variable that shows host and index and selects by uuid. */
 const choice = (name: string, label: string): Variable => ({
   name,
   label,
@@ -24,7 +24,7 @@ const beside = (entry: MetricEntry, more = "", legend = named): Panel =>
     width: 12,
   });
 
-/** The mean over the chosen time of the first less that of the second. */
+/** The mean of the first GPU over the selected time less that of the second. */
 const apart = (entry: MetricEntry, title: string, more = ""): Panel => {
   const mean = (of: string): string =>
     `avg(avg_over_time(${entry.name}{uuid="${of}"${more}}[$__range]))`;

@@ -1,4 +1,4 @@
-/** Every GPU at a glance: what is there, what is wrong, who is hot, who is idle. Asks sums that rules record wherever it looks back. */
+/** Every GPU at a glance: inventory, problems, hot and idle GPUs. Queries over time use recording rules. */
 import { gpu } from "../../../src/model/catalogue/index.ts";
 import { metricPanel } from "../metric-panel.ts";
 import { type Board, falling, none, rising } from "../shape.ts";
@@ -6,7 +6,7 @@ import { ask, gpuName, hosts, models, window } from "./ask.ts";
 
 const at = '{host=~"$host"}';
 const ofModel = 'and on (host, uuid) gpu_info{model=~"$model"}';
-/** One that is reported twice, by its agent and by a hub, is still one. */
+/** A GPU that is reported twice, by its agent and by a hub, counts once. */
 const once = (metric: string, more = ""): string =>
   `max by (host, uuid) (${metric}{host=~"$host"${more}})`;
 const toGpu = { uid: "gpulse-gpu", labels: ["host", "gpu"] } as const;

@@ -1,4 +1,4 @@
-/** Everything one GPU, or a few chosen ones, report: most important first. */
+/** Everything that one GPU, or a few selected ones, report: most important first. */
 import { gpu } from "../../../src/model/catalogue/index.ts";
 import { metricPanel } from "../metric-panel.ts";
 import { type Board, falling, rising, up, yesNo } from "../shape.ts";

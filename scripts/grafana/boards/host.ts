@@ -1,4 +1,4 @@
-/** The machines and their containers: gpulse's own readings first, those of node exporter and cAdvisor beside them. */
+/** The machines and their containers: first gpulse's own metrics, beside them those of node exporter and cAdvisor. */
 import { host } from "../../../src/model/catalogue/index.ts";
 import { metricPanel } from "../metric-panel.ts";
 import { type Board, type Panel, rising } from "../shape.ts";
@@ -10,7 +10,7 @@ const named = '{name=~"$container",name!=""}';
 const cadvisor = "cAdvisor";
 const containers = "containers or jobs in cgroups of their own";
 
-/** What node exporter or cAdvisor say, for those who have them. */
+/** Panels of node exporter's or cAdvisor's metrics, for installations that have them. */
 const others = (panel: Omit<Panel, "kind" | "width"> & Partial<Panel>): Panel => ({
   kind: "timeseries",
   range: [0, undefined],

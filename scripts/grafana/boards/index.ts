@@ -1,4 +1,4 @@
-/** The dashboards that ask in PromQL, in the order of their links. */
+/** The PromQL dashboards, in the order of their links. */
 import type { Board } from "../shape.ts";
 import { alerts } from "./alerts.ts";
 import { application } from "./app.ts";

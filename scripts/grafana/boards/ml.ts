@@ -1,4 +1,4 @@
-/** What the GPUs work on: jobs and queues of the simulator or a scheduler, and those of the demonstration application beside them. */
+/** The GPUs' workloads: jobs and queues of the simulator or a scheduler, and those of the demo application. */
 import { gpu, ml } from "../../../src/model/catalogue/index.ts";
 import { metricPanel } from "../metric-panel.ts";
 import { type Board, rising } from "../shape.ts";
@@ -8,7 +8,7 @@ const at = '{host=~"$host"}';
 const jobs = "a source of ml_ metrics: the simulator with its own job queue";
 const app = "the demonstration application";
 
-/** The comparison leaves out what nobody asked for: a quantile of nothing is no number. */
+/** The comparison drops series without requests: a quantile of no observations is NaN. */
 const inference = (share: number): string =>
   `${quantile(share, "ml_request_duration_seconds_bucket", "host", at)} >= 0 or ${quantile(share, "vllm:e2e_request_latency_seconds_bucket", "model_name")} >= 0`;
 

@@ -1,4 +1,4 @@
-/** Whether everything that should run does: targets, the servers behind the exporters, and gpulse itself. */
+/** Whether everything that should run does: scrape targets, the servers behind the exporters, and gpulse itself. */
 import { self } from "../../../src/model/catalogue/index.ts";
 import { metricPanel } from "../metric-panel.ts";
 import { type Board, falling, none, type Panel, up } from "../shape.ts";

@@ -1,4 +1,4 @@
-/** LLM servers of any kind under one name for each quantity, as rules/stack/serving.yml records it, beside the GPUs they run on. */
+/** LLM servers of any kind with one name per quantity, as recorded by rules/stack/serving.yml, beside their GPUs. */
 import { gpu } from "../../../src/model/catalogue/index.ts";
 import { metricPanel } from "../metric-panel.ts";
 import { type Board, falling, type Panel, rising } from "../shape.ts";

@@ -1,4 +1,4 @@
-/** A vLLM server beside the GPUs it runs on: tokens, waiting, cache, and what a token costs in energy. */
+/** A vLLM server beside its GPUs: tokens, waiting, cache, and energy per token. */
 import { gpu } from "../../../src/model/catalogue/index.ts";
 import { metricPanel } from "../metric-panel.ts";
 import { type Board, type Panel, rising } from "../shape.ts";
@@ -23,7 +23,7 @@ const spread = (bucket: string) =>
     ask(quantile(share, bucket, "model_name", at), `{{model_name}} p${100 * share}`),
   );
 
-/** The newer of two names a thing has had, where a server has it. */
+/** The newer of two names of a metric, if a server has it. */
 const either = (share: number, newer: string, older: string): string =>
   `histogram_quantile(${share}, sum by (le, model_name) (rate(${newer}${at}[${window}]) or rate(${older}${at}[${window}])))`;
 

@@ -31,7 +31,7 @@ const past: RangeQuerySource = {
     })),
 };
 
-/** A value a minute, from the start on. */
+/** Appends one value per minute from `fromMs` on. */
 function given(series: string, values: string, fromMs = startMs): void {
   for (const [at, point] of readPoints(values).entries())
     if (point !== undefined) history.append(readMetric(series), fromMs + at * minute, point.value);

@@ -1,6 +1,6 @@
 /**
- * When a rule would have fired over past data: its expression is evaluated as range queries, and the results go step by
- * step through the states of a running rule. Writes nothing and sends nothing.
+ * Finds out when a rule would have fired over past data: its expression is evaluated with range queries, and the results pass
+ * step by step through the states of a running rule. Writes and sends nothing.
  */
 import type { MatrixSeries, VectorSample } from "../../query/result.ts";
 import type { RunQuery } from "../../formats/template/alert.ts";
@@ -18,7 +18,7 @@ export interface RangeQuerySource {
     stepMs: number,
     signal?: AbortSignal,
   ): Promise<readonly MatrixSeries[]>;
-  /** An instant query, for templates that ask one. */
+  /** An instant query, for templates that run one. */
   ask(query: string, timeMs: number): ReturnType<RunQuery>;
 }
 
@@ -37,11 +37,11 @@ export interface BacktestResult {
   readonly startMs: number;
   readonly endMs: number;
   readonly stepMs: number;
-  /** In order of their start. The first so many, where there are more. */
+  /** Sorted by start; at most `maxFirings`. */
   readonly firings: readonly FiringPeriod[];
   readonly totals: {
     readonly firings: number;
-    /** Label sets that fired. */
+    /** The number of label sets that fired. */
     readonly labelSets: number;
     readonly firingMs: number;
     readonly longestMs: number;
@@ -62,7 +62,7 @@ export async function backtest(
 ): Promise<BacktestResult> {
   const { endMs, stepMs, signal, progress } = options;
   const startMs = Math.ceil(options.startMs / stepMs) * stepMs;
-  // Warm up, so that an alert active for long fires at the beginning of the range.
+  // Warms up before the range, so that a long-active alert already fires at its beginning.
   const warmMs = Math.ceil((rule.forMs + rule.keepFiringForMs) / stepMs) * stepMs;
   const state = new AlertingState(rule);
   const recorder = new FiringRecorder(startMs, isBelow(rule.expr), maxFirings);

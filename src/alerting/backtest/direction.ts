@@ -1,4 +1,4 @@
-/** Whether a rule alerts on low values: then its worst value is the smallest. */
+/** True if a rule alerts on low values, so that its worst value is the smallest. */
 import { type Expr, withoutParens } from "../../query/ast.ts";
 import { parse } from "../../query/parse/parse.ts";
 

@@ -1,4 +1,4 @@
-/** Firing periods along the steps of a backtest. Bounded: beyond the limit they are only counted. */
+/** Collects the firing periods over the steps of a backtest. Bounded: periods beyond the limit are only counted. */
 import { labelKey, type LabelSet } from "../../model/labels.ts";
 import type { RuleAlert } from "../rules/types.ts";
 import type { BacktestResult } from "./backtest.ts";
@@ -6,10 +6,10 @@ import type { BacktestResult } from "./backtest.ts";
 export interface FiringPeriod {
   readonly labels: LabelSet;
   readonly annotations: Readonly<Record<string, string>>;
-  /** When its condition became true. */
+  /** When the condition became true. */
   readonly activeAtMs: number;
   readonly startMs: number;
-  /** Undefined where it still fires at the end of the range. */
+  /** Undefined if it still fires at the end of the range. */
   readonly endMs: number | undefined;
   readonly durationMs: number;
   /** The worst value while it fired. */
@@ -46,7 +46,7 @@ export class FiringRecorder {
     return this.#open.size === 0;
   }
 
-  /** What is active after a step. */
+  /** Records the active alerts after a step. */
   look(active: readonly RuleAlert[], timeMs: number): void {
     const seen = new Set<RuleAlert>();
     for (const alert of active) {
@@ -93,7 +93,7 @@ export class FiringRecorder {
 
   #close(open: OpenFiring, timeMs: number, stillFires = false): void {
     this.#open.delete(open.alert);
-    // What ended before the range begins was only walked to know the state at its beginning.
+    // Periods that end before the range are evaluated only for the state at its beginning.
     if (timeMs < this.#fromMs) return;
     if (open.startMs === undefined) {
       this.#pendingOnly++;

@@ -1,4 +1,4 @@
-/** The declaration of a channel: from it files are read, forms rendered and messages sent. */
+/** The declaration of a notification channel: it drives how configuration is read, forms are rendered and messages are sent. */
 import type * as v from "valibot";
 import type { Notification } from "../route/notification.ts";
 import type { HttpClientConfig, TlsConfig } from "../../net/http/auth-config.ts";
@@ -12,75 +12,78 @@ import type { Global } from "./global.ts";
 import type { SecretRedactor } from "./secret-redactor.ts";
 import type { SecretText } from "./secret-text.ts";
 
-/** A notification as channels see it. */
+/** A notification as passed to channels. */
 export interface ChannelMessage {
   readonly notification: Notification;
   readonly data: NotificationData;
-  /** The data as templates see it. */
+  /** `data` in the form that templates use. */
   readonly value: GoObject;
 }
 
 export type Render = (message: ChannelMessage) => string;
 
-/** Keys of the global section whose value is an address. */
+/** Keys of the global section whose value is an address and may contain environment variables. */
 export type AddressKey = "smtp_smarthost" | "smtp_from" | "smtp_auth_username";
 
-/** A secret as an entry has it: written down, or in a file. */
+/** A secret of an entry: given inline or in a file. */
 export interface SecretOrFile {
   readonly value: Secret | undefined;
   readonly file: string | undefined;
 }
 
-/** The context of an entry while the file is read. */
+/** What a channel may use while its entry is read. */
 export interface EntryContext {
   readonly global: Global;
-  /** A mistake; the file is refused with all of them. */
+  /** Reports an error; the file is rejected with all of them. */
   readonly wrong: (key: string, sentence: string) => void;
   readonly warn: (key: string, sentence: string) => void;
   readonly env: Environment;
-  /** What stands under a key, with numbers and truth values as such. */
+  /** Returns the value of a key, with numbers and booleans as such. */
   readonly typed: (key: string) => unknown;
-  /** The entry's value, or else the global one, expanded from the environment; errors are reported where it is written. */
+  /**
+   * Returns the entry's value, or else the global one, with environment variables expanded. Errors point at where the value is
+   * written.
+   */
   address(
     key: string,
     value: string | undefined,
     globalKey?: AddressKey,
   ): { readonly text: string; readonly wrong: (sentence: string) => void };
-  /** The one of the two that is given, with the environment's variables put in. */
+  /** Returns `value` or the content of `file`, with environment variables expanded. */
   secret(
     key: string,
     what: string,
     value: Secret | undefined,
     file: string | undefined,
   ): SecretText | undefined;
-  /** As `secret`, or else the one of the global section; a mistake where neither is given. */
+  /** Like `secret`, but falls back to the global section; reports an error if both are missing. */
   neededSecret(
     key: string,
     what: string,
     own: SecretOrFile,
     fallback?: SecretOrFile,
   ): SecretText | undefined;
-  /** As `secret`, for an address that is one: checked where it is known already. */
+  /** Like `secret`, for a URL; an inline value is validated at once. */
   secretUrl(
     key: string,
     what: string,
     value: Secret | undefined,
     file: string | undefined,
   ): SecretText | undefined;
-  /** A mistake unless it begins with http:// or https://. */
+  /** Reports an error unless the text begins with http:// or https://. */
   url(key: string, text: string): string;
-  /** Of the entry, or else of the global section. */
+  /** Returns the HTTP settings of the entry, or else of the global section. */
   http(given: HttpRaw | undefined): HttpClientConfig;
   tls(key: string, given: HttpRaw["tls_config"]): TlsConfig;
 }
 
-/** While a channel is opened. */
+/** What a channel may use when it is opened. */
 export interface ChannelContext {
   readonly receiver: string;
   readonly hidden: SecretRedactor;
   readonly log: Log;
   readonly nowMs: () => number;
-  /** Checked now, printed later. @throws TemplateError */
+  /** Compiles a template, rendered later. @throws TemplateError */
   text(source: string): Render;
   html(source: string): Render;
 }
@@ -100,24 +103,24 @@ export interface ChannelDefinition<
   Schema extends v.GenericSchema = v.GenericSchema,
   Ready = unknown,
 > {
-  /** `email`; its entries stand under `email_configs`. */
+  /** For example `email`; its entries are under `email_configs`. */
   readonly name: string;
   readonly title: string;
   readonly summary: string;
-  /** Without `http_config` and the like it is what a form shows. */
+  /** The fields that a form shows, without `http_config` and the like. */
   readonly options: Schema;
-  /** An entry as it stands in a file. */
+  /** A sample entry in YAML. */
   readonly example: string;
-  /** At most as often as the service likes it. */
+  /** The send rate that the service tolerates. */
   readonly rate: Rate;
-  /** The service keeps an incident open until the resolved notification. */
+  /** True if the service keeps an incident open until the resolved notification. */
   readonly staysOpen?: true;
-  /** Puts in what the global section says; mistakes go to the setting. */
+  /** Fills in the global section's defaults; errors are reported through `setting`. */
   prepare(options: v.InferOutput<Schema>, setting: EntryContext): Ready | undefined;
   open(ready: Ready, context: ChannelContext): Promise<OpenChannel>;
 }
 
-/** An entry that was read and can be opened. */
+/** Opens an entry that was read. */
 export type Opener = (context: ChannelContext) => Promise<OpenChannel>;
 
 export interface Channel {
@@ -128,7 +131,7 @@ export interface Channel {
   readonly example: string;
   readonly rate: Rate;
   readonly staysOpen: boolean;
-  /** The entry has passed `options`. */
+  /** `entry` has been validated against `options`. */
   prepare(entry: unknown, setting: EntryContext): Opener | undefined;
 }
 

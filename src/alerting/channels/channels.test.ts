@@ -28,7 +28,7 @@ const resolved = notificationOf(
   })),
 );
 
-/** What each channel sends, whole: `testdata/NAME.golden.json`. */
+/** The complete requests of each channel: `testdata/NAME.golden.json`. */
 const entries: readonly (readonly [name: string, entry: string])[] = [
   ["webhook", "webhook_configs: [{ url: '@URL/hook' }]"],
   ["slack", "slack_configs: [{ api_url: '@URL/services/T0/B0/xyz', channel: '#gpus' }]"],
@@ -121,7 +121,7 @@ const entries: readonly (readonly [name: string, entry: string])[] = [
   ],
 ];
 
-/** A response that each service could have given: one text, since they read different fields of it. */
+/** A response that every service could return: one text, since they read different fields of it. */
 const answerAll: FakeService["answer"] = ({ path }) => ({
   status: 200,
   body: JSON.stringify({
@@ -156,7 +156,7 @@ test.each(entries)("%s sends what its golden file holds", async (name, entry) =>
   receivers.close();
   const sent = service.requests.map(({ method, path, headers, text }) => ({
     request: `${method} ${path}`,
-    // What SNS signs holds the port of the test's own server.
+    // The SNS signature covers the port of the test's own server.
     authorization: (headers.authorization ?? "none").replace(/Signature=.*/, "Signature=…"),
     ...(headers["x-auth-token"] === undefined
       ? {}
@@ -341,7 +341,7 @@ test("a group of thousands of alerts is still reported", async () => {
   }
 });
 
-/** Their credentials are in http_config or sigv4. */
+/** Channels whose credentials are in http_config or sigv4. */
 const credentialsInside = new Set(["jira", "webex", "sns"]);
 test.each(channels.map((channel) => [channel.name, channel] as const))(
   "%s has a form, and its example opens",

@@ -1,6 +1,6 @@
 /**
- * The email people get where a file gives no text of its own: readable at a glance, the same in light and dark, without a
- * picture or a script. Written for mail clients, hence tables and inline styles.
+ * The default email: readable at a glance, identical in light and dark mode, without images or scripts. Written for mail clients,
+ * hence tables and inline styles.
  */
 
 const text = `
@@ -15,7 +15,7 @@ const text = `
 {{- end }}
 `;
 
-/** Colours that read on white and on near-black. */
+/** Colours that are legible on white and on near-black. */
 const colours = `
 {{ define "email.colour" -}}
   {{- if eq .Status "resolved" }}#2a9250

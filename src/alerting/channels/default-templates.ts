@@ -1,9 +1,9 @@
 /**
- * The texts of notifications where a file gives none of its own, under the names Alertmanager's have, so that
- * `{{ template "slack.default.title" . }}` works as it did. Lists end after 30 alerts: a long one is read by nobody.
+ * The default notification templates, under Alertmanager's template names, so that `{{ template "slack.default.title" . }}` keeps
+ * working. Lists end after 30 alerts.
  */
 
-/** Parts that the texts below are made of. */
+/** Shared parts of the templates below. */
 const parts = `
 {{ define "__alertmanager" }}gpulse{{ end }}
 {{ define "__alertmanagerURL" }}{{ .ExternalURL }}{{ end }}
@@ -45,7 +45,7 @@ const parts = `
 {{- end }}
 `;
 
-/** Lists of alerts, plain and in Markdown. They are given the alerts, as \`.Alerts.Firing\`. */
+/** Lists of alerts, plain and in Markdown. Their argument is a list of alerts, such as \`.Alerts.Firing\`. */
 const lists = `
 {{ define "__text_alert_list" -}}
 {{- range $at, $alert := . }}{{ if lt $at 30 -}}
@@ -160,7 +160,7 @@ const chat = `
 {{ define "gotify.default.message" }}{{ template "__markdown_both" . }}{{ end }}
 `;
 
-/** For services that keep incidents, and for short messages. */
+/** Templates for incident services and for short messages. */
 const pages = `
 {{ define "pagerduty.default.description" }}{{ template "__subject" . }}{{ end }}
 {{ define "pagerduty.default.client" }}{{ template "__alertmanager" . }}{{ end }}

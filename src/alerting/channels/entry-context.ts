@@ -1,4 +1,4 @@
-/** What stands around an entry while it is read: the global section, the environment, and where its mistakes go. */
+/** The context of an entry while it is read: the global section, the environment, and the collector of its errors. */
 import { Secret } from "../../net/http/secret.ts";
 import type { TlsConfig } from "../../net/http/auth-config.ts";
 import type { ConfigDocument } from "../../config/yaml/document.ts";
@@ -17,7 +17,7 @@ export interface EntrySource {
   readonly env: Environment;
   readonly hidden: SecretRedactor;
   readonly document: ConfigDocument;
-  /** Receives the keys of the entry that were expanded as addresses. */
+  /** Collects the keys of the entry that were expanded as addresses. */
   readonly addresses: Set<string>;
 }
 
@@ -28,7 +28,7 @@ export function createEntryContext(around: EntrySource): EntryContext {
     if (!expanded.ok) reading.wrong(at, expanded.why);
     return expanded.ok ? expanded.text : "";
   };
-  /** A secret that the entry takes over from the global section is the global section's object. */
+  /** A secret taken from the global section is the global section's object, so its location is found by identity. */
   const placeOf = (key: string, value: Secret | undefined): ConfigPath => {
     const [globalKey] =
       value === undefined ? [] : (Object.entries(global).find(([, one]) => one === value) ?? []);
@@ -117,7 +117,7 @@ export function createEntryContext(around: EntrySource): EntryContext {
 export const isWritten = (value: unknown): boolean =>
   value instanceof Secret ? value.reveal() !== "" : value !== undefined && value !== "";
 
-/** At most one of a value and its file may be given, in an entry as in the global section. */
+/** Rejects a value and its `_file` together, in an entry as in the global section. */
 export function refusePairs(
   section: Readonly<Record<string, unknown>>,
   reading: ConfigDiagnostics,
@@ -128,7 +128,7 @@ export function refusePairs(
       reading.wrong([...path, key], `give ${key} or ${key}_file, not both.`);
 }
 
-/** Whether requests carry an Authorization header of the configuration's own. */
+/** True if the configuration sets an Authorization header for its requests. */
 export const hasAuthorization = (http: HttpRaw | undefined): boolean =>
   http?.authorization !== undefined ||
   isWritten(http?.bearer_token) ||
@@ -150,14 +150,14 @@ function tlsOf(
   if (given === undefined) return { insecureSkipVerify: false };
   const before = reading.mistakes.length;
   const { tls } = readHttp({ ...plainHttp, tls_config: given }, reading, path);
-  // Its mistakes name tls_config, whatever the key is here.
+  // These errors name tls_config whatever the key is here, so they are moved to it.
   const found = reading.mistakes.splice(before);
   for (const { sentence } of found)
     reading.wrong([...path, key], sentence.slice(sentence.indexOf(": ") + 2));
   return tls;
 }
 
-/** With the environment's variables put into its secrets. */
+/** Expands environment variables in the secrets of an HTTP configuration. */
 function expandedHttp(raw: HttpRaw, expand: (key: ConfigPath, text: string) => string): HttpRaw {
   const filled = <Part extends object>(
     part: Part | undefined,

@@ -1,7 +1,7 @@
 /**
- * Variables of the environment in an alertmanager.yml. A secret may be `$EMAIL_PASS` as a whole, or hold `${NAME}` anywhere.
- * An address (host, URL, mailbox, user name) may also hold `$NAME` as one of its parts: `$SMTP_HOST:$SMTP_PORT`. All other
- * text means what it means to Alertmanager.
+ * Environment variables in an alertmanager.yml. A secret may be `$EMAIL_PASS` as a whole, or contain `${NAME}` anywhere. An
+ * address (host, URL, mailbox, user name) may also contain `$NAME` as one of its parts: `$SMTP_HOST:$SMTP_PORT`. All other text
+ * has Alertmanager's meaning.
  */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -12,7 +12,7 @@ export type ExpansionResult =
 const whole = /^\$([A-Z_][A-Z0-9_]*)$/;
 const braced = /\$(\$)?\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
-/** `$$NAME` and `$${NAME}` stand for a secret that begins with a dollar. */
+/** `$$NAME` and `$${NAME}` escape a secret that begins with a dollar sign. */
 export function expandSecret(text: string, env: Environment): ExpansionResult {
   const missing: string[] = [];
   const valueOf = (name: string): string => {
@@ -43,7 +43,7 @@ const inAddress = new RegExp(
   "g",
 );
 
-/** A variable that is set to nothing is a value here: a mail server without a login has an empty user name. */
+/** Here an empty variable is a value: a mail server without a login has an empty user name. */
 export function expandAddress(text: string, env: Environment): ExpansionResult {
   const missing: string[] = [];
   const expanded = text.replace(
@@ -63,6 +63,6 @@ export function expandAddress(text: string, env: Environment): ExpansionResult {
   };
 }
 
-/** Whether a text that is no secret looks as if it was to come from the environment. */
+/** True if a text that is not a secret looks like an environment variable. */
 export const looksLikeVariable = (text: string): boolean =>
   whole.test(text) || /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/.test(text);

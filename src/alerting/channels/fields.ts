@@ -1,6 +1,6 @@
 /**
- * The kinds of value a channel's entry is made of. Each has a description, and a `field` in its metadata that says which
- * input a form shows for it and whether it is a secret.
+ * The kinds of values in a channel's entry. Each has a description, and a `field` in its metadata that selects the form input and
+ * marks secrets.
  */
 import * as v from "valibot";
 import { Secret } from "../../net/http/secret.ts";
@@ -36,14 +36,14 @@ const withField = <Schema extends v.GenericSchema>(
 
 export const words = (description: string) => withField(scalar(), "text", description);
 
-/** Text with `{{ … }}` in it. */
+/** Text with `{{ … }}` expressions. */
 export const template = (description: string) => withField(scalar(), "template", description);
 
 /** A template that may not be empty. */
 export const filledTemplate = (description: string) =>
   withField(nonEmptyScalar("text"), "template", description);
 
-/** Comes out hidden; may name a variable of the environment (see environment.ts). */
+/** Redacted in output; may name an environment variable (see environment.ts). */
 export const secret = (description: string) =>
   withField(
     v.pipe(
@@ -63,7 +63,7 @@ export const number = (description: string, min = 0) =>
 
 export const time = (description: string) => withField(duration(), "duration", description);
 
-/** As Go writes it, which has parts of a unit and no days: 1.5h. */
+/** A Go duration, which has fractions and no days: 1.5h. */
 export const goTime = (description: string) => withField(goDuration(), "duration", description);
 
 export const choice = <const Options extends readonly string[]>(
@@ -98,6 +98,6 @@ export const tlsConfig = () =>
     ),
   );
 
-/** Alertmanager's default differs by channel. */
+/** Alertmanager's default differs per channel. */
 export const sendResolved = (fallback: boolean) =>
   v.optional(yesOrNo("Whether to send a notification when the alerts resolve."), fallback);

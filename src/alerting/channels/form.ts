@@ -1,4 +1,4 @@
-/** What a form for a channel needs, as JSON Schema: `format: password` and `writeOnly` for a secret, `x-field` for the input. */
+/** The JSON Schema for a channel's form: `format: password` and `writeOnly` mark a secret, `x-field` selects the input. */
 import * as v from "valibot";
 import type { Channel } from "./channel.ts";
 import type { ChannelFieldKind } from "./fields.ts";
@@ -7,7 +7,7 @@ export interface ChannelForm {
   readonly name: string;
   readonly title: string;
   readonly summary: string;
-  /** Where its entries stand in alertmanager.yml. */
+  /** The key of its entries in alertmanager.yml. */
   readonly key: string;
   readonly example: string;
   readonly schema: {
@@ -21,7 +21,7 @@ export interface ChannelForm {
 export interface FormField {
   readonly type: string;
   readonly description: string;
-  /** Which input to show; `advanced` is edited as text. */
+  /** The input to show; `advanced` is edited as text. */
   readonly "x-field": ChannelFieldKind;
   readonly default?: unknown;
   readonly format?: "password";

@@ -1,10 +1,10 @@
-/** The `global` section of alertmanager.yml: what entries fall back to. */
+/** The `global` section of alertmanager.yml: the defaults of entries. */
 import * as v from "valibot";
 import { duration } from "../../config/yaml/fields.ts";
 import { httpConfig, secret, secretFile, tlsConfig, words, yesOrNo } from "./fields.ts";
 
 export const globalSchema = v.strictObject({
-  // Read with the routes.
+  // Used by the routing configuration.
   resolve_timeout: v.optional(duration()),
   http_config: httpConfig(),
   smtp_smarthost: v.optional(words("The mail server, as host:port.")),

@@ -1,4 +1,4 @@
-/** Every channel, in the order they are shown. Adding one is its folder and its line here. */
+/** Every channel, in display order. To add one, add its folder and one line here. */
 import type { Channel } from "./channel.ts";
 import { discord } from "./discord/define.ts";
 import { email } from "./email/define.ts";

@@ -1,4 +1,4 @@
-/** A notification as Alertmanager hands it to its templates and its webhook: the same names, the same quirks. */
+/** A notification in the form that Alertmanager passes to its templates and its webhook: the same names, the same quirks. */
 import type { Notification } from "../route/notification.ts";
 import {
   type NotificationData,
@@ -6,7 +6,7 @@ import {
 } from "../../formats/template/functions/alertmanager.ts";
 import type { ChannelMessage, Render } from "./channel.ts";
 
-/** @param compile for the templates of the route's labels, which see all but those labels */
+/** @param compile compiles the templates of the route's labels, which see everything except those labels */
 export function messageOf(
   notification: Notification,
   compile: (source: string) => Render = (source) => () => source,
@@ -25,7 +25,7 @@ export function messageOf(
 function dataOf(notification: Notification): NotificationData {
   const { alerts } = notification;
   return {
-    // Alertmanager quotes it as for a regular expression: `web.hook` comes out as `web\.hook`.
+    // Alertmanager escapes it as for a regular expression: `web.hook` becomes `web\.hook`.
     receiver: notification.receiver.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&"),
     status: notification.status,
     alerts,
@@ -37,7 +37,7 @@ function dataOf(notification: Notification): NotificationData {
   };
 }
 
-/** The pairs that all of them have. */
+/** The pairs that all of them share. */
 function common(all: readonly Readonly<Record<string, string>>[]): Record<string, string> {
   const [first, ...rest] = all;
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** What went wrong while sending, as the router wants to know it: whether to try again, and when. Its words hold no secret. */
+/** Turns a failed send into a `NotifyError` for the router: whether to retry, and when. Its message contains no secret. */
 import { formatError } from "../../base/error.ts";
 import { NotifyError } from "../route/notification.ts";
 import { HttpRequestError } from "../../net/http/request.ts";
@@ -6,8 +6,8 @@ import { TemplateError } from "../../formats/template/lex.ts";
 import type { SecretRedactor } from "./secret-redactor.ts";
 
 /**
- * No cause goes along: it may hold the address, which may be a secret. What is none of ours is tried again, since a
- * notification reported twice is better than one not reported.
+ * No `cause` is attached: it may contain the address, which may be a secret. Unknown errors are retried, since a duplicate
+ * notification is better than a lost one.
  */
 export function toNotifyError(thrown: unknown, hidden: SecretRedactor): NotifyError {
   const sentence = toSingleLine(hidden.hide(formatError(thrown)));
@@ -29,7 +29,7 @@ export function toNotifyError(thrown: unknown, hidden: SecretRedactor): NotifyEr
   return new NotifyError(sentence, { retryable: true });
 }
 
-/** One line of ordinary characters, not too long. */
+/** One line of printable characters, at most `longest`. */
 export const toSingleLine = (text: string, longest = 400): string => {
   const line = text.replace(/[\p{Cc}\s]+/gu, " ").trim();
   return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;

@@ -1,4 +1,4 @@
-/** Opens the receivers of a configuration: for each name, the ways a notification goes out. */
+/** Opens the receivers of a configuration: each receiver name maps to its channel integrations. */
 import path from "node:path";
 import type { Route } from "../route/config.ts";
 import type { Integration } from "../route/notification.ts";
@@ -28,21 +28,21 @@ export interface OpenReceiversOptions extends ReadReceiversOptions {
 
 export interface ReceiverSet {
   readonly names: readonly string[];
-  /** What loads and does nothing, a sentence each: for the log, the status page and `gpulse config check`. */
+  /** Settings that load without effect, one sentence each: for the log, the status page and `gpulse config check`. */
   readonly warnings: readonly string[];
-  /** None for a receiver that sends nowhere, or that is not there. */
+  /** Empty for a receiver without channels, and for one that does not exist. */
   readonly integrations: (receiver: string) => readonly OpenIntegration[];
-  /** A text without any secret of this configuration. */
+  /** Returns the text with every secret of this configuration removed. */
   readonly hide: (text: string) => string;
   close(): void;
 }
 
 export interface OpenIntegration extends Integration {
-  /** What is reported stays open on the other side until its end is reported. */
+  /** True if the service keeps an incident open until the resolved notification. */
   readonly staysOpen: boolean;
 }
 
-/** @throws GpulseError ALERT_CONFIG with every mistake; nothing is open then. */
+/** @throws GpulseError ALERT_CONFIG with every error in the file; nothing is open then. */
 export async function openReceivers(
   routing: RoutingFile,
   options: OpenReceiversOptions,
@@ -155,7 +155,7 @@ function integrationOf(
   };
 }
 
-/** Whether a file's receivers could be opened: its mistakes, or its warnings. For `gpulse config check`. */
+/** Checks whether a file's receivers can be opened and returns the errors or the warnings. For `gpulse config check`. */
 export async function checkReceivers(
   routing: RoutingFile,
   options: OpenReceiversOptions,

@@ -1,7 +1,4 @@
-/**
- * Alertmanager's webhook payload, version 4: what receivers of its webhooks are written against. Fields may be added, none
- * may change.
- */
+/** Alertmanager's webhook payload, version 4, which webhook receivers parse. Fields may be added, but none may change. */
 import type { NotifiedAlert } from "../alert.ts";
 import { formatTime, zeroTimeMs } from "../../formats/template/time.ts";
 import type { ChannelMessage } from "./channel.ts";
@@ -30,7 +27,7 @@ export interface Payload {
   readonly routeLabels?: Readonly<Record<string, string>>;
 }
 
-/** 0 alerts at most means all of them. */
+/** `maxAlerts` 0 means all of them. */
 export function payloadOf({ data, notification }: ChannelMessage, maxAlerts: number): Payload {
   const included = maxAlerts === 0 ? data.alerts : data.alerts.slice(0, maxAlerts);
   return {

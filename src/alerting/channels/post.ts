@@ -1,6 +1,6 @@
 /**
- * One request to a service and what its response means: accepted, retry (and when), or refused for good. Error messages
- * show only the host of an address, since the rest may be a secret.
+ * One request to a service and the meaning of its response: accepted, to be retried (and when), or rejected for good. Error
+ * messages show only the host of a URL, since the rest may be a secret.
  */
 import { NotifyError } from "../route/notification.ts";
 import type { HttpClientConfig } from "../../net/http/auth-config.ts";
@@ -11,17 +11,17 @@ import type { SecretRedactor } from "./secret-redactor.ts";
 import { toSingleLine } from "./notify-error.ts";
 
 export interface NotifyRequest {
-  /** POST unless given. */
+  /** POST by default. */
   readonly method?: "GET" | "POST" | "PUT";
   readonly url: string;
   readonly body?: string | undefined;
-  /** application/json unless given. */
+  /** application/json by default. */
   readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly idempotencyKey: string;
-  /** Below the limit of a whole try. */
+  /** A limit below that of a whole attempt. */
   readonly timeoutMs?: number | undefined;
-  /** Only where nothing in the body is a secret of the service. */
+  /** Only for a service whose body contains no secret. */
   readonly followsRedirects?: boolean;
   readonly signal: AbortSignal;
 }
@@ -55,11 +55,11 @@ export class NotificationPoster {
     throw this.refused(answer, `answered ${answer.status}`);
   }
 
-  /** The error with the words of the response. */
+  /** The error with the text of the response. */
   refused(answer: HttpResponse, what: string): NotifyError {
     const { status } = answer;
     const redirected = status >= 300 && status < 400;
-    // Hidden before it is cut: half a secret would not be known for one.
+    // Redacted before it is cut: half a secret would not be recognized.
     const message = toSingleLine(this.#hidden.hide(answer.body.toString("utf8")), 200);
     const next = redirected ? ": it sends requests elsewhere; give its new address" : "";
     const retryable = [408, 425, 429].includes(status) || status >= 500;
@@ -74,7 +74,7 @@ export class NotificationPoster {
     this.#client.close();
   }
 
-  /** Any response, whatever its status. @throws HttpRequestError where there is none. */
+  /** Returns any response, whatever its status. @throws HttpRequestError if there is none. */
   async exchange(sent: NotifyRequest): Promise<HttpResponse> {
     const { url, body, headers, idempotencyKey, timeoutMs, followsRedirects, signal } = sent;
     const options = await this.#client.options();
@@ -92,7 +92,7 @@ export class NotificationPoster {
           ...(body === undefined ? {} : { "content-type": sent.contentType ?? "application/json" }),
           "user-agent": "gpulse",
           ...options.headers,
-          // A channel's own token goes before what the global section says of all.
+          // A channel's own token takes precedence over the global section.
           ...headers,
           "idempotency-key": idempotencyKey,
         },
@@ -115,7 +115,7 @@ export class NotificationPoster {
   }
 }
 
-/** The header's seconds or date, or what Discord and Telegram say in the answer. */
+/** Retry-After in seconds or as a date, or Discord's and Telegram's field in the response body. */
 function retryAfterOf({ headers, body }: HttpResponse, nowMs: number): number | undefined {
   const header = headers["retry-after"];
   const afterMs =

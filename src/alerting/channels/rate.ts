@@ -1,10 +1,12 @@
-/** How often a channel may send: a bucket of tokens that fills with time. Waits a little, and says when to come back otherwise. */
+/**
+ * Limits how often a channel sends, with a token bucket. Short waits are waited out; longer ones are rejected with a retry-after.
+ */
 import { pause } from "../../base/retry.ts";
 import { NotifyError } from "../route/notification.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Rate } from "./channel.ts";
 
-/** Who would wait longer is sent away with the time to come back: a try ends after 30 s anyway. */
+/** A longer wait is rejected with a retry-after: an attempt ends after 30 s anyway. */
 const longestWaitMs = 20_000;
 
 export class RateLimit {
@@ -20,7 +22,7 @@ export class RateLimit {
     this.#seenMs = clock.monotonicMs();
   }
 
-  /** @throws NotifyError where the wait is too long or was given up. */
+  /** @throws NotifyError if the wait is too long or was aborted. */
   async take(signal: AbortSignal): Promise<void> {
     this.#fill();
     const waitMs = Math.max(0, ((1 - this.#tokens) * 60_000) / this.#rate.perMinute);

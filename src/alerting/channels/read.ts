@@ -1,6 +1,6 @@
 /**
- * The receivers of an alertmanager.yml, read and checked whole: either all of them can be opened, or the file is refused
- * with every mistake. What a value was is never said, since it may be a secret.
+ * Reads and validates the receivers of an alertmanager.yml: either all of them can be opened, or the file is rejected with every
+ * error. Errors never quote a value, since it may be a secret.
  */
 import path from "node:path";
 import * as v from "valibot";
@@ -23,10 +23,10 @@ import { isWritten, refusePairs, createEntryContext } from "./entry-context.ts";
 
 export interface ReceiverEntry {
   readonly channel: Channel;
-  /** Which of the receiver's entries of that channel. */
+  /** The index of the entry among the receiver's entries of that channel. */
   readonly index: number;
   readonly sendResolved: boolean;
-  /** `alertmanager.yml:7:5: receivers[0].email_configs[1]`, for a sentence about it. */
+  /** `alertmanager.yml:7:5: receivers[0].email_configs[1]`, for messages about the entry. */
   readonly where: string;
   readonly open: Opener;
 }
@@ -35,17 +35,17 @@ export interface ReceiversConfig {
   readonly receivers: ReadonlyMap<string, readonly ReceiverEntry[]>;
   readonly templates: readonly string[];
   readonly file: string;
-  /** What loads and does nothing, a sentence each. */
+  /** Settings that load without effect, one sentence each. */
   readonly warnings: readonly string[];
   readonly hidden: SecretRedactor;
 }
 
-/** Of what the routes were read from, the parts that channels need. */
+/** The parts of the routing configuration that channels need. */
 export type RoutingFile = Pick<RoutingConfig, "source" | "templates"> &
   Partial<Pick<RoutingConfig, "route">>;
 
 export interface ReadReceiversOptions {
-  /** The file's path: for sentences, and where relative paths start. */
+  /** The file's path: for messages, and as the base of relative paths. */
   readonly file: string;
   readonly env: Environment;
 }
@@ -64,7 +64,7 @@ const fileSchema = v.looseObject({
   receivers: v.optional(v.array(receiverSchema), []),
 });
 
-/** @throws GpulseError ALERT_CONFIG with every mistake, a line each. */
+/** @throws GpulseError ALERT_CONFIG with every error, one per line. */
 export async function readReceivers(
   routing: RoutingFile,
   { file, env }: ReadReceiversOptions,
@@ -141,7 +141,7 @@ function refuse(sentences: readonly string[]): never {
 
 const withoutValue = (sentence: string): string => sentence.replace(/, not .*\.$/s, ".");
 
-/** Mistakes of the global section count even where no receiver uses what they are about. Variables are expanded later. */
+/** Errors in the global section count even if no receiver uses the setting. Variables are expanded later. */
 function checkGlobal(global: Global, reading: ConfigDiagnostics): void {
   refusePairs(global, reading, ["global"]);
   for (const [key, given] of Object.entries(global)) {
@@ -155,7 +155,7 @@ function checkGlobal(global: Global, reading: ConfigDiagnostics): void {
   const { slack_api_url: url, slack_app_url: appUrl } = global;
   const hasUrl = isWritten(url) || isWritten(global.slack_api_url_file);
   const hasToken = isWritten(global.slack_app_token) || isWritten(global.slack_app_token_file);
-  // With the app's own address both may stand: receivers then choose by their own authorization.
+  // With the app's own URL both are allowed: receivers then choose by their own authorization.
   if (hasUrl && hasToken && url?.reveal() !== appUrl)
     reading.wrong(["global", "slack_api_url"], "give slack_api_url or slack_app_token, not both.");
 }

@@ -1,6 +1,6 @@
 /**
- * A configuration as it may be shown: the same file, every secret in it as `<secret>`, comments gone, since a password is
- * kept in one often enough.
+ * Redacts a configuration for display: the same file with every secret replaced by `<secret>` and without comments, since
+ * comments often contain a password.
  */
 import type * as v from "valibot";
 import { getMetadata } from "valibot";
@@ -9,7 +9,7 @@ import { globalSchema } from "./global.ts";
 
 const redacted = "<secret>";
 
-/** What is a secret wherever it stands, as in http_config and sigv4. */
+/** Names that are secrets anywhere in the file, as in http_config and sigv4. */
 const secretName =
   /^(key|secrets?|credentials|bearer_token|proxy_url|proxy_connect_header|.*(password|passwd|secret|token|_key|webhook_url))$/;
 
@@ -75,7 +75,7 @@ function hiddenWhole(value: unknown): unknown {
   return value === null || value === "" ? value : redacted;
 }
 
-/** A URL with a user in it. */
+/** Redacts the password of a URL with a user in it. */
 const withoutPassword = (text: string): string =>
   text.replace(/(\/\/[^/\s:@]*):[^/\s@]+@/g, `$1:${redacted}@`);
 

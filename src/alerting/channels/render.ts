@@ -1,4 +1,4 @@
-/** Templates of a channel's entry, compiled when it is opened and printed for each notification. */
+/** The templates of a channel's entry, compiled when it is opened and rendered for each notification. */
 import { createHash } from "node:crypto";
 import type { ChannelContext, ChannelMessage, Render } from "./channel.ts";
 import type { SecretText } from "./secret-text.ts";
@@ -34,7 +34,7 @@ export const withoutEmpty = (
     ),
   );
 
-/** A key that may be chosen by the alerts' labels: `{{ .CommonLabels.team_key }}`. */
+/** Reads a key that may be a template over the alerts' labels: `{{ .CommonLabels.team_key }}`. */
 export async function readSecret(
   secret: SecretText,
   message: ChannelMessage,
@@ -47,18 +47,18 @@ export async function readSecret(
   return printed;
 }
 
-/** One incident per group of alerts, by the same key as Alertmanager's. */
+/** Alertmanager's key for incidents: one incident per group of alerts. */
 export const groupKeyHash = ({ notification }: ChannelMessage): string =>
   createHash("sha256").update(notification.groupKey).digest("hex");
 
-/** The address of an API with a path below it, whether or not the address ends with a slash. */
+/** Appends a path to an API's URL, whether or not the URL ends with a slash. */
 export function urlBelow(base: string, below: string): string {
   const url = new URL(base);
   url.pathname = `${url.pathname.replace(/\/+$/, "")}/${below}`;
   return url.href;
 }
 
-/** Items of a list with commas between. */
+/** Splits a comma-separated list. */
 export const splitList = (text: string): string[] =>
   text
     .split(",")

@@ -1,16 +1,16 @@
 /**
- * The secrets in use, so that no sentence leaves with one in it: whatever an error, a log line or another side's answer
- * says goes through `hide` first. Holds secrets; must never be printed itself.
+ * Redacts the secrets in use: every error, log line and response text passes through `hide`. Holds the secrets and must never be
+ * printed itself.
  */
 import { inspect } from "node:util";
 
-/** Shorter ones would blank out ordinary words; no service hands out any that short. */
+/** Shorter secrets would redact ordinary words; no service issues any that short. */
 const shortest = 4;
 
 export class SecretRedactor {
   readonly #texts = new Set<string>();
 
-  /** Also in the shapes it travels in: %-escaped, and as base64. */
+  /** Also adds the encoded forms: %-escaped, JSON and base64. */
   add(secret: string): void {
     const text = secret.trim();
     if (text.length < shortest) return;
@@ -22,17 +22,17 @@ export class SecretRedactor {
     this.#texts.add(base64.replace(/=+$/, ""));
   }
 
-  /** A URL that is a secret: its whole text, and what stands behind the host, which is where the token is. */
+  /** Adds a URL that is a secret: the whole text, and the part after the host, which contains the token. */
   addUrl(url: string): void {
     this.add(url);
     try {
       const { pathname, search, searchParams, password } = new URL(url);
       for (const part of [pathname, `${pathname}${search}`, password]) this.add(decoded(part));
-      // A long part is a token; a short one is a word, which only its slash distinguishes from others.
+      // A long path segment is a token; a short one is a word and is only redacted as part of the path.
       for (const part of [...pathname.split("/"), ...searchParams.values()])
         if (part.length >= 16) this.add(decoded(part));
     } catch {
-      // What is no URL has no parts.
+      // A text that is not a URL has no parts.
     }
   }
 

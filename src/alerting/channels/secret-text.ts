@@ -1,4 +1,4 @@
-/** A secret that is known, or that stands in a file which may change while we run. Shows itself to nobody but who sends it. */
+/** A secret, given inline or in a file that may change at run time. Only the sending code can read it. */
 import { formatError } from "../../base/error.ts";
 import { NotifyError } from "../route/notification.ts";
 import { ReloadingFile } from "../../net/http/reloading-file.ts";
@@ -11,7 +11,7 @@ export class SecretText {
   readonly #what: string;
   readonly #hidden: SecretRedactor;
 
-  /** `what` names the content in errors: "the password". */
+  /** `what` names the secret in errors: "the password". */
   constructor(from: Secret | { readonly file: string }, what: string, hidden: SecretRedactor) {
     this.#value = "file" in from ? undefined : from;
     this.#file = "file" in from ? new ReloadingFile(from.file, what) : undefined;
@@ -19,14 +19,14 @@ export class SecretText {
     this.#hidden = hidden;
   }
 
-  /** @throws NotifyError, to be tried again: a file that is being replaced comes back. */
+  /** @throws NotifyError, retryable: a file that is being replaced appears again. */
   async read(): Promise<string> {
     const text = this.#value === undefined ? await this.#readFile() : this.#value.reveal();
     this.#hidden.add(text);
     return text;
   }
 
-  /** As an address to post to. */
+  /** Reads the secret as a URL to post to. */
   async readUrl(): Promise<string> {
     const text = await this.read();
     this.#hidden.addUrl(text);

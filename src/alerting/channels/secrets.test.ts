@@ -23,7 +23,7 @@ import { testReceiver } from "./test-receiver.ts";
 
 const certificate = makeAuthority("test CA").issue({ commonName: "mail" });
 
-/** Every secret of the file below holds this, whatever shape it is in. */
+/** Every secret of the file below contains this text. */
 const mark = "hunter2";
 
 let dir: string;
@@ -104,7 +104,7 @@ test("no secret is in an error, a log line, a warning, a test's outcome or the f
     log,
     clock,
   });
-  // A service that repeats to us all it received, and refuses.
+  // A service that rejects the request and echoes it.
   service.answer = ({ path: asked, headers, text }) => ({
     status: 400,
     body: `${asked} ${JSON.stringify(headers)} ${text}`,

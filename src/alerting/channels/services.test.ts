@@ -1,4 +1,4 @@
-/** What the services behind channels do beside accepting: tokens that expire, refusals with a 200, issues that exist. */
+/** Behaviour of the services behind channels besides accepting: expiring tokens, errors with status 200, existing issues. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";

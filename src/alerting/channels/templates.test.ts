@@ -18,7 +18,7 @@ const templates = new NotificationTemplates(() => startMs);
 const printed = (name: string, notification = twoAlerts): string =>
   templates.text(`{{ template "${name}" . }}`)(messageOf(notification));
 
-/** The names that files written for Alertmanager call. */
+/** The template names that files written for Alertmanager call. */
 test.each([
   "__alertmanager",
   "__alertmanagerURL",

@@ -1,4 +1,7 @@
-/** The templates of a configuration: ours, and over them those of the files it names. Reads files once, when it is opened. */
+/**
+ * The templates of a configuration: the defaults, overridden by those of the files it names. Files are read once, when it is
+ * opened.
+ */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { formatError } from "../../base/error.ts";
@@ -13,7 +16,7 @@ import type { Render } from "./channel.ts";
 import { defaultEmail } from "./default-email.ts";
 import { defaultTemplates } from "./default-templates.ts";
 
-/** No template can have this name: it holds what no YAML text holds. */
+/** The name of an inline template; no file can define it, since YAML text cannot contain this character. */
 const own = "\u0000";
 const maxFileBytes = 1024 * 1024;
 
@@ -34,12 +37,12 @@ export class NotificationTemplates {
     return compiled(source, () => this.#set().clone());
   }
 
-  /** What is put in is escaped. */
+  /** Compiles a template that HTML-escapes the values it inserts. */
   html(source: string): Render {
     return compiled(source, () => this.#set().clone(true));
   }
 
-  /** Parsed when first needed: most hubs notify nobody. */
+  /** Parsed on first use: most hubs send no notifications. */
   #set(): TemplateSet {
     if (this.#templates !== undefined) return this.#templates;
     const made = new TemplateSet(alertmanagerFunctions(this.#nowMs));
@@ -49,7 +52,7 @@ export class NotificationTemplates {
     return made;
   }
 
-  /** Adds the files of a pattern; returns what is wrong with them, a sentence each. */
+  /** Adds the files of a pattern; returns the errors, one sentence each. */
   addFiles(pattern: string, folder: string): string[] {
     const full = path.resolve(folder, pattern);
     if (/[*?[]/.test(path.dirname(full)))
@@ -78,7 +81,7 @@ function compiled(source: string, open: () => TemplateSet): Render {
   return ({ value }) => copy.run(own, value);
 }
 
-/** A template that is called and was never defined is a mistake now, not at the first alert. */
+/** Rejects a call of an undefined template now rather than at the first alert. */
 function refuseUnknown(set: TemplateSet): void {
   try {
     set.run(own, sample);

@@ -1,4 +1,4 @@
-/** Sends one notification, marked as a test, by every way of a receiver, and reports for each what came of it. */
+/** Sends one notification, marked as a test, through every channel of a receiver, and returns each outcome. */
 import { fingerprintOf } from "../route/fingerprint.ts";
 import { type Notification, NotifyError } from "../route/notification.ts";
 import { didYouMean } from "../../config/closest.ts";
@@ -11,21 +11,21 @@ export interface ReceiverTestOutcome {
   readonly index: number;
   readonly ok: boolean;
   readonly tookMs: number;
-  /** What the other side said, where it did not take it. Never a secret. */
+  /** The reason if the service did not accept it. Never contains a secret. */
   readonly why?: string;
-  /** Whether trying again may help. */
+  /** True if a retry may succeed. */
   readonly retryable?: boolean;
 }
 
 export interface TestOptions {
   readonly clock: Clock;
   readonly externalUrl: string;
-  /** Another for each test, so that none is taken for a repetition. */
+  /** Unique per test, so that no service takes it for a duplicate. */
   readonly id: string;
   readonly timeoutMs?: number;
 }
 
-/** In the order the receiver has them. @throws GpulseError where there is no such receiver, or it sends nowhere. */
+/** Outcomes in the receiver's order. @throws GpulseError if the receiver does not exist or has no channels. */
 export async function testReceiver(
   receivers: ReceiverSet,
   receiver: string,

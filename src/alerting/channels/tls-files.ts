@@ -1,4 +1,6 @@
-/** TLS options of a connection that is no HTTP, read from their files again for each one, so that a renewed certificate counts. */
+/**
+ * TLS options of a non-HTTP connection. The files are read again for each connection, so that a renewed certificate takes effect.
+ */
 import type { ConnectionOptions } from "node:tls";
 import { formatError } from "../../base/error.ts";
 import { NotifyError } from "../route/notification.ts";

@@ -1,6 +1,6 @@
 /**
- * The default rules and their runbook, read from where they stand: beside the bundle in a built program, in deploy/ and
- * docs/ of the repository otherwise. They are plain Prometheus files; nothing here changes what they mean.
+ * Reads the default rules and their runbook: from beside the bundle in a built program, else from deploy/ and docs/ of the
+ * repository. They are plain Prometheus files and are returned unchanged.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -13,7 +13,7 @@ export interface PackFile {
 
 const at = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 
-/** `scripts/build.mjs` puts a copy there. */
+/** The folder that `scripts/build.mjs` copies them to. */
 const builtDir = at("./pack");
 const isBuilt = existsSync(path.join(builtDir, "rules"));
 const rulesDir = isBuilt ? path.join(builtDir, "rules") : at("../../../deploy/prometheus/rules");
@@ -25,7 +25,7 @@ const stackRunbookFile = isBuilt
   ? path.join(builtDir, "runbook-stack.md")
   : at("../../../docs/runbook/stack.md");
 
-/** As they are on disk, for `--rules` of a real Prometheus or a copy. */
+/** The files unchanged, for a Prometheus server or for a copy. */
 export function packRuleFiles(): readonly PackFile[] {
   return readdirSync(rulesDir)
     .filter((name) => name.endsWith(".yml"))
@@ -35,5 +35,5 @@ export function packRuleFiles(): readonly PackFile[] {
 
 export const packRunbook = (): string => readFileSync(runbookFile, "utf8");
 
-/** Of the rules of deploy/prometheus/rules/stack, which are not among the default ones. */
+/** The runbook of the rules of deploy/prometheus/rules/stack, which are not among the default ones. */
 export const stackRunbook = (): string => readFileSync(stackRunbookFile, "utf8");

@@ -1,4 +1,4 @@
-/** The default rules hold together: names, severities, words, runbook, tests and inhibition. */
+/** The default rules are consistent: names, severities, texts, runbook, tests and inhibition. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -30,7 +30,7 @@ test("every alert has a severity, and says who, what, and what to do", () => {
     const { summary = "", description = "", action = "" } = annotations;
     for (const words of [summary, description, action])
       expect(words.length, name).toBeGreaterThan(15);
-    // Who: the GPU by model, index, host and uuid, or the machine.
+    // The affected object: the GPU by model, index, host and uuid, or the machine.
     if (/^Gpu(?!lse|DataStale)/.test(name))
       for (const part of ["gpu_info", "$labels.gpu ", "$labels.host ", "$labels.uuid "])
         expect(summary, name).toContain(part);
@@ -123,7 +123,7 @@ test("what is embedded inhibits as the alertmanager.yml that ships does", async 
   const shipped = readFileSync(at("deploy/alertmanager/alertmanager.yml"), "utf8");
   const file = await parseRouting(shipped, "alertmanager.yml");
   const embedded = await parseRouting(defaultRouting, "embedded");
-  // Matchers hold compiled expressions: as text they compare.
+  // Matchers contain compiled expressions, so they are compared as text.
   expect(JSON.stringify(embedded.inhibitRules)).toBe(JSON.stringify(file.inhibitRules));
   expect(embedded.inhibitRules.length).toBe(4);
   expect(embedded.receivers).toEqual([{ name: "nobody" }]);
@@ -179,7 +179,7 @@ const byName = (
   right: { name?: string | undefined },
 ): number => ((left.name ?? "") < (right.name ?? "") ? -1 : 1);
 
-/** The runbook follows the files' own order, grouped by what a person looks for. */
+/** The runbook has the order of the rule files, grouped by topic. */
 function inRunbookOrder(left: string, right: string): number {
   const order = runbookSections().map(({ alert }) => alert);
   return order.indexOf(left) - order.indexOf(right);

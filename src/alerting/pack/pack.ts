@@ -1,13 +1,13 @@
-/** The default rules as the hub runs them: a user's rule of the same name replaces ours. */
+/** The default rules as the hub runs them: a user's rule of the same name replaces the default one. */
 import { parseRuleFile } from "../rules/file.ts";
 import type { Rule, RuleGroup } from "../rules/types.ts";
 import { packRuleFiles } from "./files.ts";
 
-/** Where a rule of the pack comes from, as the API shows it. */
+/** The origin of the default rules in the API. */
 export const packOrigin = "gpulse";
 
 const runbookInDocs = "docs/runbook/README.md#";
-/** The hub serves its own runbook, so that the link in a message leads there. */
+/** The hub serves its own runbook; links in notifications point there. */
 const runbookOnHub = "{{ $externalURL }}/runbook/";
 
 export async function packGroups(own: readonly RuleGroup[] = []): Promise<readonly RuleGroup[]> {

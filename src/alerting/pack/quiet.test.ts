@@ -1,4 +1,4 @@
-/** The default rules over simulated hours: silent where nothing is wrong, and telling the right thing where something is. */
+/** The default rules over simulated hours: no alert without a fault, and the right alert for each fault. */
 import { expect, test } from "vitest";
 import { packGroups } from "./pack.ts";
 import { type FiredAlert, simulate } from "../../../test/fixtures/alerting/simulate.ts";

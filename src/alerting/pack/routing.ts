@@ -1,6 +1,6 @@
 /**
- * The routing without an alertmanager.yml: grouping and inhibition as in deploy/alertmanager, no notifications. A test
- * checks that both inhibit alike.
+ * The routing used without an alertmanager.yml: grouping and inhibition as in deploy/alertmanager, and no notifications. A test
+ * checks that both have the same inhibition rules.
  */
 export const defaultRouting = `
 route:

@@ -1,4 +1,4 @@
-/** The runbook's sections by alert. */
+/** The runbook's sections per alert. */
 import { packRunbook, stackRunbook } from "./files.ts";
 
 export interface RunbookSection {
@@ -6,7 +6,7 @@ export interface RunbookSection {
   readonly text: string;
 }
 
-/** A heading of the third level is an alert; its section ends at the next heading of that level or above. */
+/** A level-3 heading is an alert; its section ends at the next heading of that level or above. */
 export function runbookSections(markdown: string = packRunbook()): readonly RunbookSection[] {
   return markdown.split(/^(?=#{1,3} )/m).flatMap((part) => {
     const alert = /^### (\S+)\s*$/m.exec(part)?.[1];
@@ -24,7 +24,7 @@ export interface RunbookChapter {
   readonly sections: readonly RunbookSection[];
 }
 
-/** Both runbooks by their headings of the second level, for the page. */
+/** Both runbooks grouped by their level-2 headings, for the web page. */
 export const runbookChapters = (
   files: readonly string[] = [packRunbook(), stackRunbook()],
 ): readonly RunbookChapter[] =>

@@ -1,4 +1,4 @@
-/** The rules of the stack hold together as the default ones do, and stay apart from them: words, runbook and tests. */
+/** The rules of the stack are as consistent as the default ones and separate from them: texts, runbook and tests. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Ends of alerts while the clock is set: what ended has ended, and is not waited for. */
+/** End times of alerts while the clock changes: a resolved alert stays resolved. */
 import { expect, test } from "vitest";
 import { isResolved } from "../alert.ts";
 import { AlertRegistry } from "./alert-registry.ts";

@@ -1,4 +1,4 @@
-/** The active alerts and the recently resolved ones, by fingerprint. Merged as Alertmanager merges them. */
+/** The active alerts and the recently resolved ones, by fingerprint, merged by Alertmanager's rules. */
 import { isResolved, type PostableAlert, type RoutedAlert } from "../alert.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 
@@ -40,7 +40,7 @@ export class AlertRegistry {
     this.#alerts.set(alert.fingerprint, alert);
   }
 
-  /** Removes and returns alerts resolved before then, except those that `keeps` holds. */
+  /** Removes and returns the alerts resolved before `beforeMs`, except those for which `keeps` is true. */
   forget(beforeMs: number, keeps: (alert: RoutedAlert) => boolean): readonly RoutedAlert[] {
     const forgotten = this.all.filter((alert) => alert.endsAtMs < beforeMs && !keeps(alert));
     for (const { fingerprint } of forgotten) this.#alerts.delete(fingerprint);
@@ -63,7 +63,7 @@ export class AlertRegistry {
   }
 }
 
-/** An alert that starts when the other ends is a new one. */
+/** True if two alerts with the same labels overlap in time; one that starts when the other ends is a new alert. */
 function overlaps(filled: RoutedAlert, before: RoutedAlert): boolean {
   return (
     (filled.endsAtMs > before.startsAtMs && filled.endsAtMs < before.endsAtMs) ||
@@ -71,7 +71,7 @@ function overlaps(filled: RoutedAlert, before: RoutedAlert): boolean {
   );
 }
 
-/** The newer annotations, the earlier start; a posted end wins over a timeout. */
+/** Takes the newer annotations and the earlier start; a posted end takes precedence over a timeout. */
 function merged(before: RoutedAlert, filled: RoutedAlert, nowMs: number): RoutedAlert {
   const startsAtMs = Math.min(before.startsAtMs, filled.startsAtMs);
   const later = before.endsAtMs > filled.endsAtMs;

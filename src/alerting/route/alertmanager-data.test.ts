@@ -1,4 +1,4 @@
-/** What Alertmanager's own packages say of the same inputs: see testdata/README.md. */
+/** Results of Alertmanager's own packages for the same inputs: see testdata/README.md. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { formatError } from "../../base/error.ts";
@@ -45,7 +45,7 @@ test.each(data.matchers)("matchers $input", ({ input, all = [], error }) => {
   expect(found).toEqual(error ?? all);
 });
 
-// A newer one refuses any brace here, where the older takes it as part of the value.
+// A newer Alertmanager rejects any brace here, where older ones take it as part of the value.
 test.each(data.matchers.filter(({ input }) => !/^\{|\}$/.test(input)))(
   "one matcher $input",
   ({ input, one }) => {

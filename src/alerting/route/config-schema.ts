@@ -1,4 +1,4 @@
-/** The shape of `alertmanager.yml`, as far as routing needs it. Receivers and the global section are read by src/alerting/channels. */
+/** The schema of `alertmanager.yml` for routing. src/alerting/channels reads the receivers and the global section. */
 import * as v from "valibot";
 import { duration, labelMap, scalar, yamlBoolean } from "../../config/yaml/fields.ts";
 import { timeIntervalSchema } from "./time-interval.ts";

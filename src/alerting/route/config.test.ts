@@ -44,7 +44,7 @@ test.each(files.filter((name) => name.endsWith(".bad.yml")))("%s is refused", as
 const receiversOf = (root: Route, labels: Record<string, string>): string[] =>
   routesFor(root, new Map(Object.entries(labels))).map(({ receiver }) => receiver);
 
-// What `amtool config routes test` says of the same file.
+// The output of `amtool config routes test` for the same file.
 test.each([
   [{ service: "foo1" }, ["team-X-mails"]],
   [{ service: "foo1", severity: "critical" }, ["team-X-pager"]],

@@ -1,6 +1,6 @@
 /**
- * `alertmanager.yml` as it is: the route tree, inhibition and time intervals, checked as Alertmanager checks them. What a
- * receiver sends by is read by src/alerting/channels, which knows the channels; here receivers are names.
+ * Parses `alertmanager.yml`: the route tree, inhibition and time intervals, validated as in Alertmanager. Receivers are only
+ * names here; src/alerting/channels reads their channels.
  */
 import { checkValue } from "../../config/check.ts";
 import { GpulseError } from "../../base/error.ts";
@@ -11,12 +11,12 @@ import { parseMatchers } from "./parse-matchers.ts";
 import { type TimeInterval, timeInterval } from "./time-interval.ts";
 
 export interface Route {
-  /** The matchers on the way to it, as Alertmanager writes them; two routes may have the same. */
+  /** The matchers of all routes down to this one, in Alertmanager's notation; two routes may have the same. */
   readonly key: string;
-  /** The key, and a count where it is not the first with it: moving routes about in the file does not change it. */
+  /** The key, plus a count if it is not the first with that key: stays the same when routes move within the file. */
   readonly id: string;
   readonly receiver: string;
-  /** undefined: by all labels. */
+  /** Undefined: group by all labels. */
   readonly groupBy: ReadonlySet<string> | undefined;
   readonly matchers: readonly LabelMatcher[];
   readonly continues: boolean;
@@ -25,7 +25,7 @@ export interface Route {
   readonly repeatIntervalMs: number;
   readonly muteTimes: readonly string[];
   readonly activeTimes: readonly string[];
-  /** Templates for `.RouteLabels`: those of the routes above, and its own over them. */
+  /** Templates for `.RouteLabels`: those of the parent routes, overridden by its own. */
   readonly labels: Readonly<Record<string, string>>;
   readonly routes: readonly Route[];
 }
@@ -41,15 +41,15 @@ export interface RoutingConfig {
   readonly inhibitRules: readonly InhibitRule[];
   readonly timeIntervals: ReadonlyMap<string, readonly TimeInterval[]>;
   readonly resolveTimeoutMs: number;
-  /** As the file has them, for the channels to read. */
+  /** Unparsed, for the channels to read. */
   readonly global: Readonly<Record<string, unknown>>;
   readonly receivers: readonly (Readonly<Record<string, unknown>> & { readonly name: string })[];
   readonly templates: readonly string[];
-  /** The text it was read from, for anyone who asks what is running. May hold secrets. */
+  /** The text of the file, for APIs that show the running configuration. May contain secrets. */
   readonly source: string;
 }
 
-/** @throws GpulseError ALERT_CONFIG with what is wrong and where. */
+/** @throws GpulseError ALERT_CONFIG with each error and its position. */
 export async function parseRouting(source: string, file: string): Promise<RoutingConfig> {
   const document = await readDocument(source, file);
   const checked = checkValue(routingSchema, document.value);
@@ -105,7 +105,7 @@ function build(raw: RawRouting): Omit<RoutingConfig, "resolveTimeoutMs" | "sourc
   };
 }
 
-/** It takes every alert, at any time: what finds no other way must go somewhere. */
+/** The root route must match every alert at any time, since unmatched alerts end there. */
 function checkRoot(root: RawRoute): void {
   const { receiver = "", matchers = [], match = {}, match_re = {} } = root;
   if (receiver === "") fail("the root route has no receiver.");
@@ -174,7 +174,7 @@ function routeOf(
   };
 }
 
-/** An empty list says as little as none. */
+/** An empty list inherits, like a missing one. */
 function groupByOf(given: readonly string[], above: Route["groupBy"]): Route["groupBy"] {
   if (given.length === 0) return above;
   const names = given.filter((name) => name !== "...");
@@ -186,7 +186,7 @@ function groupByOf(given: readonly string[], above: Route["groupBy"]): Route["gr
   return by;
 }
 
-/** UTF-8, as Alertmanager takes names since 0.27; `match` and `match_re` stay with the classic ones there too. */
+/** Any UTF-8 name, which Alertmanager accepts since 0.27; `match` and `match_re` accept only classic names there too. */
 const anyLabelName = (name: string, where: string): string =>
   name === "" ? fail(`"" in ${where} is not a valid label name.`) : name;
 

@@ -1,4 +1,4 @@
-/** The log of deliveries: sent, failed or suppressed and why. Bounded; survives restarts. */
+/** The log of deliveries: sent, failed or suppressed, with the reason. Bounded; survives restarts. */
 import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import type { StateMap } from "../../base/state/state-map.ts";
@@ -13,7 +13,7 @@ export interface NotificationDelivery {
   readonly group: Readonly<Record<string, string>>;
   readonly alerts: readonly string[];
   readonly attempts: number;
-  /** Why it failed, or what suppressed it. */
+  /** Why it failed or was suppressed. */
   readonly why?: string | undefined;
   readonly idempotencyKey?: string | undefined;
 }
@@ -39,7 +39,7 @@ export class DeliveryLog {
     this.#next = 1 + Math.max(0, ...[...state.entries()].map(([key]) => Number(key) || 0));
   }
 
-  /** Since the start. */
+  /** Totals since the start of the process. */
   get totals(): readonly DeliveryTotal[] {
     return [...this.#totals.values()];
   }

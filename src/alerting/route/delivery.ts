@@ -1,4 +1,4 @@
-/** Delivers one notification through one channel: retried with exponential back-off until accepted or out of time. */
+/** Delivers one notification through one channel, retried with exponential back-off until accepted or out of time. */
 import { backoffMs, pause } from "../../base/retry.ts";
 import { formatError } from "../../base/error.ts";
 import { LogThrottle } from "../../base/log-throttle.ts";
@@ -14,13 +14,13 @@ export interface DeliveryContext {
   readonly log: Log;
 }
 
-/** A channel that is down fails for every group: a few log lines per channel and minute. */
+/** A channel that is down fails for every group: logging is limited to a few lines per channel and minute. */
 const failureLines = new LogThrottle();
 
 const backoff = { firstMs: 1_000, longestMs: 60_000 };
 const sendTimeoutMs = 30_000;
 
-/** True if it was accepted. `signal` ends the retries. */
+/** Returns true if the channel accepted it. `signal` ends the retries. */
 export async function deliver(
   integration: Integration,
   notification: Notification,
@@ -57,7 +57,7 @@ export async function deliver(
   return false;
 }
 
-/** The error; undefined on success. */
+/** Returns the error; undefined on success. */
 async function attempt(
   integration: Integration,
   notification: Notification,

@@ -1,10 +1,10 @@
-/** The identity of an alert: 64-bit FNV-1a over its labels, the same number that Alertmanager gives it. */
+/** The identity of an alert: 64-bit FNV-1a over its labels, the same number as Alertmanager's. */
 
-/** The prime is 2^40 + 0x1b3: a product in two halves stays exact, and BigInt would cost fifty times as much. */
+/** The FNV prime is 2^40 + 0x1b3: a product in two halves stays exact, and BigInt would cost fifty times as much. */
 const low = 0x1b3;
 const word = 2 ** 32;
 
-/** Sixteen hexadecimal digits. */
+/** Returns sixteen hexadecimal digits. */
 export function fingerprintOf(labels: ReadonlyMap<string, string>): string {
   let high32 = 0xcbf2_9ce4;
   let low32 = 0x8422_2325;

@@ -1,6 +1,6 @@
 /**
- * One group of alerts for one receiver: waits, notifies of changes, and waits again. A failing channel is retried until the
- * next flush, which sends the state of that time; it delays the other channels no longer than that.
+ * One group of alerts for one receiver: waits, notifies of changes, and waits again. A failing channel is retried until the next
+ * flush, which sends the state of that time; it delays the other channels no longer than that.
  */
 import { loopTurns } from "../../base/fair/loop-turns.ts";
 import { isResolved, type NotifiedAlert, type RoutedAlert } from "../alert.ts";
@@ -12,9 +12,9 @@ import { idempotencyKey, type Integration, integrationKey } from "./notification
 import { isDue, type SentLog } from "./sent-log.ts";
 
 export interface Muter {
-  /** Why an alert is muted: `silence ID`, `inhibited by FINGERPRINT`; undefined if it is not. */
+  /** Returns why an alert is muted: `silence ID`, `inhibited by FINGERPRINT`; undefined if it is not. */
   alert(alert: RoutedAlert): string | undefined;
-  /** Why the whole route is muted now. */
+  /** Returns why the whole route is muted now; undefined if it is not. */
   route(route: Route): string | undefined;
 }
 
@@ -24,16 +24,16 @@ export interface GroupContext extends DeliveryContext {
   readonly muting: Muter;
   readonly integrations: (receiver: string) => readonly Integration[];
   readonly externalUrl: string;
-  /** A firing alert is about to be sent: its resolved notification is due later, also after a restart. */
+  /** Called before a firing alert is sent: its resolved notification is due later, also after a restart. */
   readonly notifying: (alert: RoutedAlert) => void;
-  /** Every channel of this group has accepted the resolved notification. */
+  /** Called when every channel of this group has accepted the resolved notification. */
   readonly delivered: (alert: RoutedAlert) => void;
 }
 
-/** A flush may take at least this long: a slow mail server needs it. */
+/** Minimum time limit of a flush, since mail servers may be slow. */
 const minFlushMs = 10_000;
 
-/** Which group an alert belongs to on a route. */
+/** The id of the group that an alert belongs to on a route. */
 export const groupIdOf = ({ id }: Route, labels: ReadonlyMap<string, string>): string =>
   `${id}:${labelsText(labels)}`;
 
@@ -73,7 +73,7 @@ export class AlertGroup {
     return this.#members.size === 0;
   }
 
-  /** An alert older than group_wait, for example one from before a restart, is sent at once. */
+  /** Adds an alert. One older than group_wait, for example from before a restart, is sent at once. */
   add(alert: RoutedAlert): void {
     this.#members.add(alert.fingerprint);
     const overdue = alert.startsAtMs + this.route.groupWaitMs < this.#context.clock.nowMs();
@@ -145,7 +145,7 @@ export class AlertGroup {
       if (registry.get(fingerprint) === undefined) this.#members.delete(fingerprint);
   }
 
-  /** True if there was nothing to send, or the channel accepted it. */
+  /** Returns true if there was nothing to send, or the channel accepted it. */
   async #notify(
     integration: Integration,
     all: readonly RoutedAlert[],
@@ -191,7 +191,7 @@ export class AlertGroup {
     return accepted;
   }
 
-  /** Once for as long as the same alerts are muted for the same reason. */
+  /** Records once for as long as the same alerts are muted for the same reason. */
   #recordSuppressed(muted: readonly RoutedAlert[], why: string | undefined, nowMs: number): void {
     const signature = muted.length === 0 ? "" : `${why}:${fingerprints(muted).join()}`;
     if (signature === this.#suppressed) return;

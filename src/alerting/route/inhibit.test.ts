@@ -19,7 +19,7 @@ const alert = (labels: Record<string, string>, endsAtMs = nowMs + 1): RoutedAler
   };
 };
 
-/** Which of the alerts are muted, by their place. */
+/** Returns the index of the muted alerts. */
 function muted(
   [source, target, equal]: readonly [string, string, readonly string[]],
   alerts: readonly RoutedAlert[],

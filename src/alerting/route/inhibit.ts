@@ -1,4 +1,4 @@
-/** Inhibition: a firing alert mutes others, as a host that is down mutes its GPUs. */
+/** Inhibition: a firing alert mutes others, for example a down host mutes its GPUs. */
 import { isResolved, type RoutedAlert } from "../alert.ts";
 import type { InhibitRule } from "./config.ts";
 import { matchesAll } from "./matchers.ts";
@@ -6,7 +6,7 @@ import { matchesAll } from "./matchers.ts";
 /** An index of source alerts, updated alert by alert: scanning all of them for each alert is quadratic. */
 export class Inhibitor {
   readonly #rules: readonly InhibitRule[];
-  /** Source alerts of each rule, by the labels that have to be equal, then by fingerprint. */
+  /** Source alerts of each rule, by the values of the `equal` labels, then by fingerprint. */
   readonly #sources: readonly Map<string, Map<string, RoutedAlert>>[];
 
   constructor(rules: readonly InhibitRule[]) {
@@ -14,7 +14,7 @@ export class Inhibitor {
     this.#sources = rules.map(() => new Map<string, Map<string, RoutedAlert>>());
   }
 
-  /** The alert is new, or has changed. */
+  /** Adds or updates an alert. */
   set(alert: RoutedAlert): void {
     for (const [index, rule] of this.#rules.entries()) {
       if (!matchesAll(rule.source, alert.labels)) continue;
@@ -35,7 +35,7 @@ export class Inhibitor {
     }
   }
 
-  /** The fingerprint of a firing alert that mutes this one. */
+  /** Returns the fingerprint of a firing alert that mutes this one. */
   mutedBy({ labels }: Pick<RoutedAlert, "labels">, nowMs: number): string | undefined {
     for (const [index, rule] of this.#rules.entries()) {
       if (!matchesAll(rule.target, labels)) continue;
@@ -50,6 +50,6 @@ export class Inhibitor {
   }
 }
 
-/** A label that neither has is equal. */
+/** A label missing on both sides counts as equal. */
 const equalKey = ({ equal }: InhibitRule, labels: ReadonlyMap<string, string>): string =>
   JSON.stringify(equal.map((name) => labels.get(name) ?? ""));

@@ -1,9 +1,9 @@
-/** The order in which Alertmanager shows alerts and groups, and how it writes a set of labels. */
+/** Alertmanager's order of alerts and groups, and its notation of a label set. */
 import { quoteText } from "../../formats/template/printf.ts";
 
 type Labels = ReadonlyMap<string, string>;
 
-/** By job, by instance, then by all labels; who has no such label comes after who has. */
+/** Orders by job, by instance, then by all labels; a missing label sorts last. */
 export function byLabels(left: { readonly labels: Labels }, right: { readonly labels: Labels }) {
   for (const name of ["job", "instance"]) {
     const [one, other] = [left.labels.get(name), right.labels.get(name)];
@@ -15,7 +15,7 @@ export function byLabels(left: { readonly labels: Labels }, right: { readonly la
   return labelOrder(left.labels, right.labels);
 }
 
-/** Fewer labels first; then by the first name that differs: who does not have it, then by value. */
+/** Fewer labels first; then by the first differing name: a missing label first, then by value. */
 export function labelOrder(left: Labels, right: Labels): number {
   if (left.size !== right.size) return left.size - right.size;
   const names = [...new Set([...left.keys(), ...right.keys()])].sort(byText);
@@ -28,7 +28,7 @@ export function labelOrder(left: Labels, right: Labels): number {
   return 0;
 }
 
-/** `{alertname="Hot", gpu="0"}`. */
+/** Formats a label set: `{alertname="Hot", gpu="0"}`. */
 export function labelsText(labels: Labels): string {
   const names = [...labels.keys()].sort(byText);
   return `{${names.map((name) => `${name}=${quoteText(labels.get(name) ?? "")}`).join(", ")}}`;

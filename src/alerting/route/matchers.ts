@@ -1,4 +1,4 @@
-/** What a label must be: one comparison of a matcher, and how it is written. Reading them is in parse-matchers.ts. */
+/** Label matchers and their notation. parse-matchers.ts parses them. */
 import { RE2JS } from "re2js";
 import { GpulseError, formatError } from "../../base/error.ts";
 
@@ -11,17 +11,17 @@ export interface LabelMatcher {
   readonly matches: (value: string) => boolean;
 }
 
-/** @throws GpulseError where the value is no regular expression. */
+/** @throws GpulseError if the value is not a valid regular expression. */
 export function labelMatcher(name: string, op: MatchOp, value: string): LabelMatcher {
   if (op === "=") return { name, op, value, matches: (given) => given === value };
   if (op === "!=") return { name, op, value, matches: (given) => given !== value };
-  // Without the flag that lets a dot match a line's end, as Alertmanager has it.
+  // As in Alertmanager, without the flag that lets a dot match a newline.
   const pattern = compilePattern(`^(?:${value})$`);
   const wanted = op === "=~";
   return { name, op, value, matches: (given) => pattern.matcher(given).find() === wanted };
 }
 
-/** @throws GpulseError in RE2's words. */
+/** @throws GpulseError with RE2's message. */
 export function compilePattern(pattern: string): RE2JS {
   try {
     return RE2JS.compile(pattern);
@@ -30,7 +30,7 @@ export function compilePattern(pattern: string): RE2JS {
   }
 }
 
-/** All of them hold; a label that is not there is empty. */
+/** True if all matchers match; a missing label counts as empty. */
 export function matchesAll(
   matchers: readonly LabelMatcher[],
   labels: ReadonlyMap<string, string>,
@@ -38,13 +38,13 @@ export function matchesAll(
   return matchers.every(({ name, matches }) => matches(labels.get(name) ?? ""));
 }
 
-/** As Alertmanager writes it; a name that is no classic one in quotes. */
+/** Formats a matcher as Alertmanager does; a non-classic name is quoted. */
 export function matcherText({ name, op, value }: Omit<LabelMatcher, "matches">): string {
   const printed = classicName.test(name) ? name : `"${escaped(name)}"`;
   return `${printed}${op}"${escaped(value)}"`;
 }
 
-/** `{a="b",c=~"d"}`, in an order of its own and not the file's. */
+/** Formats matchers as `{a="b",c=~"d"}`, sorted and not in the file's order. */
 export function matchersText(matchers: readonly LabelMatcher[]): string {
   return `{${[...matchers].sort(inOrder).map(matcherText).join(",")}}`;
 }

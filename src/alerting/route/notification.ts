@@ -4,7 +4,7 @@ import type { NotifiedAlert } from "../alert.ts";
 
 export interface Notification {
   readonly receiver: string;
-  /** As Alertmanager writes it: `{}/{severity="info"}:{alertname="Hot"}`. */
+  /** In Alertmanager's format: `{}/{severity="info"}:{alertname="Hot"}`. */
   readonly groupKey: string;
   readonly groupLabels: ReadonlyMap<string, string>;
   readonly status: "firing" | "resolved";
@@ -12,7 +12,7 @@ export interface Notification {
   /** The same for every attempt at one notification, also after a restart. */
   readonly idempotencyKey: string;
   readonly externalUrl: string;
-  /** Of the route that the group is on, as templates. */
+  /** The label templates of the group's route. */
   readonly routeLabels?: Readonly<Record<string, string>>;
 }
 
@@ -21,7 +21,7 @@ export interface Integration {
   readonly receiver: string;
   /** `email`, `webhook`, … */
   readonly channel: string;
-  /** Which of the receiver's entries of that channel. */
+  /** The index of the entry among the receiver's entries of that channel. */
   readonly index: number;
   readonly sendResolved: boolean;
   /** Resolves when the service has accepted it. @throws NotifyError */
@@ -57,7 +57,7 @@ export function idempotencyKey(
   sentBefore: number,
   alerts: readonly NotifiedAlert[],
 ): string {
-  // With its start: the same alert next month must not count as the one of today.
+  // Includes the start time: the same alert next month must not count as today's.
   const content = alerts
     .map(({ fingerprint, status, startsAtMs }) => `${fingerprint}:${status}:${startsAtMs}`)
     .sort((left, right) => (left < right ? -1 : 1));

@@ -1,6 +1,6 @@
 /**
- * Reads matchers in both of Alertmanager's grammars. The classic one comes first, so that every text that has a meaning to
- * an older Alertmanager keeps it; what it does not take may be of the newer one, where names and values are any UTF-8.
+ * Parses matchers in both of Alertmanager's grammars. The classic grammar is tried first, so that every text valid in an older
+ * Alertmanager keeps its meaning; the newer one allows any UTF-8 in names and values.
  */
 import { GpulseError } from "../../base/error.ts";
 import { readString } from "../../formats/template/lex.ts";
@@ -9,7 +9,7 @@ import { type LabelMatcher, labelMatcher, type MatchOp } from "./matchers.ts";
 const classic =
   /^[\t\n\f\r ]*([a-zA-Z_:][a-zA-Z0-9_:]*)[\t\n\f\r ]*(=~|=|!=|!~)[\t\n\f\r ]*([^]*?)[\t\n\f\r ]*$/;
 
-/** One or several, with or without braces. @throws GpulseError in Alertmanager's words. */
+/** Parses one or several matchers, with or without braces. @throws GpulseError with Alertmanager's message. */
 export function parseMatchers(text: string): LabelMatcher[] {
   return either(
     () => classicTokens(text).map(classicMatcher),
@@ -17,7 +17,7 @@ export function parseMatchers(text: string): LabelMatcher[] {
   );
 }
 
-/** Exactly one. @throws GpulseError in Alertmanager's words. */
+/** Parses exactly one matcher. @throws GpulseError with Alertmanager's message. */
 export function parseMatcher(text: string): LabelMatcher {
   return either(
     () => classicMatcher(text),
@@ -28,7 +28,7 @@ export function parseMatcher(text: string): LabelMatcher {
   );
 }
 
-/** Where neither takes it, what the classic one says of it. */
+/** If both grammars fail, throws the classic one's error. */
 function either<Read>(first: () => Read, second: () => Read): Read {
   try {
     return first();
@@ -45,7 +45,7 @@ function refuse(sentence: string): never {
   throw new GpulseError("ALERT_CONFIG", sentence);
 }
 
-/** At commas outside of quotes. One at the very end is let go. */
+/** Splits at commas outside of quotes. A trailing comma is ignored. */
 function classicTokens(text: string): string[] {
   const inner = text.replace(/^\{/, "").replace(/\}$/, "");
   const tokens: string[] = [];
@@ -57,7 +57,7 @@ function classicTokens(text: string): string[] {
       continue;
     }
     if (char === '"' && !escaped) quoted = !quoted;
-    // A comma within quotes leaves a backslash before it pending; so does Alertmanager.
+    // As in Alertmanager, a comma within quotes does not reset a pending backslash.
     if (char !== ",") escaped = char === "\\" && !escaped;
     token += char;
   }
@@ -72,7 +72,7 @@ function classicMatcher(text: string): LabelMatcher {
   return labelMatcher(name, op as MatchOp, classicValue(raw));
 }
 
-/** Quotes only around all of it; `\"`, `\\` and `\n` are escapes, any other backslash is itself. */
+/** Quotes only around the whole value; `\"`, `\\` and `\n` are escapes, any other backslash is literal. */
 function classicValue(raw: string): string {
   const stray = (): never => refuse(`matcher value contains unescaped double quote: ${raw}`);
   const quoted = raw.startsWith('"');
@@ -96,7 +96,7 @@ const blank = /[\s\u0085]*/uy;
 const word = /"(?:[^"\\\n]|\\.)*"|[^\s\u0085{}!=~,\\"'`]+/uy;
 const operator = /=~|!~|!=|=/y;
 
-/** `{ "name with spaces" = "value", other =~ a|b }`: braces are there twice or not at all. */
+/** `{ "name with spaces" = "value", other =~ a|b }`: both braces or none. */
 function modernMatchers(text: string): LabelMatcher[] {
   let at = 0;
   const eat = (pattern: RegExp): string | undefined => {

@@ -1,6 +1,6 @@
 /**
- * Routes alerts to notifications as Alertmanager does, inside the hub. Holds the alerts and their groups; silences, sent
- * and undelivered notifications live in the state folder, so that a killed hub continues where it stopped.
+ * Routes alerts to notifications as Alertmanager does, inside the hub. Holds the alerts and their groups; silences, sent and
+ * undelivered notifications are in the state folder, so that a killed hub continues where it stopped.
  */
 import { formatError } from "../../base/error.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -46,7 +46,7 @@ export interface AlertStatus {
 
 const upkeepMs = 30_000;
 const resolvedRetentionMs = 15 * 60_000;
-/** A resolved notification that cannot be delivered is given up after this long. */
+/** An undeliverable resolved notification is dropped after this long. */
 const maxUndeliveredMs = 5 * 86_400_000;
 
 export class Router {
@@ -57,7 +57,7 @@ export class Router {
   #inhibitor: Inhibitor;
   #stopUpkeep: () => void = () => {};
   #closed = false;
-  /** Whether the last write succeeded: a failure is logged once, not for each alert. */
+  /** False after a failed write, so that a failure is logged once and not per alert. */
   #isSaving = true;
 
   constructor(options: RouterOptions) {
@@ -95,7 +95,7 @@ export class Router {
     return alert !== undefined && !isResolved(alert, this.#options.clock.nowMs());
   }
 
-  /** Returns how many were refused because the registry is full. */
+  /** Adds alerts and returns how many were rejected because the registry is full. */
   put(alerts: readonly PostableAlert[]): number {
     if (this.#closed) return alerts.length;
     const nowMs = this.#options.clock.nowMs();
@@ -206,7 +206,7 @@ export class Router {
     };
   }
 
-  /** Saves when an alert starts and when it resolves; senders repeat that it still fires. */
+  /** Saves an alert when it starts and when it resolves; a repeated post while it fires is not saved. */
   #saveChange(alert: RoutedAlert, nowMs: number): void {
     const known = this.#options.undelivered.get(alert.fingerprint);
     const news = isResolved(alert, nowMs)
@@ -250,8 +250,8 @@ export class Router {
   }
 
   /**
-   * Restores the alerts from before a restart. Those whose `endsAt` lies in the future still fire; the state of the others
-   * is unknown. An alert that is not posted again within resolve_timeout resolves, and that is notified.
+   * Restores the alerts from before a restart. Those whose `endsAt` is in the future still fire; the state of the others is
+   * unknown. An alert that is not posted again within resolve_timeout resolves with a notification.
    */
   #restore(): void {
     const nowMs = this.#options.clock.nowMs();
@@ -306,7 +306,7 @@ export class Router {
   }
 }
 
-/** Resolved by its sender, not by the resolve timeout. */
+/** True if its sender resolved it, rather than the resolve timeout. */
 const hasEnded = ({ endsAtMs, updatedAtMs }: UndeliveredAlert): boolean => endsAtMs <= updatedAtMs;
 
 const sameWords = (known: UndeliveredAlert, alert: RoutedAlert): boolean =>

@@ -3,7 +3,7 @@ import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import type { StateMap } from "../../base/state/state-map.ts";
 
-/** Fingerprints. */
+/** Fingerprints of alerts. */
 export interface FiringAndResolved {
   readonly firing: readonly string[];
   readonly resolved: readonly string[];
@@ -11,7 +11,7 @@ export interface FiringAndResolved {
 
 export interface SentEntry extends FiringAndResolved {
   readonly timeMs: number;
-  /** Notifications of this group sent by this integration. */
+  /** How many notifications of this group this integration has sent. */
   readonly count: number;
 }
 
@@ -20,7 +20,7 @@ const retentionMs = 5 * 86_400_000;
 export class SentLog {
   readonly #stored: StateMap<SentEntry>;
   readonly #log: Log;
-  /** Entries that could not be written: held in memory, so that a full disk causes no repeats. */
+  /** Entries that could not be written, held in memory so that a full disk causes no repeats. */
   readonly #unwritten = new Map<string, SentEntry>();
 
   constructor(stored: StateMap<SentEntry>, log: Log) {
@@ -51,7 +51,7 @@ export class SentLog {
     }
   }
 
-  /** Removes entries older than five days and than twice the longest repeat interval. */
+  /** Removes entries older than both five days and twice the longest repeat interval. */
   forgetOld(nowMs: number, longestRepeatMs: number): void {
     const beforeMs = nowMs - Math.max(retentionMs, 2 * longestRepeatMs);
     for (const [key, { timeMs }] of this.#stored.entries())
@@ -63,7 +63,7 @@ export class SentLog {
 
 const keyOf = (group: string, integration: string): string => `${integration}\u0000${group}`;
 
-/** Whether to notify: an alert fires that was not reported, all have resolved, or the repeat interval has passed. */
+/** True if a notification is due: an unreported alert fires, all have resolved, or the repeat interval has passed. */
 export function isDue(
   entry: SentEntry | undefined,
   { firing, resolved }: FiringAndResolved,
@@ -73,7 +73,7 @@ export function isDue(
 ): boolean {
   if (entry === undefined) return firing.length > 0;
   if (hasOther(firing, entry.firing)) return true;
-  // Also without send_resolved: else an alert that fires again would count as already reported.
+  // Also without send_resolved: otherwise an alert that fires again would count as already reported.
   if (firing.length === 0) return entry.firing.length > 0;
   return (
     (sendResolved && hasOther(resolved, entry.resolved)) || entry.timeMs < nowMs - repeatIntervalMs

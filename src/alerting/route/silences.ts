@@ -1,4 +1,4 @@
-/** Silences: matchers, range, author and comment. They survive restarts; expired ones are listed for five days. */
+/** Silences: matchers, time range, author and comment. They survive restarts; expired ones are listed for five days. */
 import { randomUUID } from "node:crypto";
 import { GpulseError, formatError } from "../../base/error.ts";
 import type { StateMap } from "../../base/state/state-map.ts";
@@ -11,7 +11,7 @@ import {
   type MatchOp,
 } from "./matchers.ts";
 
-/** As the state folder holds it. */
+/** The form in the state folder. */
 export interface StoredSilence {
   readonly id: string;
   readonly matchers: readonly {
@@ -29,7 +29,7 @@ export interface StoredSilence {
 export type SilenceState = "active" | "pending" | "expired";
 
 export interface SilenceRequest {
-  /** To change one that is there. */
+  /** The id of an existing silence to change. */
   readonly id?: string | undefined;
   readonly matchers: StoredSilence["matchers"];
   readonly startsAtMs: number;
@@ -61,7 +61,10 @@ export class Silences {
     return this.#stored.get(id);
   }
 
-  /** Creates or changes one and returns its id. A change that would affect the past expires the old one and creates a new one. */
+  /**
+   * Creates or changes a silence and returns its id. A change that would affect the past expires the old silence and creates a
+   * new one.
+   */
   set(request: SilenceRequest, nowMs: number): string {
     checkTimes(request, nowMs);
     const before = request.id === undefined ? undefined : this.#stored.get(request.id);
@@ -80,7 +83,7 @@ export class Silences {
     return id;
   }
 
-  /** An expired silence stays as it is. */
+  /** Ends a silence now; an expired one stays unchanged. */
   expire(id: string, nowMs: number): void {
     const silence = this.#stored.get(id);
     if (silence === undefined) return refuse(silenceNotFound);
@@ -90,7 +93,7 @@ export class Silences {
     this.#stored.put(id, { ...silence, startsAtMs, endsAtMs: nowMs, updatedAtMs: nowMs });
   }
 
-  /** The ids of the active silences that mute this alert. */
+  /** Returns the ids of the active silences that mute an alert. */
   mutedBy(labels: ReadonlyMap<string, string>, nowMs: number): readonly string[] {
     return this.all
       .filter(
@@ -119,7 +122,9 @@ export class Silences {
 
 type NewSilence = Omit<StoredSilence, "id">;
 
-/** The matchers stay; one that runs keeps its start, and one to come starts in the future. */
+/**
+ * True if a silence can be changed in place: same matchers; an active one keeps its start, a pending one starts in the future.
+ */
 function canChange(before: StoredSilence, wanted: NewSilence, nowMs: number): boolean {
   if (JSON.stringify(before.matchers) !== JSON.stringify(wanted.matchers)) return false;
   const seconds = (ms: number): number => Math.floor(ms / 1_000);
@@ -133,7 +138,7 @@ function canChange(before: StoredSilence, wanted: NewSilence, nowMs: number): bo
   }
 }
 
-/** Alertmanager's words, which its clients show. */
+/** Alertmanager's message, which its clients show. */
 export const silenceNotFound = "silence not found";
 
 function refuse(sentence: string): never {

@@ -32,14 +32,14 @@ export const timeIntervalSchema = v.strictObject({
 });
 
 type Range = readonly [from: number, to: number];
-/** undefined: whenever. Empty: never, which is what an empty list says to Alertmanager. */
+/** Undefined: always. Empty: never, which is also Alertmanager's meaning of an empty list. */
 type Ranges = readonly Range[] | undefined;
 
 export interface TimeInterval {
-  /** In minutes of the day; the end is not part of it. */
+  /** Minutes of the day; the end is exclusive. */
   readonly times: Ranges;
   readonly weekdays: Ranges;
-  /** Below zero: counted from the end of the month. */
+  /** Negative days count from the end of the month. */
   readonly days: Ranges;
   readonly months: Ranges;
   readonly years: Ranges;
@@ -69,7 +69,7 @@ const whole: Member = (part, text) =>
 const weekday = named(weekdays, 0, (_part, text) => refuse(text, "a day such as monday:friday"));
 const month = named(months, 1, whole);
 
-/** One, or two with a colon between them. */
+/** One value, or two separated by a colon. */
 function rangeOf(given: string, member: Member): Range {
   const text = given.toLowerCase();
   const [from = "", to, more] = text.split(":");
@@ -82,7 +82,7 @@ function upwards(given: string, member: Member): Range {
   return range[0] <= range[1] ? range : refuse(given, "a range that ends after it begins");
 }
 
-/** A month has at least 28 days: what ends before it begins even then never holds. */
+/** A month has at least 28 days: a range that ends before it begins even then never matches. */
 function daysOf(given: string): Range {
   const range = rangeOf(given, whole);
   const [from, to] = range;
@@ -132,7 +132,7 @@ export function isWithin(interval: TimeInterval, timeMs: number): boolean {
   );
 }
 
-/** Making one costs a hundred times what using it does. */
+/** Creating a formatter costs a hundred times as much as using it. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function formatFor(location: string): Intl.DateTimeFormat {

@@ -1,4 +1,4 @@
-/** Which routes an alert takes: the deepest that match, in the order of the file. */
+/** Returns the routes that an alert takes: the deepest matching ones, in the order of the file. */
 import type { Route } from "./config.ts";
 import { matchesAll } from "./matchers.ts";
 

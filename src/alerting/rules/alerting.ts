@@ -1,13 +1,13 @@
 /**
- * One alerting rule over time: which of its label sets are pending, which fire, which were resolved. Prometheus's states
- * to the letter; time comes in as an argument and nothing is sent from here.
+ * The state of one alerting rule over time: its pending, firing and resolved label sets, exactly as in Prometheus. Time is an
+ * argument, and nothing is sent from here.
  */
 import type { VectorSample } from "../../query/result.ts";
 import type { FiringAlert } from "./firing-store.ts";
 import { type AlertTexts, RuleTexts, type TemplateContext } from "./texts.ts";
 import type { RuleAlert, AlertingRule, AlertState } from "./types.ts";
 
-/** A resolved alert is sent for this long, in case a receiver missed it. */
+/** A resolved alert is resent for this long, in case a receiver missed it. */
 const resolvedRetentionMs = 15 * 60_000;
 
 type MutableAlert = { -readonly [Key in keyof RuleAlert]: RuleAlert[Key] };
@@ -18,7 +18,7 @@ export class AlertingState {
   #alerts = new Map<string, MutableAlert>();
   /** Alerts that fired before a restart and have not fired since. */
   #restored = new Map<string, FiringAlert>();
-  /** Set when pending timers have been restored; nothing is written before. */
+  /** True once pending timers have been restored; nothing is written before. */
   restored = false;
 
   constructor(rule: AlertingRule) {
@@ -31,24 +31,24 @@ export class AlertingState {
     return [...this.#alerts.values()];
   }
 
-  /** Pending and firing ones. */
+  /** Pending and firing alerts. */
   get active(): readonly RuleAlert[] {
     if (this.#alerts.size === 0) return [];
     return this.alerts.filter(({ state }) => state !== "inactive");
   }
 
-  /** By the key of their labels. */
+  /** Firing alerts by the key of their labels. */
   get firing(): ReadonlyMap<string, RuleAlert> {
     if (this.#alerts.size === 0) return this.#alerts;
     return new Map([...this.#alerts].filter(([, { state }]) => state === "firing"));
   }
 
-  /** Alerts from before a restart, until they fire again or count as resolved. */
+  /** Alerts from before a restart that have neither fired again nor resolved. */
   get before(): ReadonlyMap<string, FiringAlert> {
     return this.#restored;
   }
 
-  /** These fired before a restart: a resolved notification is due for each. */
+  /** Sets the alerts that fired before a restart: each needs a resolved notification. */
   expect(before: ReadonlyMap<string, FiringAlert>): void {
     this.#restored = new Map(before);
   }
@@ -124,7 +124,7 @@ export class AlertingState {
       alert.state = "firing";
       alert.firedAtMs = timeMs;
     } else if (alert.state === "firing" && !held) {
-      // A reload made `for` longer than it has been active.
+      // A reload made `for` longer than the alert has been active.
       alert.state = "pending";
       alert.firedAtMs = undefined;
       alert.lastSentAtMs = undefined;
@@ -132,7 +132,7 @@ export class AlertingState {
     }
   }
 
-  /** The expression no longer returns this alert. */
+  /** Decides whether an alert stays when the expression no longer returns it. */
   #keepsFiring(key: string, alert: MutableAlert, timeMs: number): boolean {
     if (alert.state === "firing" && this.rule.keepFiringForMs > 0) {
       alert.keepFiringSinceMs ??= timeMs;
@@ -148,14 +148,14 @@ export class AlertingState {
     return false;
   }
 
-  /** Restores when each active alert became active, as far as `since` knows it. */
+  /** Restores the time at which each active alert became active, if `since` returns one. */
   restore(since: (alert: RuleAlert) => number | undefined): void {
     for (const alert of this.#alerts.values()) {
       if (alert.state !== "inactive") alert.activeAtMs = since(alert) ?? alert.activeAtMs;
     }
   }
 
-  /** Alerts that are due for the router, marked as sent: firing ones at every resend interval, resolved ones too. */
+  /** Returns the alerts due for the router and marks them as sent: firing ones at every resend interval, and resolved ones. */
   toSend(timeMs: number, resendMs: number): readonly RuleAlert[] {
     if (this.#alerts.size === 0) return [];
     const due = [...this.#alerts.values()].filter((alert) => {

@@ -1,4 +1,4 @@
-/** Runs a limited number of tasks at once, the others in order of arrival. */
+/** Runs a limited number of tasks concurrently and queues the others in order of arrival. */
 export class ConcurrencyLimiter {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -13,7 +13,7 @@ export class ConcurrencyLimiter {
     try {
       return await work();
     } finally {
-      // The next one takes over the slot, so that no other slips in between.
+      // The next task takes over the slot, so that no other can take it in between.
       const next = this.#waiting.shift();
       if (next === undefined) this.#free++;
       else next();

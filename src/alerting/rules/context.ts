@@ -1,4 +1,4 @@
-/** What rules need: a history to query and to write to, and a router for firing alerts. */
+/** The dependencies of rules: a history to query and write to, and a router for firing alerts. */
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import type { History } from "../../storage/history.ts";
 import type { Log } from "../../base/log.ts";
@@ -12,7 +12,9 @@ export interface RuleContext {
   /** Stores the output of rules. */
   readonly write: (batch: SampleBatch) => Promise<Pick<AppendResult, "refusedConflicts">>;
   readonly send: (alerts: readonly PostableAlert[]) => void;
-  /** Firing alerts across a restart; without it, alerts that resolve during the downtime get no resolved notification from rules. */
+  /**
+   * Firing alerts across a restart; without it, rules send no resolved notification for alerts that resolve during the downtime.
+   */
   readonly firing?: FiringStore | undefined;
   /** Asks the router to hold these alerts until `endsAtMs` while the rules catch up. */
   readonly hold?: ((alerts: readonly PostableAlert[]) => void) | undefined;
@@ -25,7 +27,7 @@ export interface RuleContext {
   readonly log: Log;
 }
 
-/** A vector, or a scalar as a vector of one without labels: the results a rule may have. */
+/** Converts a rule's result to samples: a vector, or a scalar as one sample without labels. */
 export function samplesOf({ data }: QueryResult): readonly VectorSample[] {
   if (data.type === "vector") return data.samples;
   if (data.type === "scalar") return [{ labels: [], timeMs: data.timeMs, value: data.value }];

@@ -40,7 +40,7 @@ const hot = file("expr: temp > 80, annotations: { text: 'is {{ $value }}' }");
 const nowMs = (): number => bench.clock.nowMs();
 const alerts = (): string[] => bench.engine.groups.flatMap((group) => alertsOf(group));
 
-/** Every 15 s from now on for so long. */
+/** Appends the value every 15 s for `forMs` from now on. */
 function feed(series: string, value: number, forMs: number): void {
   for (let timeMs = nowMs(); timeMs <= nowMs() + forMs; timeMs += 15_000)
     bench.history.append(readMetric(series), timeMs, value);
@@ -55,7 +55,7 @@ const sent = (): string[] =>
         `${endsAtMs <= nowMs() ? "resolved" : "firing"} ${labels.get("gpu") ?? ""}`,
     );
 
-/** As a kill leaves it: nothing is reported and nothing ended. */
+/** Stops as after a kill: nothing is reported and nothing resolved. */
 async function away(rules: string, forMs: number): Promise<void> {
   await bench.engine.close();
   state.close();
@@ -97,7 +97,7 @@ test("what nobody has spoken of yet is not over: it goes on where it still fires
   feed('temp{gpu="1"}', 90, 2 * minute);
   await firing();
   await away(hot, 20 * minute);
-  // The other source is back and well; that says nothing of this one.
+  // The other source is back and below the threshold, which is no information about this one.
   feed('temp{gpu="1"}', 50, 10 * minute);
   await bench.pass(2 * minute);
   expect(new Set(sent())).toEqual(new Set(["resolved 1"]));

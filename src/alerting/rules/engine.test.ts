@@ -22,7 +22,7 @@ groups:
 ${rules.replaceAll(/^/gm, "      ")}
 `;
 
-/** Keeps a value fresh for so long from now. */
+/** Appends the value every 15 s for `forMs` from now on. */
 function feed(series: string, value: number, forMs: number): void {
   const fromMs = bench.clock.nowMs();
   for (let timeMs = fromMs; timeMs <= fromMs + forMs; timeMs += 15_000)
@@ -56,7 +56,7 @@ test("evaluations that could not be held in time are counted, not made up for", 
   bench.clock.stall(5 * minute);
   await bench.pass(minute);
   const [group] = bench.engine.groups;
-  // Twelve were due: the late one, the one before now, and two in time were held.
+  // Twelve were due: the late one, the one before now, and two on time were evaluated.
   expect(group?.missed).toBe(8);
   expect((group?.evaluations ?? 0) - before).toBe(4);
 });
@@ -149,7 +149,7 @@ test("after a restart what was pending goes on: the time away does not count", a
   await bench.restart();
   await bench.load(file("- { alert: Hot, expr: temp > 80, for: 10m }"));
   await bench.pass(3 * minute);
-  // Away for 20 minutes, less than half a minute in either direction.
+  // Down for 20 minutes, with less than half a minute of error in either direction.
   expect(activeMinutes()[0]).toBeGreaterThanOrEqual(20);
   expect(activeMinutes()[0]).toBeLessThanOrEqual(22);
   expect(alerts()).toEqual(['pending {gpu="0"} 90']);

@@ -1,4 +1,6 @@
-/** All groups, each on its own schedule. A reload keeps the state of unchanged groups; a slow group does not delay another. */
+/**
+ * Runs all groups, each on its own schedule. A reload keeps the state of unchanged groups; a slow group does not delay another.
+ */
 import { pause } from "../../base/retry.ts";
 import type { Clock } from "../../base/clock.ts";
 import { SharedSelects } from "../../query/shared-selects.ts";
@@ -14,7 +16,7 @@ interface RunningGroup {
   done: Promise<void>;
 }
 
-/** Settings that a reload may change beside the groups. */
+/** Settings that a reload may change besides the groups. */
 export type RuleSettings = Pick<RuleContext, "externalLabels" | "externalUrl" | "queryOffsetMs"> & {
   readonly intervalMs: number;
 };
@@ -22,8 +24,8 @@ export type RuleSettings = Pick<RuleContext, "externalLabels" | "externalUrl" | 
 export type RuleEngineContext = Omit<RuleContext, keyof RuleSettings>;
 
 /**
- * Groups evaluated at once; the others wait. Evaluation uses one processor, and fifty groups halfway through only hold fifty
- * times as much memory; two, since one may wait for an external engine.
+ * Groups evaluated concurrently; the others wait. Evaluation uses one processor, and fifty concurrent groups would only need
+ * fifty times the memory; two, since one may wait for an external engine.
  */
 const groupsAtOnce = 2;
 
@@ -42,7 +44,7 @@ export class RuleEngine {
     this.#clock = clock;
   }
 
-  /** By file and name. */
+  /** Sorted by file and name. */
   get groups(): readonly RuleGroupRunner[] {
     return [...this.#running.values()]
       .map(({ group }) => group)
@@ -57,7 +59,7 @@ export class RuleEngine {
       );
   }
 
-  /** Switches to these groups. An unchanged group continues undisturbed. */
+  /** Switches to these groups. Unchanged groups continue undisturbed. */
   async update(definitions: readonly RuleGroup[], settings: RuleSettings): Promise<void> {
     if (this.#closed) return;
     const settingsKey = keyOf({ ...settings, externalLabels: [...settings.externalLabels] });
@@ -136,7 +138,7 @@ export class RuleEngine {
     }
   }
 
-  /** Groups evaluated at one instant share what they select. */
+  /** Shares the selected series between groups that are evaluated at the same instant. */
   async #sharing(timeMs: number, work: (selects: SharedSelects) => Promise<void>): Promise<void> {
     const shared = this.#instants.get(timeMs) ?? { selects: new SharedSelects(), users: 0 };
     this.#instants.set(timeMs, shared);
@@ -148,7 +150,7 @@ export class RuleEngine {
     }
   }
 
-  /** False when stopped. */
+  /** Returns false if stopped. */
   async #waitUntil(timeMs: number, signal: AbortSignal): Promise<boolean> {
     await pause(Math.max(0, timeMs - this.#clock.nowMs()), signal, this.#clock);
     return !signal.aborted;

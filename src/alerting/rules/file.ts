@@ -1,4 +1,4 @@
-/** Reads Prometheus rule files. Every mistake is reported with its position. */
+/** Reads Prometheus rule files. Every error is reported with its position. */
 import { readFileSync } from "node:fs";
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
@@ -16,7 +16,7 @@ import type { Rule, RuleGroup } from "./types.ts";
 
 const maxFileBytes = 8 * 1024 * 1024;
 
-/** A key with nothing behind it is an empty text. */
+/** A key without a value is an empty text. */
 const texts = () => mappingOf(v.optional(scalar(), ""));
 
 const ruleSchema = v.strictObject({
@@ -48,18 +48,18 @@ type RawGroup = v.InferOutput<typeof groupSchema>;
 
 export interface CheckedRules {
   readonly groups: readonly RuleGroup[];
-  /** A sentence each, with file, line and column; what is wrong is not among the groups' duties. */
+  /** One sentence each, with file, line and column. */
   readonly problems: readonly string[];
-  /** Settings without effect, a sentence each. */
+  /** Settings without effect, one sentence each. */
   readonly warnings: readonly string[];
 }
 
-/** @throws GpulseError RULE_FILE with every mistake, a line each. */
+/** @throws GpulseError RULE_FILE with every error, one per line. */
 export async function readRuleFile(file: string): Promise<readonly RuleGroup[]> {
   return whole(await checkRuleFile(file));
 }
 
-/** @throws GpulseError RULE_FILE with every mistake, a line each. */
+/** @throws GpulseError RULE_FILE with every error, one per line. */
 export async function parseRuleFile(source: string, file: string): Promise<readonly RuleGroup[]> {
   return whole(await checkRules(source, file));
 }

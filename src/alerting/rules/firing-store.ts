@@ -1,17 +1,17 @@
 /**
- * Firing alerts across a restart: an alert that resolves during the downtime needs a resolved notification, and only this
- * store knows of it. An entry exists from before the first send until the resolved one; a failing disk stops no alert.
+ * Stores firing alerts across a restart: an alert that resolves during the downtime needs a resolved notification, and only this
+ * store has it. An entry exists from before the first send until the resolved one; a failing disk stops no alert.
  */
 import { formatError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import type { StateMap } from "../../base/state/state-map.ts";
 import type { RuleAlert } from "./types.ts";
 
-/** As JSON holds it. */
+/** The JSON form. */
 export interface FiringAlert {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Text, since it may be infinite. */
+  /** Text, since JSON has no infinity. */
   readonly value: string;
   readonly activeAtMs: number;
   readonly firedAtMs: number;
@@ -55,7 +55,7 @@ export class FiringStore {
     }
   }
 
-  /** Removes all others: they have resolved. */
+  /** Removes a rule's alerts that are not in `still`: they have resolved. */
   ended(rule: string, still: readonly ReadonlyMap<string, unknown>[]): void {
     const keys = this.#keys.get(rule);
     for (const key of keys ?? []) {

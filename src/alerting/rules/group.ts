@@ -17,7 +17,7 @@ import type { RuleAlert, Rule, RuleGroup, RuleHealth } from "./types.ts";
 
 export interface RuleRun {
   readonly rule: Rule;
-  /** Identifies the rule with its expression: another expression has other alerts. */
+  /** The rule's identity with its expression: another expression has other alerts. */
   readonly key: string;
   /** The expression as Prometheus prints it; computed on demand to keep the start fast. */
   readonly query: string;
@@ -27,7 +27,7 @@ export interface RuleRun {
   readonly output: RuleOutput;
   health: RuleHealth;
   lastError: string;
-  /** Annotations of the last evaluation that gave a result. */
+  /** Annotations of the last successful evaluation. */
   warnings: readonly string[];
   infos: readonly string[];
   lastEvaluationMs: number | undefined;
@@ -41,7 +41,7 @@ export interface EvaluateOptions {
 
 type Evaluation = EvaluateOptions & { readonly selects: SharedSelects };
 
-/** At the first evaluation after a start, not every target may have reported: timers are restored after the second. */
+/** Timers are restored after the second evaluation, since not every target may have reported at the first one after a start. */
 const evaluationsBeforeRestore = 2;
 
 export class RuleGroupRunner {
@@ -55,11 +55,11 @@ export class RuleGroupRunner {
   evaluations = 0;
   failures = 0;
   #untilRestore = evaluationsBeforeRestore;
-  /** When waiting for alerts from before a restart began. */
+  /** Since when the group waits for alerts from before a restart. */
   #sinceMs = 0;
   readonly #left = new RuleOutput();
 
-  /** A group added by a reload has nothing to restore. */
+  /** `restores` is false for a group added by a reload, which has nothing to restore. */
   constructor(definition: RuleGroup, defaultIntervalMs: number, restores = true) {
     this.definition = definition;
     this.intervalMs = definition.intervalMs ?? defaultIntervalMs;
@@ -92,7 +92,7 @@ export class RuleGroupRunner {
     for (const { alerting } of this.runs) if (alerting !== undefined) alerting.restored = true;
   }
 
-  /** Waits for the alerts from before a restart from now on; returns them as the router knows them. */
+  /** Starts waiting for the alerts from before a restart; returns them in the router's form. */
   expect(store: FiringStore, sinceMs: number, context: RuleContext): readonly PostableAlert[] {
     this.#sinceMs = sinceMs;
     const untilMs = sinceMs + this.#validMs(context) + 2 * this.intervalMs;
@@ -161,7 +161,7 @@ export class RuleGroupRunner {
     await this.#endLeft(this.#askedMs(timeMs, context), context);
   }
 
-  /** After the rules, since one of them may continue a series of another. */
+  /** Runs after the rules, since one rule may continue a series of another. */
   async #endLeft(timeMs: number, context: RuleContext): Promise<boolean> {
     const batch = this.#left.end(timeMs);
     if (batch.sampleCount === 0) return false;
@@ -218,7 +218,7 @@ export class RuleGroupRunner {
     const askedMs = this.#askedMs(timeMs, context);
     const hasReported = await this.#hasReported(run, timeMs, context);
     const { history } = context;
-    // Shared selections may be older than the reports just checked.
+    // Shared selections may be older than the reports just checked, so they are not used here.
     const asking = hasReported === undefined ? options : { signal: options.signal };
     const result = await history.instant(run.rule.expr, askedMs, asking);
     this.#annotate(run, result, context);
@@ -272,7 +272,7 @@ export class RuleGroupRunner {
     return alertOutput.samples(alerting);
   }
 
-  /** For alerts from before a restart; undefined if there are none. Without any report they resolve in the end. */
+  /** For alerts from before a restart; undefined if there are none. Without any report they resolve after a timeout. */
   async #hasReported(
     { alerting, sources }: RuleRun,
     timeMs: number,
@@ -284,7 +284,7 @@ export class RuleGroupRunner {
     return sources.haveReported(before, this.#sinceMs, this.#askedMs(timeMs, context), context);
   }
 
-  /** Since waiting for alerts from before a restart began; a clock set back restarts it. */
+  /** The time since waiting for alerts from before a restart began; a clock set back restarts it. */
   #waitedMs(timeMs: number): number {
     this.#sinceMs = Math.min(this.#sinceMs, timeMs);
     return timeMs - this.#sinceMs;

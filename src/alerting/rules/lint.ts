@@ -1,7 +1,7 @@
-/** What a rule file may do and hardly anybody means. */
+/** Valid but probably unintended content of rule files. */
 import type { RuleGroup } from "./types.ts";
 
-/** Rules of one name and the same labels, whose series would run into each other. */
+/** Finds rules with the same name and labels, whose series would collide. */
 export function duplicateRules(groups: readonly RuleGroup[]): readonly string[] {
   const seen = new Map<string, string>();
   const found: string[] = [];

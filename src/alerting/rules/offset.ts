@@ -1,6 +1,6 @@
 /**
- * Where in its interval a file's groups are evaluated: spread between files, the same after every restart, and the same
- * for the groups of one file, so that they are evaluated at one instant and can share what they select.
+ * The offset within the interval at which a file's groups are evaluated: spread between files, stable across restarts, and equal
+ * for the groups of one file, so that they are evaluated at one instant and share selected series.
  */
 export function offsetMs(file: string, intervalMs: number): number {
   let hash = 0x811c_9dc5;

@@ -1,4 +1,4 @@
-/** The series a rule writes: recorded series, `ALERTS` and `ALERTS_FOR_STATE`, and staleness markers of those that end. */
+/** The series that a rule writes: recorded series, `ALERTS` and `ALERTS_FOR_STATE`, and staleness markers of series that end. */
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import type { Histogram } from "../../model/histogram/histogram.ts";
@@ -9,17 +9,17 @@ import type { RuleAlert, AlertState, RecordingRule } from "./types.ts";
 
 export interface OutSeries {
   readonly labels: LabelSet;
-  /** Equal where the labels are. */
+  /** Equal for equal labels. */
   readonly key: string;
 }
 
 export interface OutSample extends OutSeries {
   readonly value: number;
-  /** A native histogram: it is the sample, and the value means nothing. */
+  /** Set for a native histogram; `value` is meaningless then. */
   readonly histogram?: Histogram | undefined;
 }
 
-/** @throws where two series come to the same labels, or there are more than the limit. */
+/** @throws if two series get the same labels, or the limit is exceeded. */
 export function recordedSamples(
   rule: RecordingRule,
   samples: readonly VectorSample[],
@@ -39,7 +39,7 @@ export function recordedSamples(
   return out;
 }
 
-/** The later of two labels with one name wins; an empty one is none. */
+/** The later of two labels with the same name takes precedence; an empty label is dropped. */
 function seriesOf(pairs: Iterable<readonly [string, string]>): OutSeries {
   const labels = [...new Map(pairs)]
     .filter(([, value]) => value !== "")
@@ -53,11 +53,11 @@ interface AlertSeries {
   readonly timer: OutSeries;
 }
 
-/** The series of a rule's alerts. Made once for each alert and state, since alerts stay for hours. */
+/** The series of a rule's alerts. Cached per alert and state, since alerts last for hours. */
 export class AlertOutput {
   readonly #made = new WeakMap<RuleAlert, AlertSeries>();
 
-  /** Nothing until the timers are restored: writing before would overwrite them. */
+  /** Returns nothing until the timers are restored: writing before would overwrite them. */
   samples(state: AlertingState): OutSample[] {
     if (!state.restored) return [];
     return state.active.flatMap((alert) => {
@@ -92,7 +92,7 @@ export const timerName = "ALERTS_FOR_STATE";
 export const timerSeries = (state: AlertingState, alert: RuleAlert): OutSeries =>
   seriesOf([...baseOf(state, alert), ["__name__", timerName], ["alertname", state.rule.name]]);
 
-/** A rule's label whose template gave nothing stands here as it was written: so does Prometheus. */
+/** As in Prometheus, a label whose template rendered to an empty text appears here with its template text. */
 const baseOf = (
   { rule }: AlertingState,
   { labels }: RuleAlert,
@@ -100,9 +100,9 @@ const baseOf = (
 
 export interface OutBatches {
   readonly samples: SampleBatch;
-  /** Staleness markers. Apart, since a marker for a series that another rule writes now is rejected, as it should be. */
+  /** Staleness markers, in a separate batch: a marker for a series that another rule now writes must be rejected. */
   readonly ends: SampleBatch;
-  /** To be called when both are stored. */
+  /** Must be called once both batches are stored. */
   readonly commit: () => void;
 }
 

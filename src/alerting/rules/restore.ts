@@ -1,6 +1,6 @@
 /**
- * Pending timers after a restart: `ALERTS_FOR_STATE` holds since when an alert was active. The downtime does not count
- * towards `for`; an alert that had waited long enough fires again at once.
+ * Restores pending timers after a restart: `ALERTS_FOR_STATE` holds since when an alert was active. The downtime does not count
+ * towards `for`; an alert that had been pending long enough fires again at once.
  */
 import { formatError } from "../../base/error.ts";
 import { labelKey } from "../../model/labels.ts";
@@ -38,7 +38,7 @@ async function restoreRule(
   { history }: RuleContext,
 ): Promise<void> {
   const { rule } = state;
-  // A label with a template has another value in every series.
+  // A label with a template has a different value in every series.
   const fixed = Object.entries(rule.labels).filter(
     ([name, value]) => name !== "alertname" && !value.includes("{{"),
   );

@@ -1,6 +1,6 @@
 /**
- * Whether the inputs of an expression have reported since a start. Only then a missing result means that an alert has
- * resolved: before, its agents may not be back. In doubt the result is no.
+ * Checks whether the inputs of an expression have reported since a start. Only then does a missing result mean that an alert has
+ * resolved: before, its agents may not be back. In doubt the result is false.
  */
 import { formatError } from "../../base/error.ts";
 import { labelKey, type LabelSet, labelValue } from "../../model/labels.ts";
@@ -13,7 +13,7 @@ import { timerName } from "./output.ts";
 import { outageToleranceMs } from "./restore.ts";
 import type { AlertingRule, RuleAlert } from "./types.ts";
 
-/** As long as a query looks back. */
+/** The lookback of a query. */
 const lookbackMs = 300_000;
 
 interface Source {
@@ -31,7 +31,10 @@ export class RuleSources {
     this.#rule = rule;
   }
 
-  /** For alerts that fired before. Call it before the expression is evaluated, so that the expression sees at least the same data. */
+  /**
+   * For alerts that fired before a restart. Call it before the expression is evaluated, so that the expression sees at least the
+   * same data.
+   */
   async haveReported(
     alerts: ReadonlyMap<string, FiringAlert>,
     sinceMs: number,
@@ -75,7 +78,7 @@ export class RuleSources {
       const silent = before.filter((labels) => !reported.has(labelKey(labels)));
       if (silent.length === 0) continue;
       const [isOfBefore, isOfSilent] = [fitting(before), fitting(silent)];
-      // If the expression changes the labels, an alert cannot be matched to its series: then wait for all.
+      // If the expression changes the labels, an alert cannot be matched to its series: then wait for all of them.
       waits.push((alert) => isOfSilent(alert) || !isOfBefore(alert));
     }
     if (!anyReported) return () => false;
@@ -85,7 +88,7 @@ export class RuleSources {
     };
   }
 
-  /** Without the labels that the rule adds. */
+  /** The alert's labels without those that the rule adds. */
   #ownOf(alert: RuleAlert["labels"]): RuleAlert["labels"] {
     const { labels } = this.#rule;
     return new Map([...alert].filter(([name]) => name !== "alertname" && !(name in labels)));
@@ -117,8 +120,8 @@ export class RuleSources {
 const hasEnded = ({ column: { stale } }: SelectedSeries): boolean => stale?.at(-1) === 1;
 
 /**
- * Whether any of the series may have given an alert: each label that both have is the same. Looked up and not compared
- * one by one: there may be ten thousand of both.
+ * True if any of the series may have produced an alert: every label that both have is equal. Uses an index, since there may be
+ * ten thousand series and ten thousand alerts.
  */
 function fitting(series: readonly LabelSet[]): (alert: RuleAlert["labels"]) => boolean {
   const shapes = new Map<string, (alert: RuleAlert["labels"]) => boolean>();
@@ -150,7 +153,7 @@ function fittingNames(
 }
 
 function sourcesOf(expr: Expr, samples = 1): Source[] {
-  // What info() takes may be every series there is, and changes nothing of what is given.
+  // The inputs of info() may be every stored series, and do not change which samples are returned.
   const of = ({ matchers, mayBeEmpty }: VectorSelector, least: number): Source[] =>
     mayBeEmpty ? [] : [{ matchers, samples: least }];
   switch (expr.kind) {

@@ -20,7 +20,7 @@ ${group}
       - ${text.trim().replaceAll("\n", "\n        ")}
 `;
 
-/** Gives the values of one GPU, a minute each, and reports the state after every evaluation; "." is inactive, "" is gone. */
+/** Evaluates one GPU's values, one per minute, and returns the state after every evaluation; "." is inactive, "" is missing. */
 async function states(
   group: RuleGroupRunner,
   values: readonly (number | undefined)[],
@@ -225,7 +225,7 @@ test("what fires is sent again and again, with how long it holds, and its end on
     (startsAtMs - startMs) / minute,
     (endsAtMs - startMs) / minute,
   ]);
-  // Sent when it fires, not again within a minute, then again, then its end.
+  // Sent when it fires, not again within a minute, then again, then the resolved alert.
   expect(offsets).toEqual([
     [1, 5],
     [1, 7],

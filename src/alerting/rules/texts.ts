@@ -1,6 +1,6 @@
 /**
- * The labels and annotations of a rule's alerts. Templates are parsed once, and what gave the same labels and value a
- * moment ago is not expanded again, unless its template asks a query or the time.
+ * The labels and annotations of a rule's alerts. Templates are parsed once, and a result is reused while labels and value stay
+ * the same, unless the template runs a query or uses the time.
  */
 import { labelKey, type LabelSet } from "../../model/labels.ts";
 import type { VectorSample } from "../../query/result.ts";
@@ -20,7 +20,7 @@ export interface TemplateContext {
 
 export interface AlertTexts {
   readonly labels: ReadonlyMap<string, string>;
-  /** Equal where the labels are. */
+  /** Equal for equal labels. */
   readonly key: string;
   readonly annotations: Readonly<Record<string, string>>;
 }
@@ -50,7 +50,7 @@ export class RuleTexts {
     this.#annotationsUseValue = !this.#annotations.every(isValueless);
   }
 
-  /** What is not asked for between two calls is forgotten. */
+  /** Drops cached texts that were not used since the previous call. */
   next(): void {
     this.#before = this.#now;
     this.#now = new Map();
@@ -115,7 +115,7 @@ async function expanded(
   try {
     if (template instanceof TemplateError) throw template;
     const { externalLabels, externalUrl, ask } = context;
-    // The metric's name is among them, as Prometheus has it.
+    // As in Prometheus, this includes the metric name.
     const data: AlertTemplateData = { labels: new Map(labels), externalLabels, externalUrl, value };
     return await template.expand(data, timeMs, ask);
   } catch (thrown) {
@@ -124,7 +124,9 @@ async function expanded(
   }
 }
 
-/** In order of their names. What cannot be parsed (a group's labels are not checked) says so where it would be printed. */
+/**
+ * Sorted by name. A template that cannot be parsed (a group's labels are not validated) prints its error in place of the text.
+ */
 function templatesOf(sources: Readonly<Record<string, string>>): Template[] {
   return Object.entries(sources)
     .sort(byName)

@@ -1,4 +1,4 @@
-/** Rules as their files give them, checked. */
+/** Validated rules from rule files. */
 
 export interface AlertingRule {
   readonly kind: "alert";
@@ -6,7 +6,7 @@ export interface AlertingRule {
   readonly expr: string;
   readonly forMs: number;
   readonly keepFiringForMs: number;
-  /** Templates, not expanded. */
+  /** Unexpanded templates. */
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
 }
@@ -23,11 +23,11 @@ export type Rule = AlertingRule | RecordingRule;
 export interface RuleGroup {
   readonly file: string;
   readonly name: string;
-  /** undefined: the engine's own interval. */
+  /** Undefined: the engine's interval. */
   readonly intervalMs: number | undefined;
-  /** How far before its evaluation a rule looks; undefined: as far as the engine does by default. */
+  /** How far before its evaluation a rule queries; undefined: the engine's default. */
   readonly queryOffsetMs: number | undefined;
-  /** Most alerts or series one rule may give; 0 is no limit. */
+  /** Maximum number of alerts or series per rule; 0 means no limit. */
   readonly limit: number;
   readonly rules: readonly Rule[];
 }

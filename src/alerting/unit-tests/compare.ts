@@ -79,12 +79,12 @@ export async function checkExpr(
   }
 }
 
-/** NaN is never what was expected, as in promtool. With `fuzzy` the number next to it will do. */
+/** As in promtool, NaN never equals an expected value. With `fuzzy`, the adjacent floating-point number is accepted. */
 function isSame(expected: number, got: number, fuzzy: boolean): boolean {
   return expected === got || (fuzzy && (next(expected, 1) === got || next(expected, -1) === got));
 }
 
-/** The floating-point number next to this one, in the direction of the sign. */
+/** The adjacent floating-point number, in the direction of the sign. */
 function next(value: number, direction: 1 | -1): number {
   if (!Number.isFinite(value)) return value;
   if (value === 0) return direction * Number.MIN_VALUE;

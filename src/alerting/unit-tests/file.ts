@@ -1,4 +1,4 @@
-/** Rule tests in promtool's file format. Every mistake is reported with its position. */
+/** Reads rule tests in promtool's file format. Every error is reported with its position. */
 import { readFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import * as v from "valibot";
@@ -18,7 +18,7 @@ const yamlFloat: Readonly<Record<string, number>> = {
   ".nan": Number.NaN,
 };
 
-/** A number as YAML has it; NaN is one. */
+/** A YAML number, including NaN. */
 function float() {
   const takes = "a number";
   return v.pipe(
@@ -28,7 +28,7 @@ function float() {
   );
 }
 
-/** Unix seconds or RFC 3339; comes out in milliseconds. */
+/** Unix seconds or RFC 3339, converted to milliseconds. */
 function instant() {
   const takes = "a time such as 2026-01-01T00:00:00Z, or Unix seconds";
   return v.pipe(
@@ -86,7 +86,7 @@ export type ExprCase = v.InferOutput<typeof exprCase>;
 export interface TestFile {
   readonly file: string;
   readonly ruleFiles: readonly string[];
-  /** Patterns that fit no file. */
+  /** Patterns that match no file. */
   readonly unmatched: readonly string[];
   readonly evaluationIntervalMs: number;
   readonly groupOrder: readonly string[];
@@ -94,7 +94,7 @@ export interface TestFile {
   readonly fuzzyCompare: boolean;
 }
 
-/** @throws GpulseError RULE_FILE with every mistake, a line each. */
+/** @throws GpulseError RULE_FILE with every error, one per line. */
 export async function readTestFile(file: string): Promise<TestFile> {
   let source: string;
   try {

@@ -1,4 +1,6 @@
-/** A small history in memory, for rules that are tested and for tests of rules. Samples of a series come in order of time. */
+/**
+ * A small in-memory history for rule tests and for tests of the rule engine. A series' samples must be appended in time order.
+ */
 import { histogramOf, type SampleBatch, wordsOf } from "../../formats/samples/batch.ts";
 import { readLabelBlock } from "../../formats/samples/labels.ts";
 import { equalHistograms, type Histogram } from "../../model/histogram/histogram.ts";
@@ -47,7 +49,7 @@ export class MemoryHistory extends MemoryStore {
     return { refusedConflicts };
   }
 
-  /** False where another value stands there, or a later one: it is not stored then. */
+  /** Returns false, without storing the sample, if the series has a different value at that time or a later sample. */
   #add(
     labels: LabelSet,
     timeMs: number,

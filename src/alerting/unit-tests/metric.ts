@@ -1,10 +1,10 @@
-/** A series as it is written: `name{label="value", …}`, without matchers; and the same with a name in quotes. */
+/** Parses the notation of a series: `name{label="value", …}`, without matchers, or with the name in quotes. */
 import { type LabelSet, labelSet } from "../../model/labels.ts";
 import { unquote } from "../../query/quote.ts";
 
 const token = /\s*(?:([a-zA-Z_:][\w:]*)|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)|([{}=,]))/y;
 
-/** @throws Error where it is no series. Nothing at all is a series without labels. */
+/** @throws Error if the text is not a series. An empty text is a series without labels. */
 export function readMetric(text: string): LabelSet {
   const tokens = tokensOf(text);
   const labels: Record<string, string> = {};

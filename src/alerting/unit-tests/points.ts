@@ -1,7 +1,7 @@
 /**
  * The values of an input series in Prometheus's notation, separated by spaces:
- * `5` a value, `1+2x3` 1 3 5 7, `9-1x2` 9 8 7, `4x2` 4 4 4, `_` a gap, `_x3` three of them, `stale` the series ends,
- * `{{count:2 sum:3 buckets:[2]}}` a native histogram, `{{…}}+{{…}}x3` it and three sums.
+ * `5` one value, `1+2x3` 1 3 5 7, `9-1x2` 9 8 7, `4x2` 4 4 4, `_` a gap, `_x3` three gaps, `stale` a staleness marker,
+ * `{{count:2 sum:3 buckets:[2]}}` a native histogram, `{{…}}+{{…}}x3` a histogram and three sums.
  */
 import { add, subtract } from "../../model/histogram/arithmetic.ts";
 import type { Histogram } from "../../model/histogram/histogram.ts";
@@ -9,7 +9,7 @@ import { readHistogram } from "../../model/histogram/notation.ts";
 import { readNumber } from "../../query/number.ts";
 
 export interface InputPoint {
-  /** NaN where the point is a native histogram. */
+  /** NaN for a native histogram. */
   readonly value: number;
   readonly stale: boolean;
   readonly histogram?: Histogram | undefined;
@@ -19,10 +19,10 @@ const number = String.raw`(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?`;
 const word = "(?:[iI][nN][fF]|[nN][aA][nN])";
 const single = new RegExp(`^([+-]?)(${number}|${word})$`);
 const repeated = new RegExp(`^([+-]?)(${number})(?:([+-])(${number}))?x(\\d+)$`);
-/** What a year of 15-second steps needs. */
+/** Enough for a year of 15-second steps. */
 const maxPoints = 2_200_000;
 
-/** A gap is undefined. @throws Error with what is not understood. */
+/** A gap is undefined. @throws Error that quotes the invalid part. */
 export function readPoints(text: string): (InputPoint | undefined)[] {
   const out: (InputPoint | undefined)[] = [];
   for (const [item] of text.matchAll(/(?:\{\{[^}]*\}\}|[^ \t\r\n])+/g)) {
@@ -44,7 +44,7 @@ function addItem(item: string, out: (InputPoint | undefined)[]): void {
     throw new Error(`"${item}" is not a value: write 5, 1+2x3, 4x2, _, _x3 or stale`);
   let value = signed(many[1], many[2]);
   const step = many[4] === undefined ? 0 : signed(many[3], many[4]);
-  // Added up and not multiplied: the rounding is part of what tests expect.
+  // Added up and not multiplied: tests expect its rounding.
   return times(Number(many[5]) + 1, () => {
     out.push({ value, stale: false });
     value += step;

@@ -1,4 +1,7 @@
-/** Runs rule tests as promtool does: input series come in step by step, rules are evaluated over them, and what fires is compared. */
+/**
+ * Runs rule tests as promtool does: input series are added step by step, rules are evaluated over them, and firing alerts are
+ * compared.
+ */
 import { formatError } from "../../base/error.ts";
 import { silentLog } from "../../base/log.ts";
 import { labelKey, type LabelSet } from "../../model/labels.ts";
@@ -14,12 +17,12 @@ import { MemoryHistory } from "./history.ts";
 import { readMetric } from "./metric.ts";
 import { type InputPoint, readPoints } from "./points.ts";
 
-/** One thing that is not as the test says. */
+/** One failed expectation of a test. */
 export interface RuleTestFailure {
-  /** `alert X at 5m`, `expr … at 5m`, `rule X at 1m`, or `test` where it could not be run. */
+  /** `alert X at 5m`, `expr … at 5m`, `rule X at 1m`, or `test` if it could not be run. */
   readonly what: string;
   readonly why: string;
-  /** What was expected and what came, where that is what differs; lines. */
+  /** Expected and actual lines, if they differ. */
   readonly expected?: readonly string[];
   readonly got?: readonly string[];
 }
@@ -31,11 +34,11 @@ export interface RuleTestOutcome {
 }
 
 export interface RunTestsOptions {
-  /** Only tests whose name fits; all where it is absent. */
+  /** Runs only tests whose name matches; all if absent. */
   readonly only?: RegExp | undefined;
 }
 
-/** @throws GpulseError where it is the file itself that is wrong. */
+/** @throws GpulseError if the file itself is invalid. */
 export async function runTestFile(
   file: TestFile,
   options: RunTestsOptions = {},
@@ -58,7 +61,7 @@ export async function runTestFile(
 interface InputSeries {
   readonly labels: LabelSet;
   readonly points: readonly (InputPoint | undefined)[];
-  /** How many are in the history. */
+  /** The number of points already in the history. */
   given: number;
 }
 
@@ -77,7 +80,7 @@ class TestRun {
     this.#file = file;
     this.#test = test;
     this.#stepMs = file.evaluationIntervalMs;
-    // promtool's own settings, as far as they change an answer.
+    // promtool's settings that affect results.
     const engine = createEngine({
       delayedNameRemoval: false,
       defaultSubqueryStepMs: this.#stepMs,
@@ -121,7 +124,7 @@ class TestRun {
       );
       for (const { rule, lastError } of broken)
         this.#fail({ what: `rule ${rule.name} at ${at(sinceMs)}`, why: lastError });
-      // What was compared so far stands; what comes after would only follow from this.
+      // Failures up to here are reported; later ones would only follow from this one.
       if (broken.length > 0) return this.#result();
       this.#checkAlertsUntil(sinceMs);
     }
@@ -133,7 +136,7 @@ class TestRun {
     return this.#result();
   }
 
-  /** Samples that are later than what is evaluated are not there yet. */
+  /** Adds the samples up to `untilMs`; later ones are not visible to the evaluation. */
   #give(startMs: number, untilMs: number): void {
     for (const series of this.#input) {
       for (; series.given < series.points.length; series.given++) {
@@ -147,7 +150,7 @@ class TestRun {
     }
   }
 
-  /** A time between two evaluations is that of the one before. */
+  /** A time between two evaluations uses the result of the earlier one. */
   #checkAlertsUntil(sinceMs: number): void {
     const due = this.#test.alert_rule_test
       .filter(({ eval_time: time }) => time >= sinceMs && time < sinceMs + this.#stepMs)
@@ -190,7 +193,7 @@ class TestRun {
 
 const at = (ms: number): string => printDurationMs(ms);
 
-/** A series that stands twice has the values that stand last. */
+/** If a series is listed twice, the last values are used. */
 function readInput(given: TestGroup["input_series"]): readonly InputSeries[] {
   const out = new Map<string, InputSeries>();
   for (const { series, values } of given) {

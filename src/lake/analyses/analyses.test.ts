@@ -1,4 +1,4 @@
-/** Every analysis against values worked out by hand on a few rows. */
+/** Every analysis compared with values calculated by hand for a few rows. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -148,7 +148,7 @@ test("energy is the area under power; a gap too long is not counted, and the cou
   expect(energy?.["power_mean_watts"]).toBeCloseTo(650 / 3, 9);
   expect(energy?.["cost"]).toBeCloseTo(kwh / 2, 12);
   expect(energy?.["co2_grams"]).toBeCloseTo(kwh * 400, 9);
-  // 36,000 J, then 20,000 from a counter that began again, then 108,000.
+  // 36,000 J, then 20,000 from a counter that was reset, then 108,000.
   expect(energy?.["counter_kwh"]).toBeCloseTo(164_000 / 3_600_000, 12);
   const [without] = await answers("energy", rows);
   expect(without).toMatchObject({ cost: null, co2_grams: null });
@@ -165,7 +165,7 @@ test("idling has its hours, its energy, its longest run, and what a program held
     gpu_memory_used_bytes: index >= 5 ? 8 * gib : 0,
   }));
   const [idle] = await answers("idle", rows, { price: "0.3" });
-  // Seven minutes: idle 0-1, 1-2, 2-3 (the last rises to 300 W), 5-6, 6-7 (rises too).
+  // Seven minutes: idle 0-1, 1-2, 2-3 (which ends with 300 W), 5-6, 6-7 (likewise).
   expect(idle).toMatchObject({
     samples: 8,
     covered_hours: expect.closeTo(7 / 60, 12) as unknown,
@@ -239,7 +239,7 @@ test("other GPUs of the machine that get warmer too make it the air around", asy
 
 test("a pair has Pearson's and Spearman's coefficient, and the lag where one follows the other", async () => {
   const start = at("2026-01-01T00:00");
-  // A wave that has no period within the lags; temperature is the power of two minutes before.
+  // A wave without a period within the lags; the temperature follows the power of two minutes earlier.
   const wave = (minutes: number): number => 200 + 100 * Math.sin(minutes * minutes * 0.05);
   const rows = Array.from({ length: 60 }, (_, minutes) => ({
     timeMs: start + minutes * minute,
@@ -291,7 +291,7 @@ test("readings that differ by one bit, as means do by the order of adding up, sh
   }));
   const given = { metrics: "gpu_load,board_power", "fewest-steps": "3", lags: "0", step: "1m" };
   const [pair] = await answers("correlation", rows, given);
-  // Ranks 1.5 1.5 3 and 1 2 3; distinguished they would be 2 1 3.
+  // Ranks 1.5 1.5 3 and 1 2 3; without the tie they would be 2 1 3.
   expect(pair?.["spearman"]).toBeCloseTo(1.5 / Math.sqrt(1.5 * 2), 12);
 });
 

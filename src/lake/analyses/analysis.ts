@@ -1,10 +1,12 @@
-/** What an analysis is: its SQL file, the lake's columns it reads, the parameters it takes and the columns it answers with. */
+/**
+ * The declaration of an analysis: its SQL file, the columns it reads, the parameters it accepts and the columns of its result.
+ */
 import type { ParameterName } from "./parameters.ts";
 
 export interface ResultColumn {
   readonly name: string;
   readonly kind: "text" | "number";
-  /** As shown behind the number; empty for counts and texts. */
+  /** Displayed after the number; empty for counts and texts. */
   readonly unit: string;
   readonly help: string;
 }
@@ -13,11 +15,11 @@ export interface Analysis {
   readonly name: string;
   readonly title: string;
   readonly summary: string;
-  /** The table it reads: `jobs`, or the GPU table where absent. */
+  /** The table that it reads: `jobs`; the GPU table if absent. */
   readonly table?: "jobs";
-  /** Of the jobs table: the column of `samples` that its hours are summed up by; its SQL is sql/jobs.sql. */
+  /** For the jobs table: the column of `samples` by which hours are summed; the SQL is sql/jobs.sql. */
   readonly groupBy?: string;
-  /** Columns of the lake's table; one that no file has counts as absent throughout. */
+  /** Columns of the lake's table; a column that no file has is null in every row. */
   readonly reads: readonly string[];
   readonly parameters: readonly ParameterName[];
   readonly columns: readonly ResultColumn[];

@@ -1,19 +1,19 @@
 /**
- * Where SQL engines differ, and nowhere else: the macros of the SQL files, written `{{name}}` or `{{name(argument, …)}}`.
- * Pure; a macro that nobody knows is a bug.
+ * All differences between SQL engines: the macros of the SQL files, written `{{name}}` or `{{name(argument, …)}}`. Pure; an
+ * unknown macro is a bug.
  */
 
 export interface Dialect {
   readonly name: "duckdb" | "spark";
-  /** Milliseconds since 1970 of a timestamp column. */
+  /** A timestamp column as milliseconds since 1970. */
   epochMs(time: string): string;
-  /** Whole-number division, for values that are not negative. */
+  /** Integer division of non-negative values. */
   div(value: string, by: string): string;
-  /** The exact quantile, interpolated between its neighbours. */
+  /** The exact quantile, interpolated between adjacent values. */
   quantile(value: string, share: string): string;
-  /** `2026-01-31` of a number of days since 1970. */
+  /** Days since 1970 as `2026-01-31`. */
   day(days: string): string;
-  /** `2026-01-31T10:20:30.000Z` of milliseconds since 1970. */
+  /** Milliseconds since 1970 as `2026-01-31T10:20:30.000Z`. */
   iso(timeMs: string): string;
 }
 
@@ -26,7 +26,7 @@ export const duckdbDialect: Dialect = {
   iso: (timeMs) => `strftime(make_timestamp((${timeMs}) * 1000), '%Y-%m-%dT%H:%M:%S.%gZ')`,
 };
 
-/** Spark 3.4 and newer, its session in UTC. */
+/** Spark 3.4 and newer, with the session in UTC. */
 export const sparkDialect: Dialect = {
   name: "spark",
   epochMs: (time) => `unix_millis(cast(${time} as timestamp))`,
@@ -44,11 +44,13 @@ const macrosOf = (dialect: Dialect): Record<string, Macro> => ({
   quantile: (value = "", share = "") => dialect.quantile(value, share),
   day: (days = "") => dialect.day(days),
   iso: (timeMs = "") => dialect.iso(timeMs),
-  // What rounding leaves of a constant is no movement.
+  // Rounding errors of a constant are not variance.
   varies: (value = "") => `stddev_pop(${value}) > 1e-9 * greatest(abs(avg(${value})), 1e-300)`,
 });
 
-/** Innermost first, until none is left. `values` are the statement's own macros, expanded before the dialect's. */
+/**
+ * Expands macros, innermost first, until none is left. `values` are the statement's own macros, expanded before the dialect's.
+ */
 export function expand(
   sql: string,
   dialect: Dialect,
@@ -68,7 +70,7 @@ export function expand(
   return text;
 }
 
-/** At the commas that stand in no parentheses. */
+/** Splits at the commas outside of parentheses. */
 function splitArguments(text: string): string[] {
   const parts = [""];
   let depth = 0;
@@ -81,7 +83,7 @@ function splitArguments(text: string): string[] {
   return parts.map((part) => part.trim());
 }
 
-/** Doubles in E-notation: a plain 0.2 is a decimal in both engines, with rounding of its own. */
+/** Doubles in E-notation: a plain 0.2 is a decimal in both engines, with different rounding. */
 export const numberSql = (value: number | undefined): string =>
   value === undefined
     ? "cast(null as double)"
@@ -89,6 +91,6 @@ export const numberSql = (value: number | undefined): string =>
       ? String(value)
       : value.toExponential();
 
-/** A text as SQL of either engine; a backslash would be an escape in Spark, and no name of ours has one. */
+/** A text as an SQL literal of either engine; a backslash would be an escape in Spark, and none of our names contains one. */
 export const textSql = (value: string): string =>
   `'${value.replaceAll("\\", "").replaceAll("'", "''")}'`;

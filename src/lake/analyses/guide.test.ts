@@ -1,4 +1,4 @@
-/** What the guide asks people to run is run, as it stands there. */
+/** Runs the guide's commands exactly as they are printed. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

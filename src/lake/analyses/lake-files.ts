@@ -16,11 +16,11 @@ const partBytes = 16 * 2 ** 20;
 export interface LakeFiles {
   readonly files: readonly FileInfo[];
   readonly span: LakeSpan;
-  /** Changes whenever a file comes, goes or is replaced. */
+  /** Changes whenever a file is added, removed or replaced. */
   readonly version: string;
 }
 
-/** The files of the requested dates; for today the complete ones so far. */
+/** The files of the requested dates; for today those that are complete so far. */
 export async function listLake(
   store: FileStore,
   { sinceMs, untilMs }: Pick<AnalysisSettings, "sinceMs" | "untilMs">,
@@ -40,7 +40,7 @@ export async function listLake(
     version.update(`${name}\n${bytes}\n${modifiedMs}\n`);
   return {
     files,
-    // Looped, not spread: a long lake has more files than a call takes arguments.
+    // Looped, not spread: a long lake has more files than a call accepts arguments.
     span: {
       firstMs: days.reduce((least, one) => Math.min(least, one), Number.POSITIVE_INFINITY),
       lastMs: days.reduce((most, one) => Math.max(most, one), 0) + dayMs,
@@ -69,7 +69,7 @@ export interface CopyOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Paths on this machine: the files themselves where the lake is a folder here, copies in the cache otherwise. */
+/** Local paths: the files themselves if the lake is a local folder, else copies in the cache. */
 export async function localPaths(
   store: FileStore,
   { files }: LakeFiles,
@@ -108,7 +108,7 @@ function keyOf(store: FileStore, { path: name, bytes, modifiedMs }: FileInfo): s
   return `${createHash("sha256").update(key).digest("hex").slice(0, 32)}.parquet`;
 }
 
-/** A cached file is used again, and its access time updated. */
+/** True if the cached copy is complete; updates its access time. */
 async function isWhole(place: string, bytes: number): Promise<boolean> {
   const found = await stat(place).catch(() => undefined);
   if (found?.size !== bytes) return false;

@@ -1,4 +1,4 @@
-/** Every analysis there is, in the order a report shows them. A table: the SQL of each is in sql/NAME.sql. */
+/** All analyses, in the order of a report. A table: the SQL of each is in sql/NAME.sql. */
 import { type Analysis, number, type ResultColumn, text } from "./analysis.ts";
 import type { ParameterName } from "./parameters.ts";
 
@@ -23,7 +23,7 @@ const memory = "gpu_memory_used_bytes";
 const fans = [1, 2, 3, 4].flatMap((fan) => [`gpu_fan_rpm_${fan}`, `gpu_fan_speed_ratio_${fan}`]);
 const cost = ["price", "co2"] as const satisfies readonly ParameterName[];
 
-/** What correlations are made of where nobody names metrics. */
+/** The columns of correlations if no metrics are requested. */
 export const correlatedColumns = [
   utilization,
   "gpu_memory_controller_utilization_ratio",

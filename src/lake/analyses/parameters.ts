@@ -1,4 +1,7 @@
-/** The parameters of analyses: one table for flags, the hub's API and the docs, and their reading. Pure; now comes in. */
+/**
+ * The parameters of analyses: one table for flags, the hub's API and the docs, and their parser. Pure; the current time is an
+ * argument.
+ */
 import { didYouMean } from "../../config/closest.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { GpulseError } from "../../base/error.ts";
@@ -7,9 +10,9 @@ import { findColumn } from "../../model/aliases.ts";
 
 interface Parameter {
   readonly takes: string;
-  /** As a person would write it; undefined: absent, and what needs it stays absent. */
+  /** The default as a user would type it; undefined: none, and columns that need it are null. */
   readonly fallback?: string;
-  /** What help says of a default that is no value. */
+  /** The help text for a default that is not a fixed value. */
   readonly fallbackText?: string;
   readonly help: string;
 }
@@ -115,7 +118,7 @@ export type ParameterName = keyof typeof parameters;
 export const parameterNames = Object.keys(parameters) as readonly ParameterName[];
 export const parameterFacts = (name: ParameterName): Parameter => parameters[name];
 
-/** What SQL is filled with; a number that is undefined is written as an absent one. */
+/** The values inserted into SQL; an undefined number becomes null. */
 export interface AnalysisSettings {
   readonly sinceMs: number;
   readonly untilMs: number;
@@ -123,10 +126,10 @@ export interface AnalysisSettings {
   readonly gpus: readonly string[];
   readonly hosts: readonly string[];
   readonly metrics: readonly string[] | undefined;
-  /** Undefined: chosen by the length of the data. */
+  /** Undefined: chosen by the time range of the data. */
   readonly stepMs: number | undefined;
   readonly lags: number;
-  /** The numbers of the SQL files by their names there. */
+  /** The numeric parameters by their names in the SQL files. */
   readonly numbers: Readonly<Record<string, number | undefined>>;
 }
 
@@ -228,7 +231,7 @@ function columnsOf(names: readonly string[]): readonly string[] {
   return found;
 }
 
-/** A date without a time is the midnight it begins with in the zone. */
+/** A date without a time is midnight at its start in the zone. */
 function instantMs(text: string, zone: Zone, nowMs: number): number | undefined {
   const local = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?))?$/.exec(text);
   if (local !== null) {

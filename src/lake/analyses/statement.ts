@@ -1,4 +1,7 @@
-/** The SQL of an analysis for one engine: the view of the lake every analysis reads, and the analysis over it. Pure but for reading the SQL files. */
+/**
+ * The SQL of an analysis for one engine: the view of the lake that every analysis reads, and the analysis over it. Pure except
+ * for reading the SQL files.
+ */
 import path from "node:path";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -9,7 +12,7 @@ import type { AnalysisSettings } from "./parameters.ts";
 import type { Zone } from "../../formats/gpuz/time.ts";
 
 const at = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
-/** `scripts/build.mjs` puts a copy beside the bundle. */
+/** The copy that `scripts/build.mjs` puts beside the bundle. */
 const builtDir = at("./analyses");
 const dir = existsSync(path.join(builtDir, "daily.sql")) ? builtDir : at("./sql");
 
@@ -17,23 +20,23 @@ export const sqlFile = (name: string): string =>
   readFileSync(path.join(dir, `${name}.sql`), "utf8");
 
 export interface LakeSpan {
-  /** From the first to the last date there is, in UTC; what lies beyond is not in the lake. */
+  /** From the first to the last date in the lake, in UTC. */
   readonly firstMs: number;
   readonly lastMs: number;
 }
 
 export interface LakeView {
   readonly dialect: Dialect;
-  /** What stands behind `from`. */
+  /** The text after `from`. */
   readonly from: string;
-  /** Whether the lake has the column at all; where it cannot be known, every column is. */
+  /** True if the lake has the column; always true if that is unknown. */
   readonly has: (column: string) => boolean;
   readonly span: LakeSpan;
 }
 
 const week = 7 * 86_400_000;
 
-/** Everything the analyses read, as one view or table named samples. */
+/** Everything that the analyses read, as one view or table named samples. */
 export function samplesSql(
   analyses: readonly Analysis[],
   settings: AnalysisSettings,
@@ -119,8 +122,8 @@ const dayMs = 86_400_000;
 const minuteMs = 60_000;
 
 /**
- * The instants at which a zone's offset changes, with the offset from then on; the first is that of the beginning. Written
- * into the SQL as cases, because the engines' own zones differ.
+ * The instants at which a zone's offset changes, with the new offset; the first entry is the start. Written into the SQL as
+ * cases, because the engines' own time zones differ.
  */
 function offsetChanges(
   zone: Zone,
@@ -150,7 +153,7 @@ function changeBetween(zone: Zone, lowMs: number, highMs: number): number {
   return high * minuteMs;
 }
 
-/** The zone's wall clock at an instant, both in milliseconds. */
+/** Converts an instant to the zone's wall clock, both in milliseconds. */
 function localSql(zone: Zone, fromMs: number, toMs: number): (timeMs: string) => string {
   const [first, ...later] = offsetChanges(zone, fromMs, toMs);
   return (timeMs) => {

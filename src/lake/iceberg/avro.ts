@@ -1,6 +1,6 @@
 /**
- * Avro files as Iceberg's manifests need them. A file is `Obj\1`, a map of metadata with the schema as JSON, 16 bytes that mark the end of
- * a block, and blocks: number of records, bytes, records, mark. Schemas stay JSON: Iceberg keeps its field ids in them.
+ * Avro files for Iceberg's manifests. A file is `Obj\1`, a metadata map with the schema as JSON, a 16-byte sync marker, and
+ * blocks: number of records, bytes, records, sync marker. Schemas stay JSON, since Iceberg stores its field ids in them.
  */
 import { randomBytes } from "node:crypto";
 import { AvroWriter } from "../../formats/avro/writer.ts";

@@ -1,4 +1,7 @@
-/** Iceberg's table metadata, format version 2: what we read again of it, and the next version of a table for a state of the lake. Pure. */
+/**
+ * Iceberg's table metadata, format version 2: the fields that we read back, and the next version of a table for a state of the
+ * lake. Pure.
+ */
 import * as v from "valibot";
 import type { CommittedFile } from "../commit.ts";
 import type { OffsetRange } from "../names.ts";
@@ -38,7 +41,7 @@ export const metadataSchema = v.looseObject({
 });
 export type TableMetadata = v.InferOutput<typeof metadataSchema>;
 
-/** What changed since the snapshot before. */
+/** The changes since the previous snapshot. */
 export interface TableSnapshotChange {
   readonly added: readonly CommittedFile[];
   readonly existing: readonly CommittedFile[];
@@ -51,16 +54,16 @@ export interface NextMetadata {
   readonly before: TableMetadata | undefined;
   readonly uuid: string;
   readonly location: string;
-  /** Of the lake's commit; the snapshot's id and sequence number. */
+  /** The sequence number of the lake's commit; the snapshot's id and sequence number. */
   readonly sequence: number;
   readonly timeMs: number;
   readonly change: TableSnapshotChange;
   readonly manifestList: string;
-  /** Snapshots that were replaced before this moment are dropped. */
+  /** Snapshots that were replaced before this time are dropped. */
   readonly expireBeforeMs: number;
 }
 
-/** The schema that the next version has; a manifest needs it before the version is made. */
+/** The schema of the next version; the manifests need it before the metadata exists. */
 export const nextSchema = (table: TableName, before: TableMetadata | undefined) =>
   evolveSchema(before?.schemas ?? [], before?.["last-column-id"] ?? 0, tables[table]);
 

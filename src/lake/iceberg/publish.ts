@@ -1,7 +1,8 @@
 /**
- * Publishes the state of a lake as an Iceberg table: `TABLE/metadata/vN.metadata.json` with a manifest list and one manifest of all files
- * for each snapshot, as Iceberg's Hadoop catalog reads them. The lake's manifest decides what is in the table; a table that is behind, after
- * a kill, is caught up by the next writer. The version's file is created only if no other process has created it.
+ * Publishes the state of a lake as an Iceberg table: `TABLE/metadata/vN.metadata.json` with a manifest list and one manifest of
+ * all files per snapshot, as Iceberg's Hadoop catalog reads them. The lake's manifest decides which files are in the table; the
+ * next writer updates a table that fell behind after a kill. The version's file is created only if no other process has created
+ * it.
  */
 import { randomUUID } from "node:crypto";
 import * as v from "valibot";
@@ -22,18 +23,18 @@ import { manifestEntrySchema, manifestListSchema, partitionFields } from "./sche
 export interface IcebergState {
   readonly sequence: number;
   readonly timeMs: number;
-  /** Of this table, with the commit that added each. */
+  /** The files of this table, with the commit that added each. */
   readonly files: readonly CommittedFile[];
-  /** As far as they are known: for the offsets of the snapshot. */
+  /** The known commits: for the offsets of the snapshot. */
   readonly commits: Iterable<LakeCommit>;
   readonly expireBeforeMs: number;
-  /** Where readers find the lake. */
+  /** The URL at which readers find the lake. */
   readonly location: string;
-  /** A snapshot also where no file changed, so that the table drops those that expired. */
+  /** Adds a snapshot even if no file changed, so that the table drops expired ones. */
   readonly isForced: boolean;
 }
 
-/** Versions of the metadata that stay for readers that have opened one. */
+/** Metadata versions retained for readers that have opened one. */
 const retainedVersions = 100;
 const dayMs = 86_400_000;
 
@@ -73,7 +74,7 @@ function hasChanged(before: TableMetadata | undefined, { files }: IcebergState):
   return files.length !== total || files.some(isNew);
 }
 
-/** Undefined where another process has removed it: then there are newer ones. */
+/** Undefined if another process has removed it: then there are newer ones. */
 async function readMetadata(
   files: FileStore,
   folder: string,
@@ -219,7 +220,7 @@ function micros(timeMs: number): Buffer {
   return bytes;
 }
 
-/** Manifests of snapshots that the table has no more, and old versions of its metadata. */
+/** Removes manifests of dropped snapshots, and old versions of the metadata. */
 async function removeExpired(
   files: FileStore,
   folder: string,

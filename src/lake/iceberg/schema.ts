@@ -1,4 +1,4 @@
-/** The lake's tables as Iceberg schemas: field ids by column, which a table keeps for ever, and the Avro schemas of its manifests. */
+/** The lake's tables as Iceberg schemas: permanent field ids per column, and the Avro schemas of the manifests. */
 import type { ColumnKind, ColumnSpec } from "../table.ts";
 import type { AvroField, AvroRecord, AvroSchema } from "./avro.ts";
 
@@ -23,7 +23,10 @@ const types: Readonly<Record<ColumnKind, string>> = {
   boolean: "boolean",
 };
 
-/** The newest of `before` where it has all columns, else one more: a column keeps its id, a new one gets the next. */
+/**
+ * Returns the newest schema of `before` if it has all columns, else a new one: a column keeps its id, a new column gets the next
+ * id.
+ */
 export function evolveSchema(
   before: readonly IcebergSchema[],
   lastColumnId: number,
@@ -40,7 +43,7 @@ export function evolveSchema(
     ...added.map(({ name, kind, required = false }) => ({
       id: ++last,
       name,
-      // A column that comes later is absent in the files before it.
+      // A column that is added later is null in older files.
       required: required && current === undefined,
       type: types[kind],
     })),
@@ -53,7 +56,7 @@ export function evolveSchema(
   return { schema, lastColumnId: last };
 }
 
-/** The lake's files carry names and no ids: readers find columns by this. */
+/** The lake's files contain names and no field ids: readers map columns by this. */
 export const nameMapping = ({ fields }: IcebergSchema): string =>
   JSON.stringify(fields.map(({ id, name }) => ({ "field-id": id, names: [name] })));
 
@@ -71,7 +74,7 @@ const field = (id: number, name: string, type: AvroSchema): AvroField => ({
 });
 const optional = (type: AvroSchema): readonly ["null", AvroSchema] => ["null", type];
 
-/** Avro maps have text for keys: Iceberg writes maps by field id as arrays of pairs. */
+/** Avro maps have text keys: Iceberg writes maps by field id as arrays of pairs. */
 const boundsMap = (key: number, value: number): AvroSchema =>
   optional({
     type: "array",

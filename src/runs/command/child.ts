@@ -1,4 +1,4 @@
-/** Runs the wrapped command so that it hardly notices: its bytes, its signals and its exit code are its own. */
+/** Runs the wrapped command transparently: its output, signals and exit code are passed through unchanged. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
 import type { Readable } from "node:stream";
@@ -9,15 +9,15 @@ export type StreamName = "stdout" | "stderr";
 export interface CommandOptions {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** False: the command has our own streams, and nothing of them is seen here. */
+  /** False: the command inherits our streams, and its output is not captured. */
   readonly capture: boolean;
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: NodeJS.WritableStream;
-  /** Sees every chunk; never changes one. */
+  /** Receives every chunk; must not change it. */
   readonly onChunk: (chunk: Buffer, stream: StreamName) => void;
-  /** Where signals to us arrive. */
+  /** The source of signals to this process. */
   readonly signals: SignalSource;
-  /** On a terminal Ctrl-C and Ctrl-\ reach the command by themselves: it must not get them twice. */
+  /** On a terminal the command gets Ctrl-C and Ctrl-\ directly: it must not get them twice. */
   readonly atTerminal: boolean;
   readonly nowMs: () => number;
   readonly monotonicMs: () => number;
@@ -35,11 +35,11 @@ export interface CommandResult {
   readonly durationSeconds: number;
   readonly exitCode: number | null;
   readonly signal?: NodeJS.Signals;
-  /** What to exit with in its place: 128 + n for a signal. */
+  /** The exit code to return in its place: 128 + n for a signal. */
   readonly passCode: number;
 }
 
-/** The command never ran: 127 it is not there, 126 it cannot be run, as a shell has it. */
+/** The command could not be started; as in a shell, 127 means not found, 126 not executable. */
 export class CommandStartError extends Error {
   readonly passCode: 126 | 127;
 
@@ -79,7 +79,7 @@ export async function runChild(options: CommandOptions): Promise<CommandResult> 
     if (child.pid !== undefined) options.onStart?.(child.pid);
     const end = await ended(child, program, options);
     const durationSeconds = (end.at - started) / 1_000;
-    // Output may come after the end, from children it left behind: what is in the pipes is passed on.
+    // Child processes may write output after the command's end: what is in the pipes is passed on.
     await end.closed;
     return {
       startedMs,
@@ -101,7 +101,7 @@ interface ChildExit {
   readonly closed: Promise<void>;
 }
 
-/** A grandchild may hold the pipes open for ever; the command itself has ended. */
+/** Limit for reading the pipes after the command's end, since a grandchild may keep them open for ever. */
 const drainMs = 2_000;
 
 function ended(

@@ -1,13 +1,13 @@
-/** Reads a command's output: lines, phase marks, the amount of work, and a bounded copy. */
+/** Parses a command's output: lines, phase marks, the amount of work, and a bounded copy. */
 import { StringDecoder } from "node:string_decoder";
 import type { RunPhase } from "../run.ts";
 import type { StreamName } from "./child.ts";
 
 const maxLine = 16_384;
-/** Printed ten times a second, a day and a half. */
+/** Ten matches a second for more than a day. */
 const maxMatches = 1_000_000;
 
-/** Lines of each stream apart; a carriage return ends one too, since progress bars use it. */
+/** Splits each stream into lines; a carriage return also ends a line, since progress bars use it. */
 export class LineReader {
   readonly #onLine: (line: string) => void;
   readonly #streams = {
@@ -35,14 +35,14 @@ export class LineReader {
   }
 }
 
-/** `::phase warm-up::` in a line of its own or in the middle of one. */
+/** `::phase warm-up::` on its own line or within one. */
 const ownMark = /::phase ([^:\n]{1,100})::/;
 
 export class PhaseReader {
   readonly #pattern: RegExp | undefined;
   readonly #marks: { readonly name: string; readonly startMs: number }[] = [];
 
-  /** The pattern's first group names the phase; without a group the whole match does. */
+  /** The pattern's first group is the phase's name; without a group the whole match is. */
   constructor(pattern: RegExp | undefined) {
     this.#pattern = pattern;
   }
@@ -51,16 +51,16 @@ export class PhaseReader {
     const match = ownMark.exec(text) ?? this.#pattern?.exec(text);
     const name = (match?.[1] ?? match?.[0])?.trim().slice(0, 100);
     if (name === undefined || name === "" || this.#marks.length >= 1_000) return;
-    // A repeated line is one phase.
+    // A repeated line does not start another phase.
     if (this.#marks.at(-1)?.name !== name) this.#marks.push({ name, startMs: timeMs });
   }
 
-  /** How many have begun. */
+  /** The number of phases that have begun. */
   get count(): number {
     return this.#marks.length;
   }
 
-  /** Each lasts until the next begins, the last until the end. */
+  /** Each phase lasts until the next begins, the last one until the end. */
   phases(endedMs: number): RunPhase[] {
     return this.#marks.map((mark, at) => ({
       ...mark,
@@ -69,7 +69,7 @@ export class PhaseReader {
   }
 }
 
-/** The one phase of that name with how many had begun in it, or why there is none to measure. */
+/** Returns the only phase of that name and the number of phases begun by then, or why none can be measured. */
 export function findPhase(
   phases: readonly RunPhase[],
   name: string,
@@ -92,7 +92,7 @@ export function findPhase(
 export class WorkReader {
   readonly #pattern: RegExp;
   readonly #take: "sum" | "last";
-  /** Of `sum`, each with the phase it was printed in; of `last`, the last one alone. */
+  /** For `sum`, every match with its phase; for `last`, only the last match. */
   #matches: { readonly value: number; readonly phase: number }[] = [];
   #amount: number | undefined;
 
@@ -101,10 +101,10 @@ export class WorkReader {
     this.#take = take;
   }
 
-  /** @param phase how many phases had begun. */
+  /** @param phase the number of phases that have begun */
   line(text: string, phase: number): void {
     const found = this.#pattern.exec(text)?.[1];
-    // 1,234.5 is a number people print.
+    // Thousands separators as in 1,234.5 are accepted.
     const value = found === undefined ? Number.NaN : Number(found.replaceAll(/[,_](?=\d{3})/g, ""));
     if (!Number.isFinite(value)) return;
     this.#amount = this.#take === "sum" ? (this.#amount ?? 0) + value : value;
@@ -112,12 +112,12 @@ export class WorkReader {
     if (this.#matches.length < maxMatches) this.#matches.push({ value, phase });
   }
 
-  /** Undefined where no line matched. */
+  /** Undefined if no line matched. */
   amount(): number | undefined {
     return this.#amount;
   }
 
-  /** The sum of what was printed in the phase, or the last number printed since its start: a total may follow its end. */
+  /** The sum of the matches within the phase, or the last match since its start: a total may be printed after its end. */
   amountIn(phase: number): number | undefined {
     if (this.#matches.length >= maxMatches) return undefined;
     const within = this.#matches.filter((one) =>
@@ -127,7 +127,7 @@ export class WorkReader {
   }
 }
 
-/** The beginning of the output, up to the bound; what came after is counted. */
+/** The beginning of the output, up to the limit; bytes beyond are counted. */
 export class OutputLog {
   readonly #maxBytes: number;
   readonly #chunks: Buffer[] = [];
@@ -138,7 +138,7 @@ export class OutputLog {
     this.#maxBytes = maxBytes;
   }
 
-  /** What was kept of the chunk. */
+  /** Returns the part of the chunk that was stored. */
   add(chunk: Buffer): Buffer {
     const kept = chunk.subarray(0, Math.max(0, this.#maxBytes - this.#bytes));
     this.#cutBytes += chunk.length - kept.length;

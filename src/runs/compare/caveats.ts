@@ -1,15 +1,15 @@
-/** Whether like is compared with like. What is not is refused, with the metrics it touches; what may mislead is warned of. */
+/** Checks whether the subjects are comparable. Incomparable metrics are refused; possible pitfalls become warnings. */
 import { type Figures, secondsOf } from "./figures.ts";
 import { FEWEST_REPEATS } from "./interval.ts";
 import type { Metric } from "./metrics.ts";
 import type { RunSeries, ComparisonSubject } from "./series.ts";
 
 export interface Caveat {
-  /** `refused`: the figures are listed, but no difference is reported. */
+  /** `refused`: the values are listed, but no difference is reported. */
   readonly level: "refused" | "warning" | "note";
   readonly code: string;
   readonly sentence: string;
-  /** The metrics it is about; absent: all. */
+  /** The affected metrics; all if absent. */
   readonly metrics?: readonly string[];
 }
 
@@ -45,7 +45,7 @@ export function caveatsOf(
 const needing = (metrics: readonly Metric[], what: "power" | "work"): readonly string[] =>
   metrics.filter(({ needs }) => needs.includes(what)).map(({ key }) => key);
 
-/** The distinct doubts of the subject's runs, in the order of first appearance. */
+/** The distinct values over the subject's runs, in the order of first appearance. */
 const distinctValues = (
   subject: ComparisonSubject,
   of: (run: RunSeries) => readonly string[],
@@ -113,7 +113,7 @@ function* doubts(subjects: readonly ComparisonSubject[]): Generator<Caveat> {
         };
 }
 
-/** What only one side saw, as inside a container: neither the same nor different on the other. */
+/** Parts of the machine that only one side could read, as inside a container: neither equal nor different. */
 function* visibility(subjects: readonly ComparisonSubject[]): Generator<Caveat> {
   const views = subjects.map(({ name, runs }) => {
     const parts = runs.flatMap((run) => run.visibility ?? []);
@@ -210,7 +210,9 @@ function* amounts(subjects: readonly ComparisonSubject[]): Generator<Caveat> {
     };
 }
 
-/** Of all runs of a subject together: a counter read every few seconds errs at the ends of each run, which evens out over all. */
+/**
+ * Compares energies over all runs of a subject: a counter read every few seconds errs at the ends of each run, which evens out.
+ */
 function* energies(all: readonly SubjectWithFigures[]): Generator<Caveat> {
   for (const { subject, figures } of all) {
     let [counted, added] = [0, 0];
@@ -231,7 +233,7 @@ function* energies(all: readonly SubjectWithFigures[]): Generator<Caveat> {
   }
 }
 
-/** Repeats show noise; what a board's sensor is always off by, they cannot. */
+/** Repeats reveal noise, but not the constant error of a board's sensor. */
 function* boards(subjects: readonly ComparisonSubject[]): Generator<Caveat> {
   const uuids = (run: RunSeries) => run.gpus.map(({ uuid }) => uuid).sort();
   const real = subjects.some(({ runs }) => runs.some(({ gpus }) => gpus.some((g) => !g.simulated)));

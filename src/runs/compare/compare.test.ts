@@ -82,7 +82,7 @@ test("the test of means agrees with an example worked by hand", () => {
 });
 
 test("readings count by the time they stand for, and a gap by nothing", () => {
-  // 0 to 1 s at 10 Hz of 100 W, then one reading a second of 200 W until 11 s.
+  // 0 to 1 s at 10 Hz of 100 W, then one reading per second of 200 W until 11 s.
   const times = [
     ...Array.from({ length: 11 }, (_, at) => at * 100),
     ...[2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map((s) => s * 1_000),
@@ -98,7 +98,7 @@ test("readings count by the time they stand for, and a gap by nothing", () => {
   if (found === undefined) throw new Error("BUG");
   const { mean, p50, min, p1, max } = distributionOf(found);
   expect({ min, p1, p50, max }).toEqual({ min: 100, p1: 100, p50: 200, max: 200 });
-  // 1.5 s of 100 W, as a reading stands for half the way to the next.
+  // 1.5 s of 100 W, since a reading covers half of the time to the next.
   expect(mean).toBeCloseTo((1.5 * 100 + 9.5 * 200) / 11, 6);
   const gap = weighReadings(
     Float64Array.from([0, 100, 200, 9_800, 9_900, 10_000]),
@@ -203,7 +203,7 @@ test("a simulated card beside a real one gets no verdict at all", () => {
 test("a difference that is not decided yet names the repeats it needs, and with those it is decided", () => {
   const power = metrics.find(({ key }) => key === "power");
   if (power === undefined) throw new Error("BUG");
-  // Means 2 apart, with as much spread whatever the number of repeats.
+  // Means 2 apart, with the same spread for any number of repeats.
   const around = (mean: number, count: number) =>
     Array.from({ length: count }, (_, at) => ({ value: mean + (at % 2 === 0 ? 3 : -3) }));
   const differ = (count: number) =>

@@ -1,4 +1,4 @@
-/** The comparison: every metric of every subject beside the first one's, as plain data that reports, API and page show alike. */
+/** The comparison: every metric of every subject beside the first one's, as plain data for reports, the API and the web page. */
 import { gpu } from "../../model/catalogue/index.ts";
 import { formatBounds, formatMfu, type ReadColumn } from "../activity.ts";
 import { type Caveat, caveatsOf } from "./caveats.ts";
@@ -33,17 +33,17 @@ import { type Statement, statementsOf } from "./words.ts";
 export interface Comparison {
   readonly format: "gpulse-comparison";
   readonly version: 2;
-  /** What a repeat is: a recorded run, or one of the stretches a time range was cut into. */
+  /** What counts as a repeat: a recorded run, or one of the windows of a time range. */
   readonly basis: "runs" | "windows";
-  /** Of each metric by itself. */
+  /** The confidence level of each metric on its own. */
   readonly level: number;
   readonly seed: number;
-  /** Whether differences are of pairs taken at the same time. */
+  /** True if differences are of pairs measured at the same time. */
   readonly paired: boolean;
   readonly subjects: readonly ComparedSubject[];
   readonly metrics: readonly ComparedMetric[];
   readonly statements: readonly Statement[];
-  /** How small a difference the repeats tell apart; absent with too few of them, and of time ranges. */
+  /** The smallest difference that the repeats can detect; absent for too few of them, and for time ranges. */
   readonly advice?: RepeatAdvice;
   readonly caveats: readonly Caveat[];
   readonly curves: readonly Curve[];
@@ -51,9 +51,9 @@ export interface Comparison {
 
 export interface ComparedSubject {
   readonly name: string;
-  /** Those in the figures, in the order in which they were started. */
+  /** The runs included in the figures, in the order in which they were started. */
   readonly runs: readonly ComparedRun[];
-  /** Warm-up, outliers and spread of the repeats; absent of time ranges. */
+  /** Warm-up, outliers and spread of the repeats; absent for time ranges. */
   readonly repeats?: RepeatReview;
 }
 
@@ -64,7 +64,7 @@ export interface ComparedRun {
   readonly samplingMs: number;
   readonly work: WorkAmount | { readonly why: string };
   readonly doubts: readonly string[];
-  /** Model FLOP utilisation, where the work is counted in FLOP and the peak of every GPU is known. */
+  /** Model FLOP utilisation, if the work is counted in FLOP and the peak of every GPU is known. */
   readonly mfu?: string;
   readonly gpus: readonly {
     readonly uuid: string;
@@ -72,17 +72,17 @@ export interface ComparedRun {
     readonly host: string;
     readonly simulated: boolean;
     readonly power: PowerKind;
-    /** What held its work back, with shares of the time; absent where that is not known. */
+    /** What limited the GPU's work, with shares of the time; absent if unknown. */
     readonly boundBy?: string;
   }[];
 }
 
 export interface ComparedMetric extends Omit<Metric, "needs" | "sampled"> {
-  /** The one a reader looks at first. */
+  /** True for the metric to look at first. */
   readonly headline: boolean;
   /** In the order of the subjects. */
   readonly of: readonly SubjectFigures[];
-  /** Of the second subject on, each against the first. */
+  /** The differences of the second and further subjects from the first. */
   readonly differences: readonly Difference[];
 }
 
@@ -90,7 +90,7 @@ export interface SubjectFigures {
   readonly runs: readonly FigureValue[];
   readonly distributions: readonly (Distribution | null)[];
   readonly mean?: number;
-  /** The mean's 95 % interval over repeats; absent with one, and of a time range. */
+  /** The mean's 95 % confidence interval over repeats; absent for a single repeat, and for a time range. */
   readonly interval?: ConfidenceInterval;
   readonly why?: string;
 }
@@ -99,13 +99,13 @@ export interface CompareOptions {
   readonly seed?: number;
   readonly level?: number;
   readonly basis?: Comparison["basis"];
-  /** Repeats of all subjects were taken at the same times. */
+  /** True if the repeats of all subjects were measured at the same times. */
   readonly paired?: boolean;
-  /** Each subject's whole time, where its repeats are windows of it. */
+  /** Each subject's whole range, if its repeats are windows of it. */
   readonly wholes?: readonly RunSeries[];
-  /** Leaves out no repeat as warm-up. */
+  /** True to exclude no repeat as warm-up. */
   readonly keepsWarmUp?: boolean;
-  /** What more there is to know before reading on. */
+  /** Additional caveats for the reader. */
   readonly caveats?: readonly Caveat[];
 }
 
@@ -243,7 +243,7 @@ const repeatCaveats = (name: string, review: RepeatReview | undefined): readonly
   })),
 ];
 
-/** The step of a reading; of what is worked out of power, as large a share of it as power's step is of the power. */
+/** The resolution of a reading; for a metric derived from power, scaled by the relative resolution of the power. */
 function resolutionOf({ key, resolution, needs }: Metric, figures: Figures | undefined): number {
   if (resolution !== undefined || !needs.includes("power")) return resolution ?? 0;
   const [value, watts] = [key, "power"].map((one) => figures?.get(one)?.value ?? noReading);
@@ -256,7 +256,7 @@ interface SubjectFiguresBuilder {
   readonly figures: Figures[];
 }
 
-/** By the counter only where every run of every subject has one: two ways of measuring are not one. */
+/** Uses the energy counter only if every run of every subject has one: the two ways of measuring must not be mixed. */
 function addPerJoule(judged: readonly SubjectFiguresBuilder[]): void {
   const counted = judged.every(({ figures }) =>
     figures.every((one) => "value" in (one.get("energyCounter")?.value ?? { why: "" })),
@@ -271,7 +271,7 @@ function addPerJoule(judged: readonly SubjectFiguresBuilder[]): void {
     });
 }
 
-/** A metric that no subject reports is left out, except for missing work: that is worth knowing. */
+/** A metric that no subject reports is omitted, except for missing work, which the reader should know about. */
 function isMetricReported(
   key: string,
   basis: Comparison["basis"],

@@ -1,4 +1,4 @@
-/** The readings of every run from its start on, thinned to what a chart can show: the mean of each stretch. */
+/** The readings of every run from its start on, downsampled for a chart: the mean of each step. */
 import { readings } from "./figures.ts";
 import type { Metric } from "./metrics.ts";
 import type { RunSeries, ComparisonSubject } from "./series.ts";
@@ -10,15 +10,15 @@ export interface Curve {
 }
 
 export interface Points {
-  /** From the start of the run. */
+  /** Steps count from the start of the run. */
   readonly stepSeconds: number;
-  /** Null where nothing was read. */
+  /** Null without a reading. */
   readonly values: readonly (number | null)[];
 }
 
 const charted = ["power", "utilization", "edge", "hotspot", "clock", "memory", "fan"];
 const MOST_POINTS = 240;
-/** Runs of a subject that are drawn: more hide each other. */
+/** Maximum number of runs drawn per subject: more would hide each other. */
 const MOST_RUNS = 12;
 
 export function curvesOf(

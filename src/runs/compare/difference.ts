@@ -1,4 +1,4 @@
-/** A metric of two subjects: how far apart, how sure, and whether that is a real difference, none, or not decided yet. */
+/** The difference of two subjects in a metric: its size, its confidence, and whether it is real, absent, or undecided. */
 import type { FigureValue } from "./figures.ts";
 import {
   compareMeans,
@@ -13,21 +13,24 @@ import { formatLength } from "./quantity.ts";
 import { criticalT } from "./student.ts";
 
 export interface Difference {
-  /** `likely`: large and steady over a part of the range, but too few independent readings for a test. `undecided`: more readings or repeats may decide it; `not-compared`: they cannot. `why` gives the reason of both. */
+  /**
+   * `likely`: large and steady over a part of the range, but with too few independent readings for a test. `undecided`: more
+   * readings or repeats may decide it; `not-compared`: they cannot. `why` gives the reason for both.
+   */
   readonly verdict: "real" | "likely" | "same" | "undecided" | "not-compared";
   readonly why?: string;
-  /** What would decide a difference as large as this one. Absent where that cannot be estimated. */
+  /** What would decide a difference of this size. Absent if that cannot be estimated. */
   readonly needs?: DecisionNeeds;
-  /** Of the means, in the metric's unit. */
+  /** The difference of the means, in the metric's unit. */
   readonly amount?: number;
-  /** The same over the first one's; only for metrics compared as a ratio, and for power. */
+  /** The same relative to the first mean; only for metrics compared as a ratio, and for power. */
   readonly ratio?: number;
-  /** 95 % interval of the ratio less 1, or of the amount: whichever `as` says. */
+  /** Whether the 95 % interval `low` to `high` is of the ratio less 1, or of the amount. */
   readonly as: Metric["as"];
   readonly low?: number;
   readonly high?: number;
   readonly p?: number;
-  /** The part of the range in which a likely difference is steady, and how large it is there. */
+  /** The part of the range in which a likely difference is steady, and its size there. */
   readonly steady?: SteadyPart;
 }
 
@@ -38,21 +41,21 @@ export interface SteadyPart {
 }
 
 export interface DecisionNeeds {
-  /** Of each subject, beyond those there are. */
+  /** Additional readings or repeats of each subject. */
   readonly more: number;
   readonly of: "readings" | "repeats";
-  /** How long those readings take at the rate of those there are. */
+  /** The duration of those readings at the rate of the existing ones. */
   readonly seconds?: number;
 }
 
 export interface DifferenceOptions {
   readonly paired: boolean;
   readonly level: number;
-  /** Closer than this is no difference, in the metric's unit. */
+  /** Smaller differences count as none, in the metric's unit. */
   readonly resolution?: number;
 }
 
-/** Closer than this is arithmetic, not measurement. */
+/** Smaller differences are rounding errors. */
 const ROUNDING = 1e-9;
 
 export function differenceOf(
@@ -97,8 +100,8 @@ export function differenceOf(
 }
 
 /**
- * Readings that never left the resolution of their metric: there is no noise to test against, so the step between two
- * values decides. Any difference beyond the resolution is real.
+ * Compares readings that never changed by more than the metric's resolution: there is no noise to test against, so any difference
+ * beyond the resolution is real.
  */
 export function differenceOfConstants(
   metric: Metric,
@@ -160,7 +163,7 @@ function meansOf(
   };
 }
 
-/** All of them, or the first reason why one is not there: a mean of those that happened to work is of something else. */
+/** All values, or the first reason why one is missing: a mean of only the successful runs would be misleading. */
 export function numbersOf(
   values: readonly FigureValue[],
 ): { readonly values: readonly number[] } | { readonly why: string } {

@@ -1,16 +1,16 @@
 /**
- * Readings weighted by the time they stand for: means, integrals and percentiles of a stretch of time. A reading that is
- * not there counts for nothing, and a gap is never bridged by more than a few usual distances.
+ * Readings weighted by time: means, integrals and percentiles over a time range. A missing reading has no weight, and a gap is
+ * never bridged by more than a few usual sample intervals.
  */
 
 export interface WeightedReadings {
   readonly timeMs: Float64Array;
   readonly values: Float64Array;
-  /** Seconds each value stands for. */
+  /** The seconds that each value covers. */
   readonly seconds: Float64Array;
-  /** Share of the stretch that readings stand for. */
+  /** The share of the range that readings cover. */
   readonly coverage: number;
-  /** Samples that were taken: more than there are values where one is the mean of several. */
+  /** The number of samples: more than values if a value is the mean of several. */
   readonly readings: number;
 }
 
@@ -21,14 +21,14 @@ export interface Distribution {
   readonly p99: number;
   readonly max: number;
   readonly mean: number;
-  /** Samples that were taken. */
+  /** The number of samples. */
   readonly count: number;
 }
 
-/** Past so many usual distances between readings there is a gap. */
+/** A distance between readings above this many sample intervals is a gap. */
 export const GAP_DISTANCES = 3;
 
-/** Undefined where no reading lies in the stretch. Each reading stands for half the way to its neighbours. */
+/** Undefined if no reading is in the range. Each reading covers half of the time to its neighbours. */
 export function weighReadings(
   timeMs: Float64Array,
   column: Float64Array,
@@ -86,8 +86,8 @@ export function meanOf({ values, seconds }: WeightedReadings): number {
 }
 
 /**
- * A percentile is the smallest reading at or below which the GPU was for at least that share of the time: always a value
- * that was read, never one between two.
+ * A percentile is the smallest reading that the GPU was at or below for at least that share of the time: always an actual
+ * reading, never an interpolated one.
  */
 export function distributionOf(weighted: WeightedReadings): Distribution {
   const { values, seconds } = weighted;

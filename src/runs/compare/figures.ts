@@ -1,4 +1,4 @@
-/** One run as numbers: a value of every metric, or why there is none. Never makes one up. */
+/** One run as numbers: a value of every metric, or the reason why it is missing. Never estimates one. */
 import {
   type Distribution,
   distributionOf,
@@ -26,10 +26,10 @@ export interface Figure {
 
 export type Figures = ReadonlyMap<string, Figure>;
 
-/** Energy is reported where power readings cover at least this share of the run. */
+/** Energy is reported if power readings cover at least this share of the run. */
 const ENOUGH_COVERAGE = 0.95;
 
-/** Every metric that any of the runs can have. */
+/** Every metric that any of the runs may have. */
 export function metricsOf(runs: readonly RunSeries[]): readonly Metric[] {
   const reasons = new Set<string>();
   for (const { gpus } of runs)
@@ -67,7 +67,7 @@ export function figuresOf(run: RunSeries, all: readonly Metric[]): Figures {
   return found;
 }
 
-/** Work per joule by one kind of energy: which, must be the same for all that are compared. */
+/** Work per joule by one kind of energy, which must be the same for all subjects. */
 export const perJoule = (run: RunSeries, joules: FigureValue): FigureValue =>
   "why" in run.work ? run.work : over({ value: run.work.amount }, joules);
 
@@ -82,7 +82,7 @@ function over(work: FigureValue, divisor: FigureValue): FigureValue {
   return divisor.value > 0 ? { value: work.value / divisor.value } : { why: "nothing was drawn" };
 }
 
-/** One column of a GPU: its rows, and how many samples each stands for. */
+/** One column of a GPU: its rows, and the number of samples in each. */
 interface ColumnSeries {
   readonly timeMs: Float64Array;
   readonly values: Float64Array;
@@ -98,7 +98,7 @@ function columnFor(gpu: GpuSeries, name: string): ColumnSeries | undefined {
   return values && { timeMs, values, ...(count === undefined ? {} : { counts: count }) };
 }
 
-/** The readings of a run as one curve. */
+/** Returns the readings of a run as one curve. */
 export function readings(
   run: RunSeries,
   { column, across }: SampledColumn,
@@ -116,8 +116,8 @@ export function readings(
 }
 
 /**
- * Several GPUs on one grid as wide as the slowest of them is sampled, so that no sample counts twice: each GPU counts
- * with its last reading, as long as that is not stale.
+ * Combines several GPUs on one time grid with the step of the slowest sampling, so that no sample counts twice: each GPU
+ * contributes its last reading while that is fresh.
  */
 function together(
   reporting: readonly ColumnSeries[],
@@ -188,7 +188,7 @@ function addedUp(gpu: GpuSeries, run: RunSeries): FigureValue {
   return { value: meanOf(weighted) * secondsOf(run) };
 }
 
-/** The counter's increase from one end of the run to the other, interpolated between the samples around each end. */
+/** The counter's increase between the ends of the run, interpolated between the samples around each end. */
 function counted({ columns, timeMs }: GpuSeries, { startMs, endMs }: RunSeries): FigureValue {
   const column = columns.get("gpu_energy_joules_total");
   if (column === undefined) return { why: "the device has no counter" };
@@ -209,7 +209,7 @@ function counted({ columns, timeMs }: GpuSeries, { startMs, endMs }: RunSeries):
   return { value: at(endMs) - at(startMs) };
 }
 
-/** Against the idle stretch before: what is left is the run's own heat and not the room's. */
+/** Relative to the idle baseline: what is left is the run's own heat and not the room's. */
 function riseOf(run: RunSeries): FigureValue {
   const { baselineMs, startMs, endMs } = run;
   if (baselineMs === undefined) return { why: "no idle stretch was recorded before it" };

@@ -1,6 +1,6 @@
 /**
- * How sure a mean of repeats and a difference of two means are. The repeat is the unit: readings within a run follow each
- * other and are never counted as news. Pure; randomness comes in as an argument.
+ * Confidence intervals of a mean over repeats and of a difference of two means. The repeat is the unit: readings within a run are
+ * correlated and do not count as independent. Pure; randomness is an argument.
  */
 import { criticalT, twoSided } from "./student.ts";
 
@@ -11,11 +11,11 @@ export interface ConfidenceInterval {
 
 export interface DifferenceTest extends ConfidenceInterval {
   readonly difference: number;
-  /** How often chance alone would show a difference as large. */
+  /** The probability of a difference at least as large by chance. */
   readonly p: number;
 }
 
-/** A verdict needs this many repeats of each: with two, a spread is a guess. */
+/** A verdict needs this many repeats per subject: with two, a spread is a guess. */
 export const FEWEST_REPEATS = 3;
 const DRAWS = 2_000;
 const NORMAL_95 = 1.959963984540054;
@@ -29,8 +29,8 @@ export function varianceOf(values: readonly number[]): number {
 }
 
 /**
- * The mean's 95 % interval by the bootstrap, widened about the mean as few repeats need it: by t over the normal's
- * quantile, and by the n / (n - 1) a resampled variance lacks. Undefined with fewer than two.
+ * The mean's 95 % interval by the bootstrap, widened about the mean for few repeats: by t over the normal's quantile, and by n /
+ * (n - 1) to correct the variance of resampling. Undefined with fewer than two.
  */
 export function meanInterval(
   values: readonly number[],
@@ -53,8 +53,8 @@ export function meanInterval(
 }
 
 /**
- * Welch's test of `other` less `one`. Degrees of freedom are Welch's own of 1947 where there are as many of each, which is
- * right at three repeats where Satterthwaite's is too careful, and Satterthwaite's where not.
+ * Welch's t-test of `other` less `one`. With equal counts the degrees of freedom are those of Welch (1947), which are right for
+ * three repeats where Satterthwaite's are too conservative; with unequal counts they are Satterthwaite's.
  */
 export function compareMeans(
   one: readonly number[],
@@ -70,7 +70,7 @@ export function compareMeans(
   return tested(meanOfAll(other) - meanOfAll(one), Math.sqrt(a + b), freedom, level);
 }
 
-/** Of pairs taken at the same time, where what moves both cancels. */
+/** For pairs measured at the same time, where influences on both cancel. */
 export function comparePairs(
   one: readonly number[],
   other: readonly number[],
@@ -86,16 +86,16 @@ export function comparePairs(
   );
 }
 
-/** More would take longer than anybody repeats. */
+/** More repeats would take impractically long. */
 const MOST_REPEATS = 1_000;
 
-/** Found in four of five cases. */
+/** The difference is found in four of five cases. */
 const POWER = 0.8;
 
-/** By level and repeats: a comparison asks for the same ones for every metric. */
+/** Cached by level and repeats: a comparison needs the same values for every metric. */
 const reaches = new Map<string, number>();
 
-/** Standard errors between 0 and a difference that a test at `level` finds in `POWER` of all cases. */
+/** The number of standard errors of a difference that a test at `level` finds in `POWER` of all cases. */
 function reachOf(level: number, repeats: number): number {
   const key = `${level} ${repeats}`;
   const freedom = 2 * repeats - 2;
@@ -104,13 +104,13 @@ function reachOf(level: number, repeats: number): number {
   return reach;
 }
 
-/** The smallest difference that `repeats` of each find, if one repeat of each varies by `spread` (a standard deviation). */
+/** The smallest difference that `repeats` of each detect, if a repeat varies by `spread` (a standard deviation). */
 export const detectableDifference = (spread: number, repeats: number, level = 0.95): number =>
   reachOf(level, repeats) * spread * Math.sqrt(2 / repeats);
 
 /**
- * How many repeats of each find a difference of that size, if one varies by `spread`: two-sided at `level`, with 80 % power.
- * Undefined beyond what anybody would record.
+ * The number of repeats of each that detect a difference of that size, if a repeat varies by `spread`: two-sided at `level`, with
+ * 80 % power. Undefined if impractically many.
  */
 export function repeatsToDetect(
   difference: number,
@@ -131,7 +131,7 @@ export function repeatsToDetect(
 }
 
 function tested(difference: number, error: number, freedom: number, level: number): DifferenceTest {
-  // Repeats that are all alike, as counted work is: nothing is left to chance.
+  // Identical repeats, as of counted work, have no random error.
   if (!(error > 0))
     return { difference, low: difference, high: difference, p: difference === 0 ? 1 : 0 };
   const half = criticalT(level, freedom) * error;

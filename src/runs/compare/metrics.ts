@@ -1,4 +1,4 @@
-/** Everything that is compared, one entry a metric: what it is called, where it comes from, and which way is better. A table. */
+/** All compared metrics, one entry each: title, source, and which direction is better. A table. */
 import type { MetricEntry, Unit } from "../../model/catalogue/entry.ts";
 import { gpu } from "../../model/catalogue/index.ts";
 
@@ -8,21 +8,24 @@ export interface Metric {
   readonly key: string;
   readonly title: string;
   readonly unit: CompareUnit;
-  /** Undefined where neither is: a cooler card is not better when it did less. */
+  /** Undefined if neither direction is better: a cooler card is not better if it did less. */
   readonly better?: "higher" | "lower";
-  /** Differences are tested and reported as a ratio, or as they are. A percent of a degree or of a percent means nothing. */
+  /**
+   * Whether differences are tested and reported as a ratio or as absolute differences. A percentage of a temperature or of a
+   * percentage is meaningless.
+   */
   readonly as: "ratio" | "difference";
-  /** What it stands on: where that is not alike, it is not compared. */
+  /** The inputs that must be comparable: if they are not, the metric is not compared. */
   readonly needs: readonly ("power" | "work")[];
-  /** The smallest step of a reading, in the metric's unit; absent where readings have none of their own. */
+  /** The resolution of a reading, in the metric's unit; absent if readings have none of their own. */
   readonly resolution?: number;
   readonly sampled?: SampledColumn;
 }
 
 export interface SampledColumn {
-  /** A column of the lake; `power` is the one the kind of power says. */
+  /** A column of the lake; `power` stands for the column of the GPU's kind of power. */
   readonly column: string;
-  /** Makes one number of the GPUs of a run. */
+  /** How the GPUs of a run are aggregated. */
   readonly across: "sum" | "mean" | "max";
 }
 
@@ -122,7 +125,7 @@ export const metrics: readonly Metric[] = [
   sampled("fan", "Fans", gpu.fanSpeed, "mean", { column: "gpu_fan_speed_ratio_1" }),
 ];
 
-/** Share of time in which clocks were held down for a reason: a mean of zeros and ones, which has no step of its own. */
+/** The share of time in which a reason throttled the clocks: a mean of zeros and ones, without a resolution of its own. */
 export const throttleMetric = (reason: string): Metric => ({
   key: `throttle.${reason}`,
   title: `Clocks held down: ${reason.replaceAll("_", " ")}`,

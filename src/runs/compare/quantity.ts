@@ -1,4 +1,4 @@
-/** Formats the numbers of a comparison for people. Absent values are the caller's. */
+/** Formats the numbers of a comparison for display. Missing values are handled by the caller. */
 import type { CompareUnit } from "./metrics.ts";
 
 const steps: Readonly<Partial<Record<CompareUnit, readonly (readonly [number, string])[]>>> = {
@@ -27,7 +27,7 @@ export interface UnitScale {
   readonly unit: string;
 }
 
-/** The size in which a value is read; `work` names what is counted. */
+/** The scale for displaying a value; `work` is the unit of the counted work. */
 export function sizeOf(value: number, unit: CompareUnit, work = "units"): UnitScale {
   if (unit === "work_per_second") return { divisor: 1, unit: `${work}/s` };
   if (unit === "work_per_second_watt") return { divisor: 1, unit: `${work}/s/W` };
@@ -60,7 +60,7 @@ export function formatMeasurement(value: number, unit: CompareUnit, work?: strin
 
 const mostDecimals = 6;
 
-/** Enough decimals for two digits of the uncertainty; one where every number up to `largest` rounds to zero anyway. */
+/** Enough decimals for two digits of the uncertainty; one if every number up to `largest` rounds to zero anyway. */
 export const decimalsFor = (uncertainty: number, largest: number): number =>
   uncertainty > 0 && Number.isFinite(uncertainty) && Math.abs(largest) >= 0.5 * 10 ** -mostDecimals
     ? Math.min(mostDecimals, Math.max(0, 1 - Math.floor(Math.log10(uncertainty))))
@@ -73,7 +73,7 @@ const signs = (text: string): string => text.replace("-", "−");
 const grouped = (text: string): string =>
   text.replace(/^(-?\d{5,})/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, "\u202f"));
 
-/** A length of time as people say it: `90 s`, `11 min`, `3 h`. */
+/** A duration for display: `90 s`, `11 min`, `3 h`. */
 export function formatLength(seconds: number): string {
   if (seconds < 120) return `${Math.round(seconds)}\u00a0s`;
   if (seconds < 7_200) return `${Math.round(seconds / 60)}\u00a0min`;

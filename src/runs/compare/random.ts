@@ -1,4 +1,4 @@
-/** A stream of numbers from 0 to 1 that is the same for the same seed (mulberry32), so that a report can be made again. */
+/** A reproducible stream of numbers from 0 to 1 (mulberry32), so that the same seed gives the same report. */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

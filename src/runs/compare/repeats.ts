@@ -1,6 +1,6 @@
 /**
- * What the repeats of one configuration show by themselves: which first ones were warm-up, which look unlike the rest, and how
- * small a difference they can tell apart. Pure. Warm-up is left out and reported; an outlier is reported and stays in.
+ * Reviews the repeats of one configuration: which first ones are warm-up, which are outliers, and how small a difference they can
+ * detect. Pure. Warm-up is excluded and reported; an outlier is reported and stays included.
  */
 import type { Figures } from "./figures.ts";
 import { detectableDifference, meanOfAll, repeatsToDetect, varianceOf } from "./interval.ts";
@@ -8,45 +8,45 @@ import { metrics } from "./metrics.ts";
 import { criticalT } from "./student.ts";
 
 export interface RepeatReview {
-  /** The metric whose spread is given. */
+  /** The metric of `spreadRatio`. */
   readonly metric: string;
-  /** First repeats that are in no figure. */
+  /** First repeats that are excluded from every figure. */
   readonly warmUp: readonly UnusualRepeat[];
-  /** Repeats unlike the others, and in every figure all the same. */
+  /** Repeats unlike the others, which are still included in every figure. */
   readonly outliers: readonly UnusualRepeat[];
-  /** Repeats in the figures. */
+  /** The number of repeats in the figures. */
   readonly used: number;
-  /** Standard deviation over the mean, of those that are used; absent with fewer than three. */
+  /** Standard deviation relative to the mean, over the used repeats; absent with fewer than three. */
   readonly spreadRatio?: number;
 }
 
 export interface UnusualRepeat {
   readonly run: string;
-  /** The metric that shows it. */
+  /** The metric in which the repeat is unusual. */
   readonly metric: string;
   readonly value: number;
-  /** Its value over the mean of the others, less 1. */
+  /** Its value relative to the mean of the others, less 1. */
   readonly offRatio: number;
 }
 
 export interface RepeatAdvice {
   readonly metric: string;
-  /** Of each subject that is compared. */
+  /** The number of repeats of each subject. */
   readonly repeats: number;
-  /** The smallest difference these repeats find in four of five cases. */
+  /** The smallest difference that these repeats detect in four of five cases. */
   readonly detectableRatio: number;
-  /** The difference that is advised for. */
+  /** The difference that the advice is for. */
   readonly targetRatio: number;
-  /** More repeats of each to find it; absent beyond what anybody would record. */
+  /** Additional repeats of each to detect it; absent if impractically many. */
   readonly more?: number;
   readonly sentence: string;
 }
 
-/** Fewer repeats show neither warm-up nor an outlier: with four, one of them unlike the rest is common. */
+/** Fewer repeats show neither warm-up nor outliers: among four, one unlike the rest is common. */
 export const FEWEST_TO_JUDGE = 5;
 const WARM_UP_LEVEL = 0.99;
 const OUTLIER_LEVEL = 0.95;
-/** Closer than this is arithmetic, not measurement. */
+/** Smaller differences are rounding errors. */
 const ROUNDING = 1e-9;
 const TARGET_RATIO = 0.01;
 
@@ -56,8 +56,8 @@ export interface NamedFigures {
 }
 
 /**
- * Warm-up and outliers are looked for in the pace (throughput, or duration where no work was counted) and in `headline`; the
- * spread is that of `headline`, or of the pace where it has no values. `runs` are in the order in which they were started.
+ * Warm-up and outliers are detected in the pace (throughput, or duration without counted work) and in `headline`; the spread is
+ * that of `headline`, or of the pace if it has no values. `runs` are in the order in which they were started.
  */
 export function reviewRepeats(
   runs: readonly NamedFigures[],
@@ -94,7 +94,7 @@ export function reviewRepeats(
   };
 }
 
-/** Undefined where a repeat has none. */
+/** Undefined if a repeat has no value. */
 function valuesOf(runs: readonly NamedFigures[], metric: string): readonly number[] | undefined {
   const values = runs.flatMap(({ figures }) => {
     const value = figures.get(metric)?.value;
@@ -116,9 +116,9 @@ const unusual = (
 });
 
 /**
- * How many of the first repeats are warm-up: those before the first one that fits the later half, all off to the same side.
- * One fits if it lies within the 99 % prediction interval of a further repeat after that half (mean ± t · s · √(1 + 1/n)):
- * of steady repeats one set in a hundred loses its first. At least half of them, and three, always stay.
+ * The number of first repeats that are warm-up: those before the first one that fits the later half, if all deviate to the same
+ * side. A repeat fits if it is within the 99 % prediction interval of a further repeat after that half (mean ± t · s · √(1 +
+ * 1/n)): of steady repeats one set in a hundred loses its first. At least half of them, and at least three, always stay.
  */
 export function countWarmUp(values: readonly number[]): number {
   if (values.length < FEWEST_TO_JUDGE) return 0;
@@ -135,8 +135,8 @@ export function countWarmUp(values: readonly number[]): number {
 }
 
 /**
- * Places of the repeats unlike the others, by the generalised extreme Studentised deviate test at the 5 % level
- * (Rosner 1983): looks for up to a fifth of them, and at least for one, so that two cannot hide each other.
+ * Indices of the outliers, by the generalised extreme Studentised deviate test at the 5 % level (Rosner 1983): tests up to a
+ * fifth of the repeats, and at least one, so that two cannot mask each other.
  */
 export function findOutliers(values: readonly number[]): readonly number[] {
   const count = values.length;
@@ -159,15 +159,15 @@ export function findOutliers(values: readonly number[]): readonly number[] {
   return taken.slice(0, outliers).toSorted((one, other) => one - other);
 }
 
-/** The deviation that the farthest of `count` normal values passes in one of twenty sets. */
+/** The deviation that the farthest of `count` normal values exceeds in one of twenty sets. */
 export function esdLimit(count: number): number {
   const t = criticalT(1 - (1 - OUTLIER_LEVEL) / count, count - 2);
   return ((count - 1) * t) / Math.sqrt((count - 2 + t * t) * count);
 }
 
 /**
- * How small a difference the repeats can tell apart, and how many more would tell 1 % apart: two-sided at the 5 % level, found
- * in four of five cases (power 80 %), with as many repeats of each and the spread seen so far. Undefined with fewer than three.
+ * How small a difference the repeats can detect, and how many more would detect 1 %: two-sided at the 5 % level, in four of five
+ * cases (power 80 %), with equal numbers of repeats and the observed spread. Undefined with fewer than three.
  */
 export function adviseRepeats(
   reviews: readonly (RepeatReview | undefined)[],

@@ -9,11 +9,11 @@ export interface GpuSeries {
   readonly simulated: boolean;
   readonly power: PowerKind;
   readonly timeMs: Float64Array;
-  /** By the lake's column names; NaN where a row has no reading. */
+  /** By the lake's column names; NaN if a row has no reading. */
   readonly columns: ReadonlyMap<string, Float64Array>;
-  /** By the same names: how many samples each row is the mean of; absent where every row is one sample. */
+  /** By the same names: the number of samples averaged in each row; absent if every row is one sample. */
   readonly counts?: ReadonlyMap<string, Float64Array>;
-  /** From the recorder; absent: computed from the columns. */
+  /** From the recorder; if absent, computed from the columns. */
   readonly energy?: { readonly counterJoules?: number; readonly integratedJoules?: number };
 }
 
@@ -22,29 +22,29 @@ export interface WorkAmount {
   readonly unit: string;
 }
 
-/** One repeat: a run, or a stretch of time of a GPU that was watched. */
+/** One repeat: a run, or a time range of a monitored GPU. */
 export interface RunSeries {
   readonly name: string;
   readonly startMs: number;
   readonly endMs: number;
-  /** As a clock that never jumps has it; absent: end less start. */
+  /** By a monotonic clock; if absent, end less start. */
   readonly durationSeconds?: number;
   readonly samplingMs: number;
   readonly gpus: readonly GpuSeries[];
-  /** What was done in it, or why nobody knows. */
+  /** The work done, or why it is unknown. */
   readonly work: WorkAmount | { readonly why: string };
-  /** The work per second over time, where it was read as a series. */
+  /** The work rate over time, if it was recorded as a series. */
   readonly workRate?: {
     readonly timeMs: Float64Array;
     readonly values: Float64Array;
-    /** Samples it is made of, where that is known and fewer than its values. */
+    /** The number of samples, if known and smaller than the number of values. */
     readonly readings: number;
   };
-  /** A stretch in which the GPUs idled, before the run. */
+  /** A time range in which the GPUs were idle, before the run. */
   readonly baselineMs?: readonly [fromMs: number, toMs: number];
-  /** Which parts of its machine could be seen; absent where nobody recorded it. */
+  /** The readable parts of the machine; absent if not recorded. */
   readonly visibility?: readonly VisiblePart[];
-  /** Sentences that say why its numbers may not be those of the system: what changed, who else was there, how it failed. */
+  /** Reasons why the numbers may not represent the system: changed facts, foreign processes, failures. One sentence each. */
   readonly doubts: readonly string[];
 }
 

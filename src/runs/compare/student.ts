@@ -1,6 +1,6 @@
 /** Student's t distribution, by the regularised incomplete beta function. */
 
-/** Lanczos's approximation, good to ten digits. */
+/** Lanczos's approximation, accurate to ten digits. */
 const lanczos = [
   76.18009172947146, -86.5053203294168, 24.01409824083091, -1.231739572450155,
   0.1208650973866179e-2, -0.5395239384953e-5,
@@ -42,11 +42,11 @@ function incompleteBeta(x: number, a: number, b: number): number {
     : 1 - (front * betaFraction(1 - x, b, a)) / b;
 }
 
-/** How often chance alone gives a t at least as far from 0. */
+/** The two-sided p-value: the probability of a t at least as far from 0 by chance. */
 export const twoSided = (t: number, freedom: number): number =>
   incompleteBeta(freedom / (freedom + t * t), freedom / 2, 0.5);
 
-/** The t that chance alone passes, to either side, in `1 - level` of all cases. */
+/** The critical t, which chance exceeds on either side in `1 - level` of all cases. */
 export function criticalT(level: number, freedom: number): number {
   let [low, high] = [0, 2];
   while (twoSided(high, freedom) > 1 - level) high *= 2;

@@ -1,6 +1,6 @@
 /**
- * A time range of the history, cut into windows that stand for repeats (batch means). Readings follow each other, so a
- * window must be long against the time over which they do; where it is not, nothing is decided yet.
+ * Compares time ranges of the history, cut into windows that act as repeats (batch means). Readings are correlated, so a window
+ * must be long compared with their correlation time; otherwise nothing is decided.
  */
 import {
   type DecisionNeeds,
@@ -17,19 +17,19 @@ import type { Metric } from "./metrics.ts";
 import type { RunSeries } from "./series.ts";
 
 export const WINDOWS = 8;
-/** Windows of eight times the integrated autocorrelation time have means that hardly know of each other. */
+/** The means of windows of eight times the integrated autocorrelation time are nearly uncorrelated. */
 const TIMES_PER_WINDOW = 8;
 const FEWEST_READINGS = 5;
 /** A gap may remove windows, as long as enough remain to estimate a spread. */
 const FEWEST_WINDOWS = 4;
-/** Past this many times the readings there are, an estimate of how many more are needed means nothing. */
+/** An estimate of more than this many times the existing readings is meaningless. */
 const MOST_TIMES_MORE = 100;
-/** So much further apart than all readings are among themselves, two ranges differ however their readings follow each other. */
+/** Two ranges this many times further apart than the spread of all readings differ, however correlated the readings are. */
 const TIMES_THE_SPREAD = 5;
-/** A rate worked out of a counter varies by this share through arithmetic alone. */
+/** A rate calculated from a counter varies by this share through rounding alone. */
 const RATE_ROUNDING = 1e-6;
 
-/** What was done in a stretch of time. */
+/** Returns the work done in a time range. */
 export type WorkIn = (fromMs: number, toMs: number) => RunSeries["work"];
 
 export function windowsOf(whole: RunSeries, workIn: WorkIn, count = WINDOWS): readonly RunSeries[] {
@@ -46,14 +46,14 @@ export function windowsOf(whole: RunSeries, workIn: WorkIn, count = WINDOWS): re
   });
 }
 
-/** One subject of a comparison by windows: its whole range, and the metric's value over that and over each window. */
+/** One subject of a comparison by windows: its whole range, and the metric's value over the range and over each window. */
 export interface WindowedSubject {
   readonly whole: RunSeries;
   readonly value: FigureValue;
   readonly windows: readonly FigureValue[];
 }
 
-/** The difference of two ranges: by their windows, or by their values where neither ever changed. */
+/** The difference of two ranges: by their windows, or by their values if neither ever changed. */
 export function differenceOfRanges(
   metric: Metric,
   one: WindowedSubject,
@@ -76,16 +76,16 @@ interface RangeOptions {
   readonly resolution?: number;
 }
 
-/** A likely difference is at least this share of the larger of the two. */
+/** A likely difference is at least this share of the larger value. */
 const LIKELY_SHARE = 0.1;
-/** Windows that begin or end the range and agree: fewer may be one event. */
+/** Minimum number of agreeing windows at the start or end of the range: fewer may be a single event. */
 const FEWEST_STEADY = 2;
-/** In these, the differences vary by at most this share of their mean. */
+/** In these windows, the differences vary by at most this share of their mean. */
 const STEADY_SHARE = 0.25;
 
 /**
- * A change inside the range makes readings follow each other so closely that a test decides nothing, though the two are
- * far apart from then on. The longest run of windows at either end of the range in which they are equally far apart.
+ * A change inside the range correlates the readings so strongly that a test decides nothing, although the two differ clearly from
+ * then on. Returns the longest run of windows at either end of the range with a steady difference.
  */
 function findSteadyPart(
   one: WindowedSubject,
@@ -115,7 +115,7 @@ function findSteadyPart(
   return undefined;
 }
 
-/** All as far apart, the same way round, and no closer than over the whole range. */
+/** True if all differences have similar size, the same sign, and are not smaller than over the whole range. */
 function isSteady(differences: readonly number[], amount: number): boolean {
   const mean = differences.reduce((sum, value) => sum + value, 0) / differences.length;
   return (
@@ -179,14 +179,14 @@ function testRanges(
       why: "too much of the range has no reading of it: compare a range without the gap",
     };
   const tested = differenceOf(metric, known[0], known[1], options);
-  // Windows are parts: the amount of an energy is that of the whole.
+  // A window is only a part of the range, so an amount of energy is taken from the whole.
   const found = tested.as === "ratio" ? { ...tested, ...means, ratio: tested.ratio ?? 0 } : tested;
   if (found.verdict !== "undecided") return found;
   const { needs: _, ...rest } = found;
   return { ...rest, ...moreReadings(found, fewest, needed) };
 }
 
-/** The readings a metric is made of. */
+/** The readings from which a metric is calculated. */
 function curvesOf({ sampled, needs }: Metric, whole: RunSeries): readonly WeightedReadings[] {
   const { startMs, endMs, samplingMs, workRate } = whole;
   const power = { column: "power", across: "sum" } as const;
@@ -206,16 +206,16 @@ function curvesOf({ sampled, needs }: Metric, whole: RunSeries): readonly Weight
   ];
 }
 
-/** How far apart the samples are; 0 with a single one. */
+/** The time between samples; 0 for a single one. */
 const secondsApart = ({ timeMs, values, readings: count }: WeightedReadings): number =>
   ((usualDistance(timeMs) / 1_000) * values.length) / count;
 
-/** From the lowest to the highest of all readings, of both subjects together, in the metric's unit. */
+/** The range from the lowest to the highest reading, over both subjects, in the metric's unit. */
 function spreadOf({ sampled }: Metric, curves: readonly WeightedReadings[], value: number): number {
   const spreads = curves.map(({ values }) => {
     const [low, high] = extremes(values);
     const size = Math.max(Math.abs(low), Math.abs(high));
-    // What is worked out of several readings varies as much as these do, as a share.
+    // A derived metric has the same relative variation as its readings.
     return sampled === undefined ? ((high - low) / (size || 1)) * Math.abs(value) : high - low;
   });
   return Math.hypot(...spreads);
@@ -241,7 +241,7 @@ function isConstant(values: Float64Array, { sampled, resolution = 0 }: Metric): 
   return high - low <= Math.max(RATE_ROUNDING * size, sampled === undefined ? 0 : resolution);
 }
 
-/** How many points the shortest curve has, and over how many of them one still says something about the next. */
+/** The number of points of the shortest curve, and its correlation time in points. */
 function independence(
   curves: readonly (readonly WeightedReadings[])[],
   paired: boolean,
@@ -257,7 +257,7 @@ function independence(
   return [points, Math.max(...judged.map(autocorrelationTime))];
 }
 
-/** What moves both at once cancels. Undefined where the two were mostly read at different times. */
+/** Influences on both at once cancel. Undefined if the two were mostly read at different times. */
 function differencesAtSameTimes(
   one: WeightedReadings,
   other: WeightedReadings,
@@ -272,7 +272,7 @@ function differencesAtSameTimes(
   return found.length < 0.8 * fewest ? undefined : Float64Array.from(found);
 }
 
-/** The windows that have a value: of both at once where they are pairs. */
+/** The windows that have a value; for pairs, those that have both. */
 function knownWindows(
   one: readonly FigureValue[],
   other: readonly FigureValue[],
@@ -285,7 +285,7 @@ function knownWindows(
   return [one.filter((_, at) => both[at]), other.filter((_, at) => both[at])];
 }
 
-/** An interval narrows with the root of the readings it is made of. */
+/** An interval narrows with the square root of the number of readings. */
 function moreReadings(
   { as, amount = 0, ratio = 0, low = 0, high = 0 }: Difference,
   fewest: number,
@@ -310,8 +310,8 @@ function withoutVerdict({
 }
 
 /**
- * Over how many readings one still predicts the next (integrated autocorrelation time): 1 where they are
- * independent, more where they follow each other. Summed in pairs until a pair is no longer positive (Geyer 1992).
+ * The integrated autocorrelation time in readings: 1 if they are independent, more if they are correlated. Summed in pairs until
+ * a pair is no longer positive (Geyer 1992).
  */
 function autocorrelationTime(values: Float64Array): number {
   const known = values.filter((value) => !Number.isNaN(value));

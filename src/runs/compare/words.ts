@@ -1,4 +1,4 @@
-/** Differences in sentences: real ones, none, and what cannot be decided yet. Every number in them is of the data. */
+/** Formats differences as sentences: real, none, or undecided. Every number comes from the data. */
 import type { ComparedMetric, ComparedSubject } from "./compare.ts";
 import type { Difference } from "./difference.ts";
 import { decimalsFor, formatDecimals, formatMeasurement, sizeOf } from "./quantity.ts";
@@ -11,7 +11,7 @@ export const verdictWords: Readonly<Record<Difference["verdict"], string>> = {
   "not-compared": "not compared",
 };
 
-/** Headings of the lists that reports make of statements, in their order. */
+/** Headings of the lists of statements in reports, in order. */
 export const verdictHeadings: readonly (readonly [Difference["verdict"], string])[] = [
   ["real", "Real differences"],
   ["likely", "Likely differences"],
@@ -21,7 +21,7 @@ export const verdictHeadings: readonly (readonly [Difference["verdict"], string]
 ];
 
 export interface Statement {
-  /** Which subject, from 1 on; 0 is the one the others stand against. */
+  /** Index of the subject, from 1; subject 0 is the reference. */
   readonly subject: number;
   readonly metric: string;
   readonly headline: boolean;
@@ -32,7 +32,7 @@ export interface Statement {
 interface Phrase {
   readonly up: string;
   readonly down: string;
-  /** For what is not a difference. */
+  /** The term for the absence of a difference. */
   readonly noun: string;
 }
 
@@ -59,10 +59,10 @@ const phrases: Readonly<Record<string, Phrase>> = {
   fan: { up: "higher", down: "lower", noun: "fan speed" },
 };
 
-/** Surer than this share of itself, a difference is exact to every reader. */
+/** A difference whose uncertainty is below this share of itself is shown as exact. */
 const EXACT = 1e-4;
 
-/** Sentences about these name the subject itself; all others name the metric. */
+/** Sentences about these metrics name the subject itself; all others name the metric. */
 const ofItself = new Set(["perWatt", "throughput"]);
 
 export function statementsOf(
@@ -134,10 +134,10 @@ const gradeOf = {
   undecided: "Cannot tell",
   same: "No difference",
 } as const;
-/** A difference that was found comes before one that was not, however large. */
+/** Differences that were found come first, however small. */
 const graded = [["real", "likely"], ["undecided"], ["same"]] as const;
 
-/** The comparison in one line: how sure, and the largest difference of the metric to look at first, with both values. */
+/** The comparison in one line: the verdict, and the largest difference of the headline metric with both values. */
 export function summarizeComparison(
   subjects: readonly ComparedSubject[],
   metrics: readonly ComparedMetric[],
@@ -171,7 +171,7 @@ export function summarizeComparison(
   return { grade: gradeOf[verdict], text: `${about}${values}${more}.` };
 }
 
-/** The metric a reader looks at first, then the largest relative difference. */
+/** Ranks the headline metric first, then the largest relative difference. */
 function weightOf({
   metric,
   difference,
@@ -184,7 +184,7 @@ function weightOf({
   return (metric.headline ? 1e9 : 0) + share;
 }
 
-/** What the work of a subject is counted in: those that are not compared may count different things. */
+/** The unit of a subject's work: subjects that are not compared may have different units. */
 export function workUnit(subject: ComparedSubject | undefined): string {
   const units = subject?.runs.flatMap(({ work }) => ("why" in work ? [] : [work.unit])) ?? [];
   return units.length === 0 ? "units" : [...new Set(units)].join(" and ");
@@ -193,7 +193,7 @@ export function workUnit(subject: ComparedSubject | undefined): string {
 const phraseOf = ({ key, title }: ComparedMetric): Phrase =>
   phrases[key] ?? { up: "more", down: "less", noun: lower(title) };
 
-/** `20 % ± 3 %` where the interval lies evenly about it, `12 to 19 W` where not or where a range reads better. */
+/** `20 % ± 3 %` if the interval is symmetric, `12 to 19 W` if not or if a range reads better. */
 function sure(metric: ComparedMetric, difference: Difference): string {
   const { low = 0, high = 0, amount = 0, ratio = 0, as } = difference;
   const flip = amount < 0 ? -1 : 1;
@@ -212,7 +212,7 @@ function sure(metric: ComparedMetric, difference: Difference): string {
   return `${text}\u00a0${unit}`;
 }
 
-/** The amount alone, with as many digits as it is sure of. */
+/** The amount alone, with its significant digits. */
 function alone(metric: ComparedMetric, difference: Difference): string {
   const { low = 0, high = 0, amount = 0 } = difference;
   const { divisor, unit } = unitOf(metric, difference);
@@ -220,7 +220,7 @@ function alone(metric: ComparedMetric, difference: Difference): string {
   return `${formatDecimals(Math.abs(amount) / divisor, decimals)}\u00a0${unit}`;
 }
 
-/** What is sure to a hundredth needs its digits; what is sure to five needs none. */
+/** A value with an uncertainty of a hundredth needs its digits; one with an uncertainty of five needs none. */
 const roughDecimals = (half: number, value: number): number =>
   half <= EXACT * Math.abs(value)
     ? Number.isInteger(Number(value.toPrecision(6)))
@@ -255,7 +255,7 @@ export function formatDifference(metric: ComparedMetric, difference: Difference)
   return `${plus(amount / divisor, half <= EXACT * Math.abs(amount) ? 1 : decimalsFor(half / divisor, (Math.abs(amount) + half) / divisor))}\u00a0${unit}${share}`;
 }
 
-/** `−0.4 … +1.1 %`: where the difference lies. */
+/** `−0.4 … +1.1 %`: the confidence interval of the difference. */
 export function formatInterval(metric: ComparedMetric, difference: Difference): string {
   const { low = 0, high = 0, as } = difference;
   const { divisor, unit } =

@@ -1,4 +1,4 @@
-/** Runs to and from `.gpulserun` bytes and files. A file is seen whole or not at all. */
+/** Reads and writes runs as `.gpulserun` bytes and files. Files are written atomically. */
 import { randomBytes } from "node:crypto";
 import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -16,16 +16,16 @@ import type { Run, RunFile } from "../run.ts";
 import { checkRun } from "./schema.ts";
 
 export const runExtension = ".gpulserun";
-/** Packed: larger ones are refused wherever a run comes in. */
+/** Limit of the packed size: larger files are rejected on every path. */
 export const maxRunBytes = 256 * 1024 * 1024;
 
 export type UnpackLimits = TraceLimits;
-/** Of one's own files; what comes over a network has less. */
+/** Limits for local files; files from the network have lower ones. */
 export const unpackLimits: UnpackLimits = { ...traceLimits, bytes: maxArchiveBytes };
 
 export interface PackedRun {
   readonly bytes: Uint8Array;
-  /** A checksum of the whole file, to prove that two copies are the same. */
+  /** A checksum of the whole file, to prove that two copies are identical. */
   readonly seal: string;
 }
 
@@ -40,7 +40,7 @@ export async function packRun(file: RunFile): Promise<PackedRun> {
   return packArchive(entries);
 }
 
-/** @throws GpulseError RUN_FILE with what is wrong: the entry that was changed, a newer format. */
+/** @throws GpulseError RUN_FILE with the reason: the entry that was changed, a newer format. */
 export async function unpackRun(
   bytes: Uint8Array,
   shown: string,
@@ -59,7 +59,7 @@ export async function unpackRun(
   };
 }
 
-/** The run without its trace; every entry is proved all the same. */
+/** Reads the run without its trace; every entry's checksum is verified all the same. */
 export async function describeRun(
   bytes: Uint8Array,
   shown: string,
@@ -88,7 +88,7 @@ export async function readRunBytes(file: string): Promise<Uint8Array> {
   }
 }
 
-/** Makes the folder it goes to; an older file of the name is replaced at once or not at all. */
+/** Creates the folder if needed; an older file of that name is replaced atomically. */
 export async function writeRunBytes(file: string, bytes: Uint8Array): Promise<void> {
   const aside = `${file}.${randomBytes(4).toString("hex")}.tmp`;
   try {

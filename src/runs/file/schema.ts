@@ -1,4 +1,4 @@
-/** Checks the parts of run.json that the program relies on; what a newer gpulse added is kept as it is. */
+/** Validates the parts of run.json that the program relies on; fields of a newer gpulse are preserved. */
 import * as v from "valibot";
 import { GpulseError } from "../../base/error.ts";
 import { type Run, runVersion } from "../run.ts";
@@ -72,7 +72,7 @@ const schema = v.looseObject({
   notes: v.array(shortText),
 });
 
-/** @throws GpulseError RUN_FILE with the first key that is not understood. */
+/** @throws GpulseError RUN_FILE with the first invalid key. */
 export function checkRun(value: unknown, shown: string): Run {
   const version =
     typeof value === "object" && value !== null && "version" in value ? value.version : undefined;
@@ -82,7 +82,7 @@ export function checkRun(value: unknown, shown: string): Run {
       `${shown} is of run format ${version}, and this gpulse knows up to ${runVersion}: update gpulse.`,
     );
   const checked = v.safeParse(schema, value);
-  // Every part that is used was checked; the rest is only displayed.
+  // Every part in use was validated; the rest is only displayed.
   if (checked.success) return checked.output as unknown as Run;
   const [issue] = checked.issues;
   const at = v.getDotPath(issue);

@@ -1,10 +1,10 @@
-/** What schedulers have reported, by host: which job held which GPU from when to when. */
+/** The jobs that schedulers have reported, by host: which job held which GPU from when to when. */
 import { isFinalState, type SchedulerJob } from "../../model/scheduler-job.ts";
 import type { SchedulerReport } from "./directory.ts";
 import type { Allocation } from "./interval.ts";
 import type { JobRecord } from "./record.ts";
 
-/** Jobs that are remembered at once; a cluster that runs more at a time has other problems. */
+/** Limit of remembered jobs, above the number that any real cluster runs at once. */
 const mostAttempts = 200_000;
 
 export interface Attempt {
@@ -15,21 +15,21 @@ export interface Attempt {
 export const attemptKey = ({ scheduler, cluster, id }: SchedulerJob): string =>
   `${scheduler}:${cluster === undefined ? "" : `${cluster}/`}${id}`;
 
-/** A requeued job keeps its id, and ids are used again after a reset: the submit time distinguishes them. */
+/** A requeued job keeps its id, and ids are reused after a reset: the submit time distinguishes them. */
 export const attemptId = (job: SchedulerJob): string =>
   `${attemptKey(job)}@${Math.floor((job.submitMs ?? job.startMs ?? 0) / 1_000)}`;
 
-/** `node7.lab.example` and `node7` are one machine: schedulers and agents differ in this. */
+/** `node7.lab.example` and `node7` are the same machine: schedulers and agents differ in this. */
 export const shortHost = (host: string): string => host.split(".", 1)[0] ?? host;
 
 export class JobAttempts {
   readonly #byId = new Map<string, Attempt>();
   readonly #byHost = new Map<string, Set<string>>();
-  /** Of the scheduler that is furthest behind. */
+  /** The report time of each scheduler. */
   readonly #asOfMs = new Map<string, number>();
   #ignored = 0;
 
-  /** Jobs beyond the limit, which were not taken. */
+  /** The number of jobs rejected because of the limit. */
   get ignored(): number {
     return this.#ignored;
   }
@@ -38,7 +38,7 @@ export class JobAttempts {
     return this.#byId.size;
   }
 
-  /** Until when every scheduler has reported; undefined without any. */
+  /** The time up to which every scheduler has reported; undefined without a scheduler. */
   get asOfMs(): number | undefined {
     return this.#asOfMs.size === 0 ? undefined : Math.min(...this.#asOfMs.values());
   }
@@ -61,7 +61,7 @@ export class JobAttempts {
     }
   }
 
-  /** Ids of the jobs that hold or held GPUs and are new or have changed. */
+  /** Adds a report and returns the ids of new or changed jobs that hold or held GPUs. */
   take({ scheduler, cluster = "", asOfMs, jobs }: SchedulerReport): string[] {
     const name = `${scheduler}:${cluster}`;
     this.#asOfMs.set(name, Math.max(asOfMs, this.#asOfMs.get(name) ?? Number.NEGATIVE_INFINITY));
@@ -139,11 +139,11 @@ function holdsGpus({
   return (allocatedGpus ?? requestedGpus ?? 0) > 0;
 }
 
-/** When the scheduler says the job ended; undefined while it runs. */
+/** The end of a job according to the scheduler; undefined while it runs. */
 export const endedMs = ({ state, endMs }: SchedulerJob): number | undefined =>
   isFinalState(state) ? endMs : undefined;
 
-/** The record of a job as far as the scheduler knows it. */
+/** The record of a job with the scheduler's data. */
 export function recordOf(attempt: Attempt, fromMs: number): JobRecord {
   const { job, id } = attempt;
   const record: JobRecord = {
@@ -160,7 +160,7 @@ export function recordOf(attempt: Attempt, fromMs: number): JobRecord {
   return record;
 }
 
-/** Takes over what the scheduler said last. */
+/** Updates a record with the scheduler's latest data. */
 export function describe(record: JobRecord, { job }: Attempt): void {
   record.scheduler = job;
   record.name = job.name ?? job.id;

@@ -1,4 +1,4 @@
-/** Sums over what jobs used in the hours of a period, by user, account, project, controller, day or job. Pure. */
+/** Sums the hourly usage of jobs over a period, by user, account, project, controller, day or job. Pure. */
 import { dayOf, hourMs, type JobDayPart, type JobHour } from "./record.ts";
 import { TariffMeter, type Tariff } from "./tariff.ts";
 
@@ -14,7 +14,7 @@ export const billGroups = [
 export type BillGroup = (typeof billGroups)[number];
 
 export interface BillLine {
-  /** Of the group; `unknown` where a job does not say. */
+  /** The group's name; `unknown` if a job has no value for it. */
   readonly name: string;
   jobs: number;
   gpuSeconds: number;
@@ -56,7 +56,7 @@ export class Bill {
     }
   }
 
-  /** Largest energy first; days in their order. */
+  /** Sorted by energy, the largest first; days in chronological order. */
   lines(): BillLine[] {
     const lines = [...this.#lines.values()];
     for (const line of lines) line.jobs = this.#jobs.get(line.name)?.size ?? 0;
@@ -87,7 +87,7 @@ function groupOf(part: JobDayPart, by: BillGroup, atMs: number): string {
   if (by === "day") return dayOf(atMs);
   if (by === "job") return part.id;
   if (by === "kind") return part.kind;
-  // Two namespaces may each have a Job of the name.
+  // Two namespaces may each have a Job of the same name.
   if (by === "controller")
     return part.controller === undefined ? "unknown" : `${part.namespace ?? ""}/${part.controller}`;
   const name =

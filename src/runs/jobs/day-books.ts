@@ -1,21 +1,21 @@
 /**
- * The day's book of every GPU: what its meter counted on one side, what jobs, idleness and gaps account for on the other. The
- * meter's side is moved by readings as they come, the other by intervals as they are assigned: a lost or doubled interval
- * shows as a book that does not close.
+ * The daily energy balance of every GPU: its meter's count on one side, the energy assigned to jobs, idleness and gaps on the
+ * other. Readings advance the meter as they arrive, assigned intervals the other side: a lost or duplicated interval shows as an
+ * imbalance.
  */
 import { dayMs, dayOf, type GapReason, type GpuDayBook } from "./record.ts";
 import { type GpuTick, tickKey } from "./tick.ts";
 
-/** Difference between both sides, as a share of the meter's, that rounding may cause. */
+/** The largest difference of the two sides, relative to the meter's, that rounding can cause. */
 export const closedWithin = 0.001;
-/** Below this many joules a share says nothing. */
+/** Below this many joules a ratio is meaningless. */
 const negligibleJoules = 1;
 
 export function bookedJoules(book: GpuDayBook): number {
   return book.jobJoules + book.idleJoules + book.unattributedJoules;
 }
 
-/** Share of the meter's energy that is booked nowhere, or twice where negative. */
+/** The share of the meter's energy that is not assigned; negative if energy is assigned twice. */
 export function bookError(book: GpuDayBook): number {
   const missing = book.meterJoules - bookedJoules(book);
   return Math.abs(missing) <= negligibleJoules ? 0 : missing / Math.max(1, book.meterJoules);
@@ -41,14 +41,14 @@ export class DayBooks {
     this.of(tickKey(book)).set(book.day, book);
   }
 
-  /** The books of a GPU by its key; they stay the same object, to be held where every tick needs them. */
+  /** Returns the books of a GPU by its key: always the same object, which callers may keep to avoid a lookup per tick. */
   of(key: string): GpuBooks {
     let books = this.#books.get(key);
     if (books === undefined) this.#books.set(key, (books = new Map()));
     return books;
   }
 
-  /** Moves the meter from the reading before to this one. */
+  /** Advances the meter from the previous reading to this one. */
   read(
     books: GpuBooks,
     tick: GpuTick,
@@ -64,7 +64,7 @@ export class DayBooks {
     const isBack = timeMs <= before.timeMs;
     if (isReset || isBack) {
       const book = bookOf(books, tick, timeMs);
-      // Since the counter restarted it counted what it shows.
+      // After a reset the counter's value is the energy since then.
       book.resetJoules +=
         book.lastJoules - book.firstJoules + (isBack && !isReset ? joules - before.joules : joules);
       book.firstJoules = book.lastJoules = joules;
@@ -86,7 +86,7 @@ export class DayBooks {
     }
   }
 
-  /** Assigns a piece of an interval, which lies within one day. */
+  /** Assigns a piece of an interval; the piece must lie within one day. */
   assign(
     books: GpuBooks,
     tick: GpuTick | Omit<GpuTick, "joules" | "meter">,
@@ -111,7 +111,7 @@ export class DayBooks {
     }
   }
 
-  /** Books of days that this GPU has left behind and that nothing can be added to any more. */
+  /** Removes and returns the books of past days to which nothing can be added any more. */
   takeFinished(books: GpuBooks, settledMs: number): readonly GpuDayBook[] {
     if (books.size <= 1) return nothing;
     const finished: GpuDayBook[] = [];
@@ -124,7 +124,7 @@ export class DayBooks {
   }
 }
 
-/** Moves the meter of the day in which `fromMs` lies. */
+/** Advances the meter of the day that contains `fromMs`. */
 function moveMeter(
   books: GpuBooks,
   tick: GpuTick,

@@ -1,15 +1,15 @@
-/** How the ledger learns what batch schedulers report: who implements it polls a controller and hands over what changed. */
+/** The interface between the ledger and batch schedulers: an implementation polls a controller and reports what changed. */
 import type { SchedulerJob } from "../../model/scheduler-job.ts";
 
 export interface SchedulerReport {
   readonly scheduler: SchedulerJob["scheduler"];
   readonly cluster?: string | undefined;
   /**
-   * Every job that held a GPU before this time is in this report or in an earlier one, as it was at this time. The ledger
-   * waits for it (up to `maxHoldMs` of the ledger) before it assigns what a GPU did until then.
+   * Every job that held a GPU before this time is in this report or an earlier one, as of this time. The ledger waits for it (up
+   * to its `maxHoldMs`) before it assigns a GPU's usage until then.
    */
   readonly asOfMs: number;
-  /** New or changed jobs only; repeating an unchanged one costs time and changes nothing. */
+  /** Only new or changed jobs; repeating an unchanged job costs time and has no effect. */
   readonly jobs: readonly SchedulerJob[];
 }
 
@@ -19,9 +19,9 @@ export interface JobDirectory {
   /** Why nothing is reported now, such as an unreachable controller; undefined while it reports. */
   readonly problem: string | undefined;
   /**
-   * Calls the listener with every report from now on; the returned function ends it.
+   * Calls the listener with every report from now on; the returned function unsubscribes.
    *
-   * @param earlier what the ledger took before a restart: the end of these jobs is still to be reported
+   * @param earlier the reports that the ledger had before a restart: the end of these jobs still has to be reported
    */
   subscribe(
     listener: (report: SchedulerReport) => void,

@@ -1,4 +1,4 @@
-/** Checks what the journal and the files of the days hold before it is used: they may be of another version, or edited. */
+/** Validates entries of the journal and of the daily files before they are used: they may be of another version, or edited. */
 import * as v from "valibot";
 import { schedulerJobStates } from "../../model/scheduler-job.ts";
 import type { LedgerEntry } from "./ledger.ts";
@@ -158,7 +158,7 @@ export const jobSchema = v.object({
 
 const hourSchema = v.tuple([count, count, count, count, count]);
 
-/** By hand: the bill of a month checks a hundred thousand of them. */
+/** Validated by hand for speed: a month's bill has a hundred thousand parts. */
 export function isPart(value: unknown): value is JobDayPart {
   if (typeof value !== "object" || value === null) return false;
   const part = value as Partial<Record<keyof JobDayPart, unknown>>;
@@ -234,11 +234,11 @@ const entrySchema = v.union([
   v.tuple([v.literal("book"), bookSchema]),
 ]);
 
-/** Undefined for what this version does not understand. */
+/** Undefined for entries that this version does not understand. */
 export function parseEntry(value: unknown): LedgerEntry | undefined {
   if (!Array.isArray(value)) return undefined;
   const [kind, ticks] = value as readonly unknown[];
-  // By hand: a journal holds a hundred thousand of them, and a start waits for all.
+  // Validated by hand for speed: a journal has a hundred thousand entries, and the start waits for all of them.
   if (kind === "ticks")
     return Array.isArray(ticks) && ticks.every(isTick) ? ["ticks", ticks] : undefined;
   const parsed = v.safeParse(entrySchema, value);

@@ -51,7 +51,7 @@ const takeAll = (readings: readonly Reading[], options: FrameTicksOptions = {}) 
   return [...ticks, ...frames.flush()];
 };
 
-/** Owners, activity and the meter change at odd times, with a restart of the counter, a gap and an end of the hour. */
+/** Owners, activity and the meter change at irregular times, with a counter reset, a gap and an hour boundary. */
 const story = Array.from({ length: 900 }, (_, at): Reading => {
   const seconds = at * 5 + (at > 400 ? 200 : 0);
   return {
@@ -134,7 +134,7 @@ test.each([false, true])(
       for (let at = 0; at < story.length; at++) {
         const { ticks, unchanged } = frames.take(slow(story[at] ?? { seconds: 0, joules: 0 }));
         const { bytes, payloadBytes } = writer.encode(ticks, unchanged);
-        // Killed and read again after every reading, as far as the ledger can tell.
+        // Simulates a kill and a replay after every reading, from the ledger's point of view.
         yield reader.decode(bytes.subarray(frameBytes, frameBytes + payloadBytes)) ?? [];
         if (at % 47 !== 46) continue;
         if (isRestart) frames = new FrameTicks(options);

@@ -1,11 +1,11 @@
 /**
- * From frames to ticks. A fast frame is only remembered, and its utilisation added up where nothing better is reported; its other
- * readings are looked at when a frame of the slow tier comes, which has the owners, or every `fastReadMs` where a source has no
- * such tier. Such a reading becomes a tick where something has changed: another owner, a meter that restarted, another hour. Else
- * readings are added up, for `mostUnchangedMs` at most, and are one tick with their means and the idle time among them: it gives
- * the same seconds and joules as a tick for each would, with fewer ticks. What waits is in the journal by `unchanged`.
+ * Converts frames to ticks. A fast frame is only stored, and its utilisation is summed if no SM activity is reported; its other
+ * readings are evaluated when a frame of the slow tier arrives, which has the owners, or every `fastReadMs` if a source has no
+ * slow tier. Such a reading becomes a tick if something changed: another owner, a meter reset, another hour. Otherwise readings
+ * are accumulated, for at most `mostUnchangedMs`, and become one tick with their means and idle time: it gives the same seconds
+ * and joules as a tick per reading, with fewer ticks. Accumulated readings are in the journal as `unchanged`.
  *
- * Nothing is made and no text compared for a reading that changes nothing: 2,000 GPUs have 400 a second.
+ * A reading that changes nothing allocates nothing and compares no text: 2,000 GPUs have 400 a second.
  */
 import { type Device, deviceKey } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
@@ -34,37 +34,37 @@ import {
   withoutZeros,
 } from "./tracked-readings.ts";
 
-/** A source without a slow tier is read this often. */
+/** The read interval of a source without a slow tier. */
 const fastReadMs = 15_000;
 /** A GPU that has not reported for this long is forgotten. */
 const forgetMs = 3_600_000;
-/** Readings of a longer time are no longer one tick; no more than the gap of the ledger. */
+/** Maximum time accumulated in one tick; must not exceed the ledger's gap. */
 const mostUnchangedMs = defaultLedgerOptions.gapMs;
-/** Readings that are further apart are ticks of their own; less than the gap of the ledger. */
+/** Readings further apart become ticks of their own; must be below the ledger's gap. */
 const mostApartMs = 30_000;
 
 export type TickDelivery = Pick<Delivery, "frame" | "devices" | "tier" | "isExposed">;
 
-/** A GPU by what identifies it. */
+/** The identity of a GPU. */
 export type GpuName = Pick<GpuTick, "host" | "uuid">;
 
 export type LastTick = Pick<GpuTick, "timeMs" | "joules" | "meter">;
 
 export interface FrameTicksOptions {
-  /** Kinds of anomalies that stand now on a GPU. */
+  /** Returns the kinds of anomalies that are active on a GPU. */
   readonly anomaliesOf?: ((gpu: GpuName) => readonly string[]) | undefined;
-  /** Activity from which a GPU is used. */
+  /** A GPU with activity above this counts as used. */
   readonly floorRatio?: number | undefined;
-  /** What the ledger has of a GPU, which another process may have read: readings up to it are nothing new. */
+  /** Returns the ledger's last tick of a GPU, which another process may have read: readings up to it are skipped. */
   readonly lastTickOf?: ((gpu: GpuName) => LastTick | undefined) | undefined;
-  /** Machines on which a job waits to be closed: their readings do not wait. */
+  /** True for machines on which a job waits to be closed: their readings are not delayed. */
   readonly isUrgent?: ((host: string) => boolean) | undefined;
 }
 
-/** What a frame changed. */
+/** The result of a frame. */
 export interface FrameChanges {
   readonly ticks: readonly GpuTick[];
-  /** For the journal alone. */
+  /** For the journal only. */
   readonly unchanged: UnchangedGpus | undefined;
 }
 
@@ -92,7 +92,7 @@ export class FrameTicks {
   take({ frame, devices, tier, isExposed }: TickDelivery): FrameChanges {
     let plan = this.#plans.get(frame.layout);
     if (plan === undefined) this.#plans.set(frame.layout, (plan = this.#plan(frame)));
-    // Some sources report a slow metric with the fast ones; what was scraped has all of them in one.
+    // Some sources report slow metrics in fast frames; a scraped frame contains all tiers.
     const isFast = tier === "fast" && isExposed !== false;
     if (plan.needsUtilization) addUtilization(plan, frame);
     if (isFast) {
@@ -102,14 +102,14 @@ export class FrameTicks {
     return this.#read(plan, frame, devices, isFast);
   }
 
-  /** Ticks of what waits, such as before somebody looks. */
+  /** Returns the accumulated readings as ticks, for example before a query. */
   flush(): GpuTick[] {
     const ticks: GpuTick[] = [];
     for (const known of this.#gpus.values()) this.#flushGpu(known, ticks);
     return ticks;
   }
 
-  /** The journal was replaced: the next reading of every GPU is a whole tick. */
+  /** The journal was replaced: the next reading of every GPU is written as a complete tick. */
   restart(): void {
     this.#generation++;
   }
@@ -200,7 +200,7 @@ export class FrameTicks {
     return { ticks: ticks.length === 0 ? noTicks : ticks, unchanged };
   }
 
-  /** It was silent for so long that it was forgotten. */
+  /** Tracks a GPU again that was forgotten after a long silence. */
   #remember(known: TrackedReadings, timeMs: number): void {
     Object.assign(known, emptyReadings(known, this.#rows.add()), { owners: known.owners });
     this.#start(known, timeMs);
@@ -210,7 +210,7 @@ export class FrameTicks {
     return this.#rows.numbers[row + (meter === undefined ? column.reportMs : column.readMs)] ?? 0;
   }
 
-  /** Takes in what the newest fast frame brought. */
+  /** Applies the newest fast frame. */
   #readLatest(known: TrackedReadings, plan: LayoutPlan): void {
     const { unread } = plan;
     const planned = plan.gpus[known.fastAt];
@@ -230,7 +230,7 @@ export class FrameTicks {
     const to = row + column.utilization;
     let [sum = 0, count = 0] = [sums[2 * at], sums[2 * at + 1]];
     sums[2 * at] = sums[2 * at + 1] = 0;
-    // Not added up because SM activity was reported: the newest stands in for it where it no longer is.
+    // Nothing was summed because SM activity was reported: if it no longer is, use the newest utilisation.
     if (count === 0 && numbers[to + 1] === 0 && isPresent(frame, slots[at] ?? -1))
       [sum, count] = [frame.values[slots[at] ?? -1] ?? 0, 1];
     numbers[to] = (numbers[to] ?? 0) + sum;
@@ -253,7 +253,7 @@ export class FrameTicks {
     if (planned.throttleSlots.length > 0) known.newCounters = { frame, planned };
   }
 
-  /** True where nothing has changed but the meter. */
+  /** Returns true if only the meter has changed. */
   #readGpu(
     frame: Frame,
     planned: JobGpuPlan,
@@ -291,7 +291,7 @@ export class FrameTicks {
     const { timeMs } = frame;
     const beforeMs = numbers[row + column.readMs] ?? Number.NaN;
     const beforeJoules = numbers[row + column.readJoules] ?? 0;
-    // It comes again, or late.
+    // A duplicate or out-of-order reading.
     if (known.meter === meter && timeMs <= beforeMs && joules <= beforeJoules) return false;
     const [only] = planned.owners;
     let ownerCount: number;
@@ -327,10 +327,10 @@ export class FrameTicks {
       known.ownerCount === ownerCount &&
       known.labels === labels &&
       Math.floor(beforeMs / hourMs) === Math.floor(timeMs / hourMs);
-    // Ticks further apart would be a gap to the ledger.
+    // Ticks further apart would be a gap for the ledger.
     const isFar = timeMs - (numbers[row + column.tickMs] ?? 0) > mostUnchangedMs;
     if (!goesOn || isFar) this.#flushGpu(known, ticks);
-    // The first reading since a tick has nothing to be mixed with.
+    // The first reading after a tick has nothing to be mixed with.
     else if (isUsed !== known.isUsed && beforeMs !== numbers[row + column.tickMs])
       known.isMixed = true;
     if (goesOn && hasActivity && !isUsed) {
@@ -378,7 +378,7 @@ export class FrameTicks {
     return false;
   }
 
-  /** SM activity, else the mean utilisation since the last reading; NaN where there is none. */
+  /** SM activity, else the mean utilisation since the last reading; NaN if neither is reported. */
   #activityOf(row: number): number {
     const { numbers } = this.#rows;
     const smRatio = numbers[row + column.smRatio] ?? Number.NaN;
@@ -395,14 +395,14 @@ export class FrameTicks {
       ticks.push(this.#tick(known));
   }
 
-  /** The tick of the last reading, with those since the tick before. */
+  /** The tick of the last reading, including those since the previous tick. */
   #tick(known: TrackedReadings): GpuTick {
     const rows = this.#rows;
     const { numbers } = rows;
     const { row } = known;
     const timeMs = numbers[row + column.readMs] ?? 0;
     const anomalies = this.#anomaliesOf(known);
-    // One shape for all ticks: what reads them is compiled for it.
+    // The same shape for all ticks, so that V8 optimizes the code that reads them.
     const tick: GpuTick = {
       uuid: known.uuid,
       host: known.host,

@@ -1,9 +1,9 @@
 /**
- * Numbers of all GPUs that `FrameTicks` follows, a row for each in one array: they are touched for every reading of every GPU,
- * and an object for each costs a cache miss for each number.
+ * Numbers of all GPUs that `FrameTicks` follows, one row per GPU in one array: every reading of every GPU accesses them, and an
+ * object per GPU would cost a cache miss per number.
  */
 
-/** The newest readings first, in the order of `place`; then sums and counts of the readings since the last tick. */
+/** First the newest readings, in the order of `plainMetrics`; then sums and counts of the readings since the last tick. */
 export const column = {
   hardwareJoules: 0,
   integratedJoules: 1,
@@ -11,9 +11,9 @@ export const column = {
   tensorRatio: 3,
   dramRatio: 4,
   memoryBytes: 5,
-  /** Of fast frames since the last reading. */
+  /** Sum and count over fast frames since the last reading. */
   utilization: 6,
-  /** When it last reported anything. */
+  /** When the GPU last reported anything. */
   reportMs: 8,
   /** The last reading. */
   readMs: 9,
@@ -39,12 +39,12 @@ export class GpuRows {
   #rows = 0;
   readonly #free: number[] = [];
 
-  /** Changes when a row is added: not to be held. */
+  /** Replaced when a row is added: do not keep a reference. */
   get numbers(): Float64Array {
     return this.#numbers;
   }
 
-  /** Returns where the row starts; all of it is NaN. */
+  /** Returns the index of the new row, filled with NaN. */
   add(): number {
     const row = this.#free.pop() ?? this.#rows++ * width;
     if (row + width > this.#numbers.length) {
@@ -62,7 +62,7 @@ export class GpuRows {
     this.#free.push(row);
   }
 
-  /** @param to a column of a sum, which its count follows */
+  /** @param to the column of a sum, followed by its count */
   addTo(row: number, to: number, value: number): void {
     if (Number.isNaN(value)) return;
     const numbers = this.#numbers;
@@ -80,7 +80,7 @@ export class GpuRows {
     return count === 0 ? undefined : (this.#numbers[row + of] ?? 0) / count;
   }
 
-  /** Absent where there was one reading, which is its own peak. */
+  /** Undefined for a single reading, which is its own peak. */
   peak(row: number, of: number, peak: number): number | undefined {
     return (this.#numbers[row + of + 1] ?? 0) <= 1 ? undefined : this.#numbers[row + peak];
   }

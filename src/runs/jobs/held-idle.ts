@@ -1,4 +1,4 @@
-/** Which running jobs hold GPUs that they have not used for long. Pure. */
+/** Finds running jobs that have held GPUs without using them for long. Pure. */
 import type { OpenJob } from "./open-job.ts";
 import type { JobKind, JobRecord, JobStretch } from "./record.ts";
 
@@ -8,20 +8,20 @@ export interface HeldIdleSelection {
   readonly kinds?: readonly JobKind[] | undefined;
   readonly users?: readonly string[] | undefined;
   readonly accounts?: readonly string[] | undefined;
-  /** Jobs with fewer such GPUs are left alone. */
+  /** Jobs with fewer such GPUs are omitted. */
   readonly minGpus: number;
 }
 
 export interface HeldIdleJob {
   readonly record: JobRecord;
-  /** Those that are idle, out of `heldGpus`. */
+  /** The idle ones out of `heldGpus`. */
   readonly gpus: readonly JobStretch[];
   readonly heldGpus: number;
   /** Since when all of `gpus` have been idle. */
   readonly sinceMs: number;
 }
 
-/** A GPU without a newer reading says nothing about now. */
+/** A GPU without a newer reading has no current state. */
 const freshMs = 120_000;
 
 export function findHeldIdle(

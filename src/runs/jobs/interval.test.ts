@@ -28,7 +28,7 @@ const between = (
   },
 });
 
-/** Of a job that is not on the GPU: nothing is quick beside it, and nothing else changes. */
+/** An allocation of a job that is not on the GPU: it disables the fast path and changes nothing else. */
 const other = [
   { id: "slurm:9@0", workload: "9", fromMs: 0, toMs: hour * 2, isCertain: false },
 ] as const;

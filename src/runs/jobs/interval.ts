@@ -1,7 +1,7 @@
 /**
- * Who held a GPU between two ticks. Pure. Owners are seen at the ticks only, so one that is seen at one end of an interval is
- * taken to have held the GPU for the half that is nearer to that end; a job whose times the scheduler reports holds it exactly
- * from its start to its end. Cuts at whole hours, so that every piece belongs to one hour of a bill.
+ * Determines who held a GPU between two ticks. Pure. Owners are observed only at ticks, so an owner observed at one end of an
+ * interval is assumed to have held the GPU for the half nearer to that end; a job whose times the scheduler reports held it
+ * exactly from its start to its end. Splits at full hours, so that every piece belongs to one hour of a bill.
  */
 import { defined } from "../../base/defined.ts";
 import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
@@ -14,39 +14,39 @@ export interface EnergyInterval {
   readonly fromMs: number;
   readonly toMs: number;
   readonly joules: number;
-  /** Too long without a reading for the owners at its ends to be those in between. */
+  /** True if the time without a reading is too long to infer the owners from those at its ends. */
   readonly isGap: boolean;
-  /** A counter restarted or a clock was set: the energy is known, how long it took is not. */
+  /** A counter was reset or a clock was set: the energy is known, its duration is not. */
   readonly flaw?: "counter_reset" | "clock_jumped_back" | undefined;
   readonly before?: readonly TickOwner[] | undefined;
-  /** The tick at its end, with the growth of its counters in place of the counters. */
+  /** The tick at its end, with the increase of its counters in place of the counters. */
   readonly after: Omit<GpuTick, "joules" | "meter">;
 }
 
-/** A GPU between two ticks. */
+/** The ledger's state of a GPU between two ticks. */
 export interface GpuLedgerState {
   last: GpuTick;
   pending: EnergyInterval[];
-  /** Everything before is assigned. */
+  /** Everything before this time is assigned. */
   settledMs: number;
 }
 
-/** A job's hold on the GPU, from the scheduler. */
+/** A job's allocation of the GPU, from the scheduler. */
 export interface Allocation {
   readonly id: string;
   /** The workload label of its processes. */
   readonly workload: string;
   readonly fromMs: number;
   readonly toMs: number;
-  /** Whether the scheduler names this GPU; else only a job whose processes are seen on it holds it. */
+  /** True if the scheduler names this GPU; otherwise the job holds it only if its processes are observed on it. */
   readonly isCertain: boolean;
 }
 
 export interface GpuHolder {
-  /** Of a job that the scheduler reports; else `job` says who it is. */
+  /** The id of a job that the scheduler reports; otherwise `job` identifies it. */
   readonly id?: string;
   readonly job?: JobIdentity;
-  /** What its processes did, where they were seen. */
+  /** The usage of its processes, if they were observed. */
   readonly owner?: TickOwner | undefined;
 }
 
@@ -55,7 +55,7 @@ export interface Piece {
   readonly toMs: number;
   readonly joules: number;
   readonly holders: readonly GpuHolder[];
-  /** Without holders: true where the source reports owners and there were none. */
+  /** Without holders: true if the source reports owners and there were none. */
   readonly isIdle: boolean;
 }
 
@@ -67,7 +67,7 @@ interface Span {
 
 const nobody: readonly string[] = [];
 
-/** What the one owner of a GPU had of it between two ticks, both of which it held it at. */
+/** The usage of a GPU's only owner between two ticks, if it held the GPU at both. */
 export function exclusiveUse(last: GpuTick, tick: GpuTick, owner: TickOwner, floorRatio: number) {
   const [fromMs, toMs] = [last.timeMs, tick.timeMs];
   return {
@@ -116,7 +116,7 @@ export function intervalBetween(
   };
 }
 
-/** Of the owner where it is known, else of the GPU where the owner has it alone. */
+/** The memory of the owner if known, else of the GPU if the owner has it alone. */
 export function memoryOf(owner: TickOwner | undefined, gpu: EnergyInterval["after"] | undefined) {
   const { memoryBytes, peakMemoryBytes } =
     owner?.memoryBytes === undefined ? (gpu ?? noMemory) : owner;
@@ -127,7 +127,7 @@ const noMemory = { memoryBytes: undefined, peakMemoryBytes: undefined };
 
 type Times = Pick<EnergyInterval, "fromMs" | "toMs">;
 
-/** Of a holder's piece; undefined where neither the GPU nor the process reports activity. */
+/** The idle time of a holder's piece; undefined if neither the GPU nor the process reports activity. */
 export function idleTimeOf(
   { owner, id }: GpuHolder,
   interval: EnergyInterval,
@@ -136,7 +136,7 @@ export function idleTimeOf(
   floorRatio: number,
 ): IdleTime | undefined {
   const { after } = interval;
-  // Allocated, and none of the processes on the GPU is the job's.
+  // Allocated, but none of the processes on the GPU belongs to the job.
   if (owner === undefined && id !== undefined && after.owners !== undefined) return wholly(piece);
   if (holders > 1 && owner?.utilizationRatio !== undefined)
     return owner.utilizationRatio > floorRatio ? never : wholly(piece);
@@ -150,7 +150,7 @@ const wholly = ({ fromMs, toMs }: Times): IdleTime => ({
   sinceMs: fromMs,
 });
 
-/** Idle time within an interval is spread evenly over its pieces, except for the part that goes on at its end. */
+/** Idle time within an interval is spread evenly over its pieces, except for the part that continues at its end. */
 function idleTime(
   { activityRatio, idleMs, idleSinceMs }: EnergyInterval["after"],
   interval: Times,
@@ -182,7 +182,7 @@ export function splitInterval(
   const isWhole =
     Math.floor(fromMs / hourMs) === Math.floor((toMs - 1) / hourMs) &&
     spans.every((span) => span.fromMs === fromMs && span.toMs === toMs);
-  // Nothing changed: so it is nearly always.
+  // Nothing changed, which is the usual case.
   if (isWhole)
     return [{ fromMs, toMs, joules, holders: spans.map(({ holder }) => holder), isIdle }];
   const cuts = new Set<number>([fromMs, toMs]);
@@ -208,8 +208,8 @@ export function splitInterval(
 }
 
 /**
- * The usual change: no more than one owner before and after, within one hour, and no scheduler. Gives what the general way below
- * gives, for a third of its time. Undefined where it is not so.
+ * The fast path for the usual change: at most one owner before and after, within one hour, and no scheduler. Returns the same
+ * result as the general code below in a third of its time; undefined if it does not apply.
  */
 function splitAtMiddle(interval: EnergyInterval): Piece[] | undefined {
   const { fromMs, toMs, joules, isGap, before = noOwners, after } = interval;
@@ -252,7 +252,7 @@ const ownerOf = (
   { workload }: Allocation,
 ): TickOwner | undefined => owners?.find(({ labels }) => labels.workload === workload);
 
-/** Owners that are no job of the scheduler's: what it says about its jobs is better than what was seen of them. */
+/** Owners that are not jobs of the scheduler: for its own jobs, the scheduler's data is more accurate than observation. */
 function* seenSpans(
   { fromMs, toMs, isGap, before = [], after }: EnergyInterval,
   allocations: readonly Allocation[],
@@ -280,7 +280,7 @@ function* seenSpans(
     if (!last.has(key) && fromMs < middleMs) yield { holder, fromMs, toMs: middleMs };
 }
 
-/** Containers of one pod, or processes that one job runs as several users. */
+/** Merges the containers of one pod, or the processes that one job runs as several users. */
 function merge(left: TickOwner, right: TickOwner): TickOwner {
   const sum = (a: number | undefined, b: number | undefined): number | undefined =>
     a === undefined || b === undefined ? undefined : a + b;
@@ -295,13 +295,13 @@ function merge(left: TickOwner, right: TickOwner): TickOwner {
   };
 }
 
-/** Each holder's part of the energy; the parts add up to 1. */
+/** Each holder's share of the energy; the shares add up to 1. */
 export function energyShares(holders: readonly GpuHolder[]): {
   readonly rule: EnergyRule;
   readonly shares: readonly number[];
 } {
   if (holders.length <= 1) return { rule: "exclusive", shares: holders.map(() => 1) };
-  // An allocation without a process on the GPU had none of its time.
+  // An allocation without a process on the GPU used none of its time.
   const ratios = holders.map(({ id, owner }) =>
     owner === undefined && id !== undefined ? 0 : owner?.utilizationRatio,
   );
@@ -315,13 +315,13 @@ const noGrowth: Counts = {};
 
 type Counts = Readonly<Record<string, number>>;
 
-/** What counters grew by; one that restarted has counted what it shows. */
+/** The increase of counters; after a reset, the counter's value. */
 function growth(before: Counts | undefined, now: Counts | undefined): Counts | undefined {
   if (now === undefined) return undefined;
   let grown: Record<string, number> | undefined;
   for (const name in now) {
     const value = now[name] ?? 0;
-    // Without a reading before, how much of it is new is not known.
+    // Without an earlier reading the increase is unknown.
     const base = before === undefined ? value : (before[name] ?? 0);
     const more = value < base ? value : value - base;
     if (more > 0) (grown ??= {})[name] = more;

@@ -1,4 +1,4 @@
-/** Which job an owner of a GPU is, from the labels of `gpu_owner_info`. */
+/** Identifies the job of a GPU's owner from the labels of `gpu_owner_info`. */
 import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
 import type { JobKind, JobRecord } from "./record.ts";
 
@@ -7,7 +7,7 @@ export type JobIdentity = Pick<
   "key" | "kind" | "name" | "user" | "namespace" | "container"
 >;
 
-/** Prefixes that the agent puts before a workload that is no Slurm job. */
+/** Prefixes that the agent adds to a workload that is not a Slurm job. */
 const prefixes: readonly [string, JobKind][] = [
   ["job:", "named"],
   ["wandb:", "wandb"],
@@ -15,15 +15,13 @@ const prefixes: readonly [string, JobKind][] = [
   ["unit:", "unit"],
   ["command:", "process"],
 ];
-/** A job id of Slurm, or a task of an array. */
+/** A Slurm job id, or a task of an array. */
 const slurmId = /^\d+(_\d+)?$/;
 
-/** The labels of a layout are the same object in every frame. */
+/** A cache: the labels of a layout are the same object in every frame. */
 const known = new WeakMap<OwnerLabels, { readonly host: string; readonly job: JobIdentity }>();
 
-/**
- * @param host the machine: what has no name beyond it is a job of its own on each
- */
+/** @param host the machine: a job whose name is only local is a separate job on each machine */
 export function identifyJob(labels: OwnerLabels, host: string): JobIdentity {
   const found = known.get(labels);
   if (found?.host === host) return found.job;
@@ -45,7 +43,7 @@ function identify(labels: OwnerLabels, host: string): JobIdentity {
     for (const [prefix, kind] of prefixes) {
       if (!workload.startsWith(prefix)) continue;
       const name = workload.slice(prefix.length);
-      // A pod or a container says more about a process than its unit or its command.
+      // A pod or a container identifies a process better than its unit or its command.
       if ((kind === "unit" || kind === "process") && (pod ?? container) !== undefined) break;
       const isLocal = kind === "unit" || kind === "process";
       const key = `${kind}:${isLocal ? `${host}/${user ?? ""}/` : ""}${name}`;

@@ -1,6 +1,6 @@
 /**
- * What the frames of a layout say about its GPUs, by slot. Made once for each layout; a machine whose processes come and go has
- * a new one each time, so this is not slow either.
+ * Maps a layout's slots to the readings of its GPUs. Computed once per layout; a machine whose processes change has a new layout
+ * each time, so this has to be fast.
  */
 import { gpu as metrics, type MetricEntry } from "../../model/catalogue/index.ts";
 import { deviceKey } from "../../model/device.ts";
@@ -9,10 +9,10 @@ import type { Layout } from "../../model/layout.ts";
 import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
 import { column } from "./gpu-rows.ts";
 
-/** Metrics of the slow tier that gpulse derives and sends in frames of their own. */
+/** Slow-tier metrics that gpulse derives and sends in separate frames. */
 const derived = /^gpu_(health|check|anomaly|temperature_at_load)/;
 
-/** Readings that are remembered as they are, by the column of each. */
+/** Metrics whose value is stored unchanged, with the column of each. */
 const plainMetrics: ReadonlyMap<MetricEntry, number> = new Map<MetricEntry, number>([
   [metrics.energy, column.hardwareJoules],
   [metrics.energyIntegrated, column.integratedJoules],
@@ -43,11 +43,11 @@ export interface JobGpuPlan {
   readonly owners: PlannedOwner[];
   utilization: number;
   processes: number;
-  /** Has readings of the slow tier, so that its owners are those in this frame. */
+  /** True if it has readings of the slow tier, so that the owners of this frame are complete. */
   isSlow: boolean;
 }
 
-/** What a series of the metric is to the ledger; `slow` says only that the frame is of the slow tier, `nothing` not even that. */
+/** How the ledger uses a series; `markSlow` only shows that the frame is of the slow tier, undefined means not at all. */
 type SeriesUse = (planned: JobGpuPlan, labels: LabelSet, slot: number) => void;
 
 const special: ReadonlyMap<MetricEntry, SeriesUse> = new Map<MetricEntry, SeriesUse>([
@@ -75,7 +75,7 @@ const special: ReadonlyMap<MetricEntry, SeriesUse> = new Map<MetricEntry, Series
   ],
 ]);
 
-/** Undefined for metrics that say nothing here; a list of metrics is the same for ever. */
+/** A cache: undefined for unused metrics; metric entries never change. */
 const uses = new Map<MetricEntry, SeriesUse | undefined>();
 
 function useOf(metric: MetricEntry): SeriesUse | undefined {
@@ -86,7 +86,7 @@ function useOf(metric: MetricEntry): SeriesUse | undefined {
   return use;
 }
 
-/** Of most series of a slow layout. */
+/** Applies to most series of a slow layout. */
 const markSlow: SeriesUse = (planned) => void (planned.isSlow = true);
 
 function makeUse(metric: MetricEntry): SeriesUse | undefined {
@@ -110,7 +110,7 @@ function makeUse(metric: MetricEntry): SeriesUse | undefined {
 export function planLayout({ series }: Layout): readonly JobGpuPlan[] {
   const gpus: JobGpuPlan[] = [];
   let planned: JobGpuPlan | undefined;
-  // Nearly all series of a layout have these labels in the same places.
+  // Nearly all series of a layout have these labels at the same positions.
   let [uuidAt, hostAt] = [0, 0];
   for (let slot = 0; slot < series.length; slot++) {
     const one = series[slot];
@@ -124,7 +124,7 @@ export function planLayout({ series }: Layout): readonly JobGpuPlan[] {
     const uuid = labels[uuidAt]?.[1];
     if (uuid === undefined) continue;
     const host = labels[hostAt]?.[1] ?? "";
-    // Series of one GPU mostly stand together, or each metric has the GPUs in the same order.
+    // Series of one GPU are usually adjacent, or each metric has the GPUs in the same order.
     if (planned?.uuid !== uuid || planned.host !== host)
       planned = gpus.find((gpu) => gpu.uuid === uuid && gpu.host === host);
     if (planned === undefined) {
@@ -136,14 +136,14 @@ export function planLayout({ series }: Layout): readonly JobGpuPlan[] {
   return gpus.filter(isOfUse);
 }
 
-/** Past the end where there is none. */
+/** Returns the length if there is no such label. */
 function indexOf(labels: LabelSet, name: string, likely: number): number {
   if (labels[likely]?.[0] === name) return likely;
   const at = labels.findIndex(([found]) => found === name);
   return at === -1 ? labels.length : at;
 }
 
-/** Frames of verdicts and other derived values name GPUs too, and say nothing here. */
+/** Frames of verdicts and other derived values also have GPU labels, but no readings for the ledger. */
 const isOfUse = (planned: JobGpuPlan): boolean =>
   planned.isSlow ||
   planned.plainSlots.length > 0 ||
@@ -162,7 +162,7 @@ function ownerLabelsOf(labels: LabelSet): OwnerLabels {
   return found;
 }
 
-/** Spelled out: it is asked for every owner of every new layout. */
+/** Spelled out for speed: called for every owner of every new layout. */
 export const isSameOwner = (a: OwnerLabels, b: OwnerLabels): boolean =>
   a.workload === b.workload &&
   a.user === b.user &&

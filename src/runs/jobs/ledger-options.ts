@@ -1,14 +1,14 @@
-/** What the ledger takes for a gap, an end and a use of a GPU. */
+/** The thresholds by which the ledger detects gaps, ends of jobs and usage of a GPU. */
 import { dayMs } from "./record.ts";
 
 export interface LedgerOptions {
-  /** Activity from which a second is useful. */
+  /** A second with activity above this is useful. */
   readonly floorRatio: number;
   /** Ticks further apart are a gap. */
   readonly gapMs: number;
-  /** A job that is not seen for this long, on GPUs that report, has ended. */
+  /** A job that is not observed for this long, on GPUs that report, has ended. */
   readonly closeAfterMs: number;
-  /** How long an interval waits for the scheduler's report about it. */
+  /** How long an interval waits for the scheduler's report. */
   readonly maxHoldMs: number;
   /** An open job whose GPUs are silent for this long is closed as expired. */
   readonly expireAfterMs: number;

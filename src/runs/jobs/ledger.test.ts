@@ -14,7 +14,7 @@ const owner = (workload: string, more: Partial<TickOwner> = {}): TickOwner => ({
   ...more,
 });
 
-/** One GPU that takes 100 W. */
+/** One GPU at 100 W. */
 function tick(seconds: number, owners: GpuTick["owners"], more: Partial<GpuTick> = {}): GpuTick {
   return {
     uuid: "GPU-1",
@@ -50,7 +50,7 @@ function applyAll(ledger: Ledger, entries: readonly LedgerEntry[]): LedgerOutput
   return all;
 }
 
-/** Every ten seconds from one time to the other. */
+/** Ticks every ten seconds from one time to the other. */
 function ticks(
   from: number,
   to: number,
@@ -106,7 +106,7 @@ test("a job holds its GPU from half a tick before it is seen to half a tick afte
   });
   expect(stretchOf(jobs[0])).toMatchObject({
     gpuSeconds: 110,
-    // Its last half interval is judged by the tick after it.
+    // The tick after its end determines its last half interval.
     usefulSeconds: 110,
     joules: 11_000,
     joulesByRule: { exclusive: 11_000 },
@@ -240,10 +240,10 @@ test("a counter that restarts and a clock that is set back are named, and the bo
   const ledger = new Ledger();
   feed(ledger, [
     ...ticks(0, 100, [owner("1")]),
-    // The driver was loaded again and has counted 500 J since.
+    // The driver was reloaded and has counted 500 J since.
     tick(110, [owner("1")], { joules: 500 }),
     tick(120, [owner("1")], { joules: 1_500 }),
-    // The clock is a minute back, the counter is not.
+    // The clock was set back by a minute, the counter continues.
     tick(60, [owner("1")], { joules: 2_500 }),
     tick(70, [owner("1")], { joules: 3_500 }),
   ]);
@@ -296,7 +296,7 @@ test("a job of the scheduler holds its GPU exactly as long as the scheduler says
     report(0),
     ...ticks(0, 60, []).map((one): LedgerEntry => ["ticks", [one]]),
     report(60, slurmJob({})),
-    // Its processes use the GPU for a while only.
+    // Its processes use the GPU only for a while.
     ...ticks(70, 100, [owner("4711")]).map((one): LedgerEntry => ["ticks", [one]]),
     ...ticks(110, 200, []).map((one): LedgerEntry => ["ticks", [one]]),
     report(200, ended),
@@ -312,7 +312,7 @@ test("a job of the scheduler holds its GPU exactly as long as the scheduler says
   });
   const stretch = stretchOf(jobs[0]);
   expect(stretch?.gpuSeconds).toBe(94);
-  // From 60 to 110 s; before and after it held a GPU that none of its processes touched.
+  // From 60 to 110 s; before and after, it held a GPU that none of its processes used.
   expect([stretch?.usefulSeconds, stretch?.heldIdleSeconds]).toEqual([50, 44]);
 });
 
@@ -344,7 +344,7 @@ test("while a controller is down intervals wait, then they are booked by what wa
   const [book] = ledger.openBooks();
   expect(book?.gaps.scheduler_pending?.seconds).toBe(100);
   expect(openOf(ledger)).toMatchObject([{ key: "slurm:4711" }]);
-  // It is back: the job goes on under the scheduler's id, with what was booked already.
+  // The scheduler is back: the job continues under the scheduler's id, with the usage assigned so far.
   applyAll(ledger, [report(300, slurmJob({ startMs }))]);
   expect(openOf(ledger)).toMatchObject([
     { id: `slurm:lab/4711@${startMs / 1_000}`, account: "vision" },

@@ -1,7 +1,7 @@
 /**
- * The job ledger: from ticks of GPUs and reports of schedulers to jobs with their GPU-seconds, energy and waste. A state
- * machine without I/O and without a clock: the same entries in the same order give the same records, so a log of entries is
- * enough to continue after a crash, and an entry that is repeated changes nothing.
+ * The job ledger: turns GPU ticks and scheduler reports into jobs with their GPU-seconds, energy and waste. A state machine
+ * without I/O and without a clock: the same entries in the same order give the same records, so a log of entries is enough to
+ * continue after a crash, and a repeated entry has no effect.
  */
 import { JobAttempts, type Attempt, describe, endedMs, recordOf, shortHost } from "./attempts.ts";
 import { DayBooks } from "./day-books.ts";
@@ -35,7 +35,7 @@ import { PodControllers, type PodController } from "./pod-controllers.ts";
 import { type GpuTick, tickKey } from "./tick.ts";
 import { heldBy, type TrackedGpu } from "./tracked-gpu.ts";
 
-/** A process is seen this much before the scheduler's start of its job at most: clocks differ. */
+/** A process is observed at most this long before the scheduler's start of its job, since clocks differ. */
 const adoptMs = 60_000;
 
 export type LedgerEntry =
@@ -51,7 +51,7 @@ export class Ledger {
   readonly #options: LedgerOptions;
   readonly #gpus = new Map<string, TrackedGpu>();
   readonly #gpusByHost = new Map<string, TrackedGpu[]>();
-  /** The last that reported under a UUID: a key has to be made for every tick, a UUID is at hand. */
+  /** The last GPU that reported under a UUID: avoids building a key for every tick. */
   readonly #gpusByUuid = new Map<string, TrackedGpu>();
   readonly #open = new Map<string, OpenJob>();
   readonly #openByKey = new Map<string, string>();
@@ -77,7 +77,7 @@ export class Ledger {
     return this.#open.size;
   }
 
-  /** True while jobs are not recorded because too many are open. */
+  /** True while new jobs are not recorded because too many are open. */
   get isFull(): boolean {
     return this.#isFull;
   }
@@ -87,7 +87,7 @@ export class Ledger {
     return this.#gpus.get(tickKey({ host, uuid }))?.last;
   }
 
-  /** Whether a scheduler has reported the end of a job on this machine that is not closed yet. */
+  /** True if a scheduler has reported the end of a job on this machine that is not closed yet. */
   hasEndedJobs(host: string): boolean {
     return this.#attempts.hasEnded(host);
   }
@@ -123,7 +123,7 @@ export class Ledger {
     return output;
   }
 
-  /** Entries from which another ledger continues as this one would. */
+  /** Entries from which another ledger continues like this one. */
   *snapshot(): IterableIterator<LedgerEntry> {
     for (const { last, pending, settledMs } of this.#gpus.values())
       yield ["gpu", { last, pending, settledMs }];
@@ -134,7 +134,7 @@ export class Ledger {
     if (pods.length > 0) yield ["pods", pods];
   }
 
-  /** What schedulers have reported about jobs that are not closed, one report for each cluster. */
+  /** The schedulers' data about jobs that are not closed, one report per cluster. */
   schedulerReports(): IterableIterator<SchedulerReport> {
     return this.#attempts.reports();
   }
@@ -143,7 +143,7 @@ export class Ledger {
     yield* this.#open.values();
   }
 
-  /** Books of the days that are not over, with what waits for a scheduler counted as unattributed. */
+  /** Books of the unfinished days; intervals that wait for a scheduler are counted as unattributed. */
   *openBooks(): IterableIterator<GpuDayBook> {
     for (const book of this.#books.all()) {
       const pending = this.#gpus.get(tickKey(book))?.pending ?? [];
@@ -191,7 +191,7 @@ export class Ledger {
       return;
     }
     const { last } = known;
-    // One that came before has an older or an equal meter too; a clock that was set back has not.
+    // A duplicate has an older or equal meter value too; after the clock was set back the value is higher.
     const isBack = tick.timeMs <= last.timeMs;
     if (isBack && (tick.meter !== last.meter || tick.joules <= last.joules)) return;
     known.last = tick;
@@ -199,7 +199,7 @@ export class Ledger {
     const before = isOtherMeter ? { timeMs: tick.timeMs, joules: tick.joules } : last;
     this.#books.read(known.books, tick, before);
     if (!isBack && !isOtherMeter && this.#goesOn(known, last, tick)) {
-      // One job, which has just been seen: there is nothing to close.
+      // One job, which was just observed: there is nothing to close.
       if (known.jobs.size > 1 || known.books.size > 1 || known.held === undefined)
         this.#finish(known);
       return;
@@ -218,8 +218,9 @@ export class Ledger {
   }
 
   /**
-   * The usual tick: the same one job, or nobody, held the GPU before and after, within one hour and without a scheduler. Books
-   * the same as `#assign` does, without taking the interval apart: a tenth of its cost. False where it is not so.
+   * The fast path for the usual tick: the same one job, or none, held the GPU before and after, within one hour and without a
+   * scheduler. Has the same effect as `#assign` at a tenth of its cost, since it does not split the interval. Returns false if it
+   * does not apply.
    */
   #goesOn(gpu: TrackedGpu, last: GpuTick, tick: GpuTick): boolean {
     const [fromMs, toMs] = [last.timeMs, tick.timeMs];
@@ -281,7 +282,7 @@ export class Ledger {
   #assign(gpu: TrackedGpu, interval: EnergyInterval): void {
     const { after, flaw } = interval;
     gpu.settledMs = interval.toMs;
-    // No time passed by the device's clock, so there is nobody to ask who held it.
+    // No time passed by the device's clock, so no holder can be determined.
     if (interval.fromMs >= interval.toMs)
       return this.#books.assign(
         gpu.books,
@@ -340,7 +341,7 @@ export class Ledger {
         dramRatio: isGap ? undefined : after.dramRatio,
         activityRatio: isGap ? undefined : after.activityRatio,
         throttleSeconds: scaled(after.throttleSeconds, part),
-        // Counted once, for those that hold the GPU at the end of the interval, when it was seen.
+        // Counted once, for the holders at the end of the interval, when it was observed.
         xids: piece.toMs === interval.toMs ? after.xids : undefined,
         anomalies: after.anomalies ?? [],
         neighbours: jobs
@@ -373,7 +374,7 @@ export class Ledger {
     return started;
   }
 
-  /** The scheduler's data came late, and its job was known by its processes alone: it goes on under its own id. */
+  /** The scheduler's report was late, and its job was known only by its processes: it continues under the scheduler's id. */
   #adopt(attempt: Attempt, fromMs: number): OpenJob | undefined {
     const seen = this.#open.get(this.#openByKey.get(`slurm:${attempt.job.id}`) ?? "");
     if (seen === undefined || (attempt.job.startMs ?? fromMs) > seen.record.startMs + adoptMs)
@@ -412,7 +413,7 @@ export class Ledger {
     for (const gpu of this.#gpus.values()) this.#settle(gpu);
   }
 
-  /** Jobs that are over as far as this GPU is concerned. */
+  /** Closes jobs that are over on this GPU, if they are over everywhere. */
   #closeOn(gpu: TrackedGpu): void {
     if (gpu.jobs.size === 0 && this.#attempts.size === 0) return;
     for (const id of gpu.jobs) {
@@ -433,13 +434,13 @@ export class Ledger {
     if (this.#attempts.size === 0) return;
     for (const id of this.#attempts.onHost(gpu.last.host)) {
       const attempt = this.#attempts.get(id);
-      // One that no GPU of ours was held by, as far as was seen, is a job all the same.
+      // A job that was not observed on any of our GPUs is recorded too.
       if (attempt === undefined || this.#open.has(id) || !this.#isSettled(attempt)) continue;
       this.#close(this.#start(recordOf(attempt, attempt.job.startMs ?? 0)), "ended");
     }
   }
 
-  /** Whether all GPUs that the job held have been assigned up to its end. */
+  /** True if all GPUs that the job held have been assigned up to its end. */
   #isSettled({ job }: Attempt): boolean {
     const untilMs = endedMs(job);
     if (untilMs === undefined) return false;

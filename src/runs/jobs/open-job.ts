@@ -1,4 +1,4 @@
-/** A job while it runs: sums that grow, for its stretch on each GPU and for each hour. */
+/** A running job: the growing sums of its stretch on each GPU and of each hour. */
 import { defined } from "../../base/defined.ts";
 import {
   dayMs,
@@ -14,7 +14,7 @@ import type { GpuTick } from "./tick.ts";
 
 export type TickDevice = Pick<GpuTick, "uuid" | "host" | "gpu" | "model" | "simulated">;
 
-/** Sums behind the means, as numbers of seconds and value × seconds. */
+/** Sums for the means: seconds and value × seconds. */
 interface MeanSums {
   memory: [number, number];
   tensor: [number, number];
@@ -25,20 +25,23 @@ interface MeanSums {
 export interface OpenStretch {
   readonly stretch: JobStretch;
   readonly sums: MeanSums;
-  /** No longer seen on this GPU, and the GPU has reported for long enough since. */
+  /** True if the job is no longer observed on this GPU, and the GPU has reported for long enough since. */
   isOver: boolean;
-  /** Since when it has held the GPU without using it; undefined while it uses it, and where activity is not known. */
+  /** Since when the GPU has been held without being used; undefined while it is used, and if activity is unknown. */
   idleSinceMs: number | undefined;
 }
 
-/** Of a piece of an interval. */
+/** The idle time of a piece of an interval. */
 export interface IdleTime {
   readonly seconds: number;
-  /** When the idle time that goes on at its end began, as far as the piece says; undefined where it was used at its end. */
+  /**
+   * The start of the idle time that continues at the end of the piece, within the piece; undefined if the GPU was used at its
+   * end.
+   */
   readonly sinceMs: number | undefined;
 }
 
-/** What one holder got of a piece of an interval. */
+/** One holder's share of a piece of an interval. */
 export interface HeldPiece {
   readonly fromMs: number;
   readonly toMs: number;
@@ -47,7 +50,7 @@ export interface HeldPiece {
   readonly idle: IdleTime | undefined;
   readonly isUnobserved: boolean;
   readonly memoryBytes: number | undefined;
-  /** Absent where it is `memoryBytes`. */
+  /** Absent if equal to `memoryBytes`. */
   readonly peakMemoryBytes: number | undefined;
   readonly tensorRatio: number | undefined;
   readonly dramRatio: number | undefined;
@@ -121,7 +124,7 @@ export class OpenJob {
     return true;
   }
 
-  /** Returns its stretch on the GPU, for `addTo`. */
+  /** Adds a piece and returns its stretch on the GPU, for `addTo`. */
   add(key: string, device: TickDevice, piece: HeldPiece): OpenStretch {
     let open = this.stretches.get(key);
     if (open === undefined) {
@@ -144,7 +147,7 @@ export class OpenJob {
   addTo(open: OpenStretch, piece: HeldPiece): void {
     open.isOver = false;
     const { idle } = piece;
-    // One that is idle from its start on may have been idle before.
+    // A piece that is idle from its start may continue an earlier idle time.
     const wasIdle = idle?.sinceMs === piece.fromMs;
     open.idleSinceMs = wasIdle ? (open.idleSinceMs ?? piece.fromMs) : idle?.sinceMs;
     addToStretch(open, piece);
@@ -164,8 +167,8 @@ export class OpenJob {
   }
 
   /**
-   * Only the scheduler knows what a job held between two listings, or on a machine without an agent: spread evenly over the
-   * job's hours, and nothing is said about which GPUs they were and what these did.
+   * Only the scheduler knows what a job held between two listings, or on a machine without an agent: this is spread evenly over
+   * the job's hours, without GPUs or activity.
    */
   addUnplaced(endMs: number): void {
     const { stretches, scheduler } = this.record;
@@ -185,12 +188,12 @@ export class OpenJob {
     this.record.unplacedGpuSeconds = unplacedSeconds;
   }
 
-  /** Has more hours than are to be held in memory. */
+  /** True if there are more hours than should stay in memory. */
   get hasOldHours(): boolean {
     return this.#hours.size > mostHours;
   }
 
-  /** Whole days that are too many to hold, or all of them; they are dropped here. */
+  /** Removes and returns whole days that are too many to hold, or all of them. */
   takeParts(all: boolean): readonly { readonly day: string; readonly part: JobDayPart }[] {
     if (!all && this.#hours.size <= mostHours) return noParts;
     const newest = Math.max(...this.#hours.keys()) * hourMs;

@@ -1,6 +1,8 @@
-/** What controls the pods that hold GPUs, remembered until their jobs have ended: Kubernetes may be asked before a job starts. */
+/**
+ * The controllers of pods that hold GPUs, remembered until their jobs have ended: Kubernetes may be queried before a job starts.
+ */
 
-/** What Kubernetes says about a pod that holds a GPU. */
+/** Kubernetes' data about a pod that holds a GPU. */
 export interface PodController {
   readonly namespace: string;
   readonly pod: string;
@@ -8,14 +10,14 @@ export interface PodController {
   readonly controller: string;
 }
 
-/** The oldest are forgotten beyond this. */
+/** Beyond this, the oldest are forgotten. */
 const mostPods = 20_000;
 
 export class PodControllers {
   /** By the key of the pod's job. */
   readonly #pods = new Map<string, PodController>();
 
-  /** Returns the key of the pod's job. */
+  /** Adds a pod and returns the key of its job. */
   add(pod: PodController): string {
     const key = `pod:${pod.namespace}/${pod.pod}`;
     this.#pods.delete(key);

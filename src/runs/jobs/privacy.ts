@@ -1,15 +1,15 @@
-/** A user's records under a pseudonym, or without them: what is in the ledger about one person. Pure. */
+/** Pseudonymizes or removes a user's records: all personal data in the ledger. Pure. */
 import type { JobDayPart, JobRecord } from "./record.ts";
 
-/** Ids of plain processes and units hold the user's name: `process:node7/ada/python@1763440000`. */
+/** Ids of plain processes and units contain the user's name: `process:node7/ada/python@1763440000`. */
 const renameId = (id: string, user: string, pseudonym: string): string =>
   /^(process|unit):/.test(id) ? id.replace(`/${user}/`, `/${pseudonym}/`) : id;
 
-/** Whether the record is this user's. */
+/** True if the record belongs to this user. */
 export const isOf = (user: string) => (record: { readonly user?: string | undefined }) =>
   record.user === user;
 
-/** The job under a pseudonym: without its user, its name and what the scheduler said about both. */
+/** The job under a pseudonym: without its user, its name and the scheduler's data about both. */
 export function hideJob(job: JobRecord, pseudonym: string): JobRecord {
   const { user = "", scheduler } = job;
   return {
@@ -33,13 +33,13 @@ export function hidePart(part: JobDayPart, pseudonym: string): JobDayPart {
   };
 }
 
-/** Names are chosen by users and may say who they are; the scheduler's number says nothing. */
+/** Users choose names, which may identify them; the scheduler's job number does not. */
 function hiddenName({ id, kind }: Pick<JobDayPart, "id" | "kind">, pseudonym: string): string {
   const number = kind === "slurm" ? /(\d+(?:_\d+)?)@\d+$/.exec(id)?.[1] : undefined;
   return number ?? `${kind} of ${pseudonym}`;
 }
 
-/** Neighbours of another user's job, renamed, or left out where `pseudonym` is undefined. */
+/** Renames the neighbours in another user's job, or removes them if `pseudonym` is undefined. */
 export function hideNeighbours(
   job: JobRecord,
   ids: ReadonlySet<string>,

@@ -1,7 +1,7 @@
-/** What the ledger records: one job, its stretch on each GPU, what it used in each hour, and the day's book of a GPU. */
+/** The ledger's records: a job, its stretch on each GPU, its usage per hour, and the daily book of a GPU. */
 import type { SchedulerJob } from "../../model/scheduler-job.ts";
 
-/** What makes processes one job, most specific first. */
+/** How processes are grouped to a job, most specific first. */
 export const jobKinds = [
   "slurm",
   "pod",
@@ -16,10 +16,10 @@ export const jobKinds = [
 export type JobKind = (typeof jobKinds)[number];
 
 /**
- * How the energy of a GPU was divided between those that held it at the same time:
+ * How the energy of a GPU is divided between concurrent holders:
  *
- * - `exclusive`: one holder, which got all
- * - `process_share`: by each holder's share of the GPU's processor time, as the driver reports it
+ * - `exclusive`: one holder, which gets all
+ * - `process_share`: by each holder's share of the GPU's processor time, as reported by the driver
  * - `equal_split`: in equal parts, because no shares were reported or all of them were 0: an assumption
  */
 export const energyRules = ["exclusive", "process_share", "equal_split"] as const;
@@ -27,12 +27,12 @@ export type EnergyRule = (typeof energyRules)[number];
 
 /** Time and energy; the unit of every sum. */
 export interface JobUse {
-  /** Each held GPU counts whole, also where jobs share one. */
+  /** Each held GPU counts whole, even if jobs share it. */
   gpuSeconds: number;
-  /** Of these, with the GPU's SM activity (else utilisation) above the floor. */
+  /** The part with the GPU's SM activity (else utilisation) above the floor. */
   usefulSeconds: number;
   heldIdleSeconds: number;
-  /** Neither: the GPU reported no activity. */
+  /** The part without reported activity: neither useful nor idle. */
   unknownSeconds: number;
   joules: number;
 }
@@ -50,17 +50,17 @@ export interface JobStretch extends JobUse {
   joulesByRule: Partial<Record<EnergyRule, number | undefined>>;
   /** Seconds without readings in which the holder was the same before and after. */
   unobservedSeconds: number;
-  /** Absent where its share of the memory is not known. */
+  /** Absent if its share of the memory is unknown. */
   peakMemoryBytes?: number | undefined;
   meanMemoryBytes?: number | undefined;
-  /** Means over the seconds in which the GPU reported them; of the whole GPU where jobs share it. */
+  /** Means over the seconds in which the GPU reported them; of the whole GPU if jobs share it. */
   meanTensorRatio?: number | undefined;
   meanDramRatio?: number | undefined;
   meanActivityRatio?: number | undefined;
   throttledSeconds: Record<string, number>;
   xids: Record<string, number>;
   anomalies: string[];
-  /** Ids of jobs on the same GPU at the same time, the first few. */
+  /** Ids of the first few jobs on the same GPU at the same time. */
   neighbours: string[];
 }
 
@@ -69,7 +69,7 @@ export type JobEnd = "open" | "ended" | "expired";
 export interface JobRecord {
   /** Unique: the key and the start (or the scheduler's submit time), such as `slurm:4711@1763440000`. */
   readonly id: string;
-  /** What its processes are known by, such as `slurm:4711`; used again by later jobs. */
+  /** The identity of its processes, such as `slurm:4711`; may be reused by later jobs. */
   readonly key: string;
   readonly kind: JobKind;
   name: string;
@@ -77,24 +77,24 @@ export interface JobRecord {
   account?: string | undefined;
   namespace?: string | undefined;
   container?: string | undefined;
-  /** What controls the pod, such as `Job/train` or `PyTorchJob/llama`; absent where Kubernetes was not asked. */
+  /** The pod's controller, such as `Job/train` or `PyTorchJob/llama`; absent if Kubernetes was not queried. */
   controller?: string | undefined;
-  /** What the scheduler reported last; absent without one. */
+  /** The scheduler's latest data; absent without one. */
   scheduler?: SchedulerJob | undefined;
   startMs: number;
-  /** The end, or the last time it was seen while it runs. */
+  /** The end; for a running job, the last time it was observed. */
   endMs: number;
-  /** `expired`: its GPUs stopped reporting before its end was seen. */
+  /** `expired`: its GPUs stopped reporting before its end was observed. */
   end: JobEnd;
   stretches: JobStretch[];
-  /** GPU-seconds that only the scheduler knows of: held between two listings, or on machines without an agent. */
+  /** GPU-seconds known only from the scheduler: held between two listings, or on machines without an agent. */
   unplacedGpuSeconds?: number | undefined;
 }
 
-/** What a job used in one hour of the UTC calendar: [hour since 1970, GPU-seconds, useful, held idle, joules]. */
+/** A job's usage in one hour of the UTC calendar: [hour since 1970, GPU-seconds, useful, held idle, joules]. */
 export type JobHour = readonly [number, number, number, number, number];
 
-/** A job's part of one day: what bills are made of. */
+/** A job's part of one day, from which bills are calculated. */
 export interface JobDayPart {
   readonly id: string;
   readonly name: string;
@@ -127,9 +127,9 @@ export interface GpuDayBook {
   /** The meter's readings at the ends of the day (interpolated at midnight), since its last reset. */
   firstJoules: number;
   lastJoules: number;
-  /** What it counted before its last reset of the day. */
+  /** The meter's count before its last reset of the day. */
   resetJoules: number;
-  /** By the meter alone: the last reading less the first, over every reset. */
+  /** From the meter alone: the last reading less the first, across every reset. */
   meterJoules: number;
   jobJoules: number;
   idleJoules: number;
@@ -137,11 +137,11 @@ export interface GpuDayBook {
   heldSeconds: number;
   idleSeconds: number;
   unattributedSeconds: number;
-  /** Why something is unattributed: seconds and joules by reason. */
+  /** Why energy is unattributed: seconds and joules by reason. */
   gaps: Partial<Record<GapReason, { seconds: number; joules: number } | undefined>>;
 }
 
-/** What is final and belongs into the files of the days. */
+/** Final records for the daily files. */
 export interface LedgerOutput {
   readonly jobs: JobRecord[];
   readonly parts: { readonly day: string; readonly part: JobDayPart }[];
@@ -151,7 +151,7 @@ export interface LedgerOutput {
 export const dayMs = 86_400_000;
 export const hourMs = 3_600_000;
 
-/** The last answer: all GPUs of a fleet are mostly in one day, and a date costs half a microsecond. */
+/** A cache of the last result: the GPUs of a fleet are mostly in the same day, and formatting a date takes half a microsecond. */
 let lastDay = { number: Number.NaN, text: "" };
 
 export function dayOf(timeMs: number): string {

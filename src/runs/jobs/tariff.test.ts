@@ -21,7 +21,7 @@ test("a time zone that does not exist is none", () => {
 });
 
 test("a bill prices each hour by the local clock and sums by group", () => {
-  // 23 and 11 o'clock UTC are midnight and noon in Berlin.
+  // 23:00 and 11:00 UTC are midnight and noon in Berlin.
   const hour = (iso: string): number => Date.parse(iso) / 3_600_000;
   const part: JobDayPart = {
     id: "slurm:1@0",

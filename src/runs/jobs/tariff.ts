@@ -1,6 +1,6 @@
 /**
- * What a kilowatt-hour costs, or emits, by the hour of the day: `0.32`, or `0.32 22-6=0.21 11-15=0.25` for a base with other
- * values in ranges of hours. The last range that covers an hour wins; a range may pass midnight.
+ * The price, or emission, of a kilowatt-hour by the hour of the day: `0.32`, or `0.32 22-6=0.21 11-15=0.25` for a base with other
+ * values in ranges of hours. The last range that covers an hour applies; a range may cross midnight.
  */
 import { hourMs, type JobHour } from "./record.ts";
 
@@ -15,7 +15,7 @@ export const joulesPerKwh = 3_600_000;
 const amount = /^\d+(\.\d+)?$/;
 const range = /^(\d{1,2})-(\d{1,2})=(\d+(?:\.\d+)?)$/;
 
-/** Undefined for a text that is no tariff, or a time zone that does not exist. */
+/** Undefined for an invalid tariff or time zone. */
 export function parseTariff(text: string, timeZone = "UTC"): Tariff | undefined {
   const [base = "", ...ranges] = text.trim().split(/\s+/);
   if (!amount.test(base) || !isTimeZone(timeZone)) return undefined;
@@ -37,13 +37,13 @@ function isTimeZone(timeZone: string): boolean {
   }
 }
 
-/** What a kilowatt-hour costs, or emits, at a moment. */
+/** The price, or emission, of a kilowatt-hour at an instant. */
 export function pricePerKwh(tariff: Tariff, timeMs: number): number {
   const hour = Math.floor(timeMs / hourMs);
   return new TariffMeter(tariff).of([hour, 0, 0, 0, joulesPerKwh]);
 }
 
-/** Applies a tariff to hours since 1970; asks the calendar once per hour. */
+/** Applies a tariff to hours since 1970; converts each hour to local time once. */
 export class TariffMeter {
   readonly #tariff: Tariff;
   readonly #format: Intl.DateTimeFormat;

@@ -72,7 +72,7 @@ test("a lost shape is unknown, never another one, and damaged bytes are refused"
   // This record is lost.
   payload(writer, [tick(2_000, { owners: [] })]);
   expect(reader.decode(payload(writer, [tick(3_000, { owners: [] })]))).toBeUndefined();
-  // One that reads a journal counts on from its ids.
+  // A codec that read a journal continues its ids.
   const next = payload(reader, [tick(4_000, { host: "other" })]);
   expect(new TickCodec().decode(next)).toEqual([tick(4_000, { host: "other" })]);
   const whole = payload(new TickCodec(), [tick(1_000)]);

@@ -1,18 +1,18 @@
 /**
- * Ticks as bytes of the journal: 2,000 GPUs make 400 a second, and as JSON they cost more than all else that the ledger does.
- * What seldom changes about a GPU is written once, as its shape; a tick is then a row of numbers.
+ * Encodes ticks for the journal: 2,000 GPUs make 400 a second, and as JSON they cost more than everything else in the ledger. The
+ * rarely changing facts of a GPU are written once, as its shape; a tick is then a row of numbers.
  *
  *   u8 1
  *   shape:  u8 2, u32 id, u32 bytes, JSON {uuid, host, gpu, model, simulated, meter, owners, throttle, xids, anomalies}
  *   tick:   u8 5, u32 shape's id, f64 timeMs, joules, activity, tensor, DRAM, memory, peak of memory, idle ms, idle since ms,
  *           for each owner f64 memory, peak, utilisation; for each reason f64 seconds; for each Xid f64 count
- *   same:   u8 6, f64 timeMs, u32 count, for each f64 joules, u32 2 × shape's id + 1 where it was idle since the last tick: all
+ *   same:   u8 6, f64 timeMs, u32 count, for each f64 joules, u32 2 × shape's id + 1 if idle since the last tick: everything
  *           else is as in that tick
  *
- * Earlier versions wrote ticks without both idle times as u8 3, and instead of u8 6 as u8 4 the id alone.
+ * Earlier versions wrote ticks without both idle times as u8 3, and u8 4 with the id alone in place of u8 6.
  *
- * Little-endian; an absent reading is NaN. Ids count up through the life of a codec, which reads a journal before it writes to
- * it, so a shape that is lost with a damaged record is unknown and never another one.
+ * Little-endian; a missing reading is NaN. Ids increase through the life of a codec, which reads a journal before it writes to
+ * it, so a shape that is lost with a damaged record is unknown and never mistaken for another one.
  */
 import * as v from "valibot";
 import { frameBytes } from "../../base/state/record.ts";
@@ -53,16 +53,16 @@ type TickShape = v.InferOutput<typeof shapeSchema>;
 interface WrittenShape {
   readonly id: number;
   readonly shape: TickShape;
-  /** The labels as they came: one object in every frame of a layout. */
+  /** The original labels object: the same in every frame of a layout. */
   readonly owners: readonly OwnerLabels[];
 }
 
-/** GPUs about which nothing has changed but the meter. */
+/** GPUs of which only the meter has changed. */
 export interface UnchangedGpus {
   readonly timeMs: number;
   readonly uuids: readonly string[];
   readonly joules: readonly number[];
-  /** Since the reading before. */
+  /** True if idle since the previous reading. */
   readonly idle: readonly boolean[];
 }
 
@@ -72,15 +72,15 @@ interface ReadShape {
   readonly gpu: ReadGpu;
 }
 
-/** Ticks of a GPU that were read, whatever their shapes. */
+/** The decoded ticks of a GPU, whatever their shapes. */
 interface ReadGpu {
   timeMs: number;
-  /** Of unchanged readings since the last tick, which counts them again. */
+  /** Idle time of unchanged readings since the last tick, which includes it again. */
   idleMs: number;
 }
 
 export class TickCodec {
-  /** By UUID: what the journal says of it now. */
+  /** By UUID: the current shape in the journal. */
   readonly #written = new Map<string, WrittenShape>();
   readonly #read = new Map<number, ReadShape>();
   readonly #readGpus = new Map<string, ReadGpu>();
@@ -89,14 +89,14 @@ export class TickCodec {
   #view = viewOf(this.#bytes);
   #end = 0;
 
-  /** The journal was replaced: shapes that it held are to be written again. */
+  /** The journal was replaced: its shapes have to be written again. */
   reset(): void {
     this.#written.clear();
     this.#read.clear();
     this.#readGpus.clear();
   }
 
-  /** Encodes at `frameBytes` of the returned buffer, which the next call uses again. */
+  /** Encodes at `frameBytes` of the returned buffer, which the next call reuses. */
   encode(
     ticks: readonly GpuTick[],
     unchanged?: UnchangedGpus,
@@ -106,12 +106,12 @@ export class TickCodec {
     this.#bytes[this.#end++] = ticksMark;
     for (const tick of ticks) this.#encodeTick(tick);
     if (unchanged !== undefined) this.#encodeUnchanged(unchanged);
-    // The frame is padded behind the payload.
+    // The frame is padded after the payload.
     this.#reserve(8);
     return { bytes: this.#bytes, payloadBytes: this.#end - frameBytes };
   }
 
-  /** Undefined where a shape is unknown or the bytes are not what `encode` wrote. */
+  /** Undefined if a shape is unknown or the bytes were not written by `encode`. */
   decode(payload: Uint8Array): GpuTick[] | undefined {
     const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
     if (bytes[0] !== ticksMark) return undefined;
@@ -178,7 +178,7 @@ export class TickCodec {
     this.#view.setUint32(headAt + 9, count, true);
   }
 
-  /** Adds to `ticks` and returns the bytes read; undefined where they are no tick of a known shape. */
+  /** Adds to `ticks` and returns the bytes read; undefined if they are not a tick of a known shape. */
   #decodeTick(bytes: Buffer, at: number, ticks: GpuTick[]): number | undefined {
     const isOld = bytes[at] === oldTickMark;
     if ((bytes[at] !== tickMark && !isOld) || at + tickHeadBytes > bytes.length) return undefined;
@@ -195,7 +195,7 @@ export class TickCodec {
     const tick = tickOf(known.shape, values);
     if (tick === undefined) return undefined;
     const { gpu } = known;
-    // Its unchanged readings were read one by one: what is left is the time since the last of them.
+    // Its unchanged readings were decoded individually: this leaves the time since the last of them.
     const leftMs = idleMs === undefined ? undefined : Math.max(0, idleMs - gpu.idleMs);
     known.last = { ...tick, idleMs: leftMs, idleSinceMs };
     gpu.timeMs = tick.timeMs;
@@ -258,7 +258,7 @@ export class TickCodec {
     return written;
   }
 
-  /** Returns its bytes; undefined where they are no shape. */
+  /** Returns the bytes read; undefined if they are not a shape. */
   #decodeShape(bytes: Buffer, at: number): number | undefined {
     if (at + shapeHeadBytes > bytes.length) return undefined;
     const id = bytes.readUInt32LE(at + 1);
@@ -320,7 +320,7 @@ function hasShape(tick: GpuTick, { shape, owners }: WrittenShape): boolean {
   );
 }
 
-/** The same names in the same order. */
+/** True if both have the same names in the same order. */
 function hasNames(
   counts: Readonly<Record<string, number>> | undefined,
   known: readonly string[] | undefined,

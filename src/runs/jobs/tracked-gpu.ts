@@ -1,4 +1,7 @@
-/** What the ledger holds of a GPU between two ticks, with what every usual tick needs at hand: its books, and the job that holds it. */
+/**
+ * The ledger's state of a GPU between two ticks, including what every usual tick needs without a lookup: its books, and the job
+ * that holds it.
+ */
 import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
 import type { GpuBooks } from "./day-books.ts";
 import type { GpuLedgerState } from "./interval.ts";
@@ -9,7 +12,7 @@ export interface TrackedGpu extends GpuLedgerState {
   readonly books: GpuBooks;
   /** Open jobs with a stretch on it. */
   readonly jobs: Set<string>;
-  /** The one job that held it in the last usual tick: holds as long as the job is open. */
+  /** The only job that held it in the last usual tick: valid as long as the job is open. */
   held: HeldGpu | undefined;
 }
 
@@ -19,6 +22,6 @@ interface HeldGpu {
   readonly stretch: OpenStretch;
 }
 
-/** The job of this owner, where it has held the GPU since the tick before and is open. */
+/** The job of this owner, if it has held the GPU since the previous tick and is open. */
 export const heldBy = ({ held }: TrackedGpu, labels: OwnerLabels): HeldGpu | undefined =>
   held?.labels === labels && held.job.record.end === "open" ? held : undefined;

@@ -1,4 +1,4 @@
-/** Readings of each GPU since its last tick, and how they are found in the frames of a layout. */
+/** The readings of each GPU since its last tick, and where to find them in the frames of a layout. */
 import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
 import type { Device } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
@@ -17,62 +17,62 @@ export interface TrackedReadings {
   readonly host: string;
   readonly gpu: number;
   readonly key: string;
-  /** Its numbers in `GpuRows`. */
+  /** The index of its row in `GpuRows`. */
   row: number;
   isForgotten: boolean;
   device: Device | undefined;
-  /** The hardware's counter is used wherever it was seen once. */
+  /** The hardware's counter is used once it has been reported. */
   hasHardwareMeter: boolean;
-  /** Of the last layout that had any. */
+  /** The owners of the last layout that had any. */
   owners: readonly PlannedOwner[];
-  /** Owners of its parts (MIG instances), by part. */
+  /** Owners of its partitions (MIG instances), by partition. */
   partOwners: Map<string, readonly TickOwner[]> | undefined;
-  /** Where its fast readings are. */
+  /** The plan and index of its fast readings. */
   fastPlan: LayoutPlan | undefined;
   fastAt: number;
-  /** Where the throttling counters of the newest frame are, and those of the last reading. */
+  /** The location of the throttling counters: of the newest frame, and of the last reading. */
   newCounters: CounterSource | undefined;
   readCounters: CounterSource | undefined;
   throttleSeconds: Record<string, number> | undefined;
-  /** Both without zeros, as they were last read; undefined once they have changed. */
+  /** The counters of the last reading without zeros; undefined once they have changed. */
   throttleRead: Readonly<Record<string, number>> | undefined;
   xids: Record<string, number>;
   xidsNow: Readonly<Record<string, number>> | undefined;
-  /** The last reading, which is the end of the last tick or waits with those since; undefined before the first. */
+  /** The last reading, which ended the last tick or is accumulated since; undefined before the first. */
   meter: GpuTick["meter"] | undefined;
   hasActivity: boolean;
   isUsed: boolean;
-  /** Some readings since the last tick were idle and some were not. */
+  /** True if the readings since the last tick are partly idle and partly not. */
   isMixed: boolean;
   xidsRead: Readonly<Record<string, number>> | undefined;
   ownerCount: number;
-  /** Of the one owner. */
+  /** The labels of the only owner. */
   labels: OwnerLabels | undefined;
-  /** Where there are several. */
+  /** Set if there are several owners. */
   sharedOwners: readonly TickOwner[] | undefined;
-  /** Which journal the last tick is in. */
+  /** The journal that contains the last tick. */
   generation: number;
 }
 
-/** What the frames of one layout say about its GPUs. */
+/** Where the frames of one layout have the readings of its GPUs. */
 export interface LayoutPlan {
   readonly gpus: readonly JobGpuPlan[];
   readonly tracked: TrackedReadings[];
-  /** Utilisation of each GPU: its slot or -1, and the sum and count of readings since they were last read. */
+  /** Utilisation of each GPU: its slot or -1, and the sum and count of the values since the last reading. */
   readonly slots: Int32Array;
   readonly sums: Float64Array;
   /** False while every GPU reports SM activity, which is used instead. */
   needsUtilization: boolean;
-  /** A fast frame whose other readings have not been looked at. */
+  /** A fast frame whose other readings have not been evaluated. */
   unread: Frame | undefined;
-  /** No GPU is to be read by fast frames before. */
+  /** The next time at which fast frames are evaluated. */
   dueMs: number;
 }
 
-/** In place of a number of owners: the source does not report who uses the GPU. */
+/** In place of the number of owners: the source does not report users of the GPU. */
 export const unknownOwners = -1;
 
-/** For every fast frame of GPUs without SM activity: nothing is looked up or made here. */
+/** Called for every fast frame of GPUs without SM activity: no lookups or allocations. */
 export function addUtilization(
   { slots, sums }: LayoutPlan,
   { values, presence: states }: Frame,
@@ -85,7 +85,7 @@ export function addUtilization(
   }
 }
 
-/** An owner that stays has the same labels, not only equal ones, in every layout, so that no reading has to compare them. */
+/** A continuing owner keeps the same labels object in every layout, so that readings compare by identity. */
 export function reuseLabels({ owners }: JobGpuPlan, known: TrackedReadings): void {
   if (owners.length === 0) return;
   for (const owner of owners)
@@ -94,7 +94,7 @@ export function reuseLabels({ owners }: JobGpuPlan, known: TrackedReadings): voi
   known.owners = owners;
 }
 
-/** The growth of counters belongs to the reading they were read with. */
+/** The increase of counters belongs to the reading with which they were read. */
 export function readThrottling(
   known: TrackedReadings,
 ): Readonly<Record<string, number>> | undefined {
@@ -122,7 +122,7 @@ export function readXids(
   known: TrackedReadings,
   isSlow: boolean,
 ): void {
-  // Nearly always there were none and are none.
+  // The usual case: there were none and there are none.
   if (xids.length === 0 && (!isSlow || known.xidsNow === noCounts)) return;
   if (isSlow) known.xids = {};
   for (const { slot, xid } of xids)
@@ -135,7 +135,7 @@ export const orAbsent = (value: number | undefined): number | undefined =>
 
 const noCounts: Readonly<Record<string, number>> = {};
 
-/** A counter that is not there counts from 0. */
+/** A missing counter counts from 0. */
 export function withoutZeros(
   counts: Readonly<Record<string, number>>,
 ): Readonly<Record<string, number>> {
@@ -144,7 +144,7 @@ export function withoutZeros(
   return found ?? noCounts;
 }
 
-/** Undefined where the frame does not say who uses the GPU. */
+/** Undefined if the frame does not report users of the GPU. */
 export function ownersIn(frame: Frame, { owners, processes }: JobGpuPlan): TickOwner[] | undefined {
   if (owners.length === 0) return isPresent(frame, processes) ? [] : undefined;
   const found: TickOwner[] = [];
@@ -160,7 +160,7 @@ export function ownersIn(frame: Frame, { owners, processes }: JobGpuPlan): TickO
 export const isPresent = ({ presence: states }: Frame, slot: number): boolean =>
   slot >= 0 && states[slot] === presence.present;
 
-/** NaN where it is absent. */
+/** NaN if missing. */
 export const readAt = (frame: Frame, slot = -1): number =>
   isPresent(frame, slot) ? (frame.values[slot] ?? Number.NaN) : Number.NaN;
 

@@ -59,7 +59,7 @@ test("simulated GPUs and narrowed machines are warned of", () => {
   ]);
 });
 
-/** `SYSTEM_DESC_REQUIRED_FIELDS` of MLPerf Inference's submission checker at v6.0: each must be there. */
+/** `SYSTEM_DESC_REQUIRED_FIELDS` of MLPerf Inference's submission checker at v6.0: all of them must be present. */
 const inferenceFields =
   `division submitter status system_name number_of_nodes host_processor_model_name
 host_processors_per_node host_processor_core_count host_memory_capacity host_storage_capacity host_storage_type

@@ -1,6 +1,6 @@
 /**
- * A snapshot as an MLPerf system description: what is known filled in, the rest named with what it needs. Never carries power:
- * MLPerf power is measured at the wall with an analyser, and what a GPU says of itself is not that.
+ * Converts a snapshot to an MLPerf system description: known fields are filled in, the others are listed with what they need.
+ * Never includes power: MLPerf power is measured at the wall with an analyser, which a GPU's own sensor does not replace.
  */
 import type { Snapshot } from "../../machine/snapshot.ts";
 import { formatFactBytes } from "../snapshot/words.ts";
@@ -9,15 +9,15 @@ import { otherFields, personalFields, requiredFields } from "./fields.ts";
 export interface MissingField {
   readonly field: string;
   readonly why: string;
-  /** The submission checker refuses a description in which it is empty. */
+  /** True if the submission checker rejects a description in which it is empty. */
   readonly required: boolean;
 }
 
 export interface MlperfDescription {
-  /** Every field of the form as text, which MLPerf's checkers expect of numbers too; empty where it is missing. */
+  /** Every field of the form as text, which MLPerf's checkers expect even for numbers; missing fields are empty. */
   readonly system: Readonly<Record<string, string>>;
   readonly missing: readonly MissingField[];
-  /** What must be known before it is handed in. */
+  /** What the user must check before submitting it. */
   readonly warnings: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** The energy of a run as a document to lay beside MLPerf results: says first of all that it is not MLPerf Power. */
+/** The energy of a run as a document beside MLPerf results, which states first that it is not MLPerf Power. */
 import { measuredSeconds, measuredSpan, type Run, type RunEnergy } from "../run.ts";
 
 export const energyNotice =
@@ -14,7 +14,7 @@ interface DeviceEnergy extends RunEnergy {
 
 export interface EnergyDocument {
   readonly notice: string;
-  /** Of the benchmark's own window, or of the whole command. */
+  /** Whether the energy is of the benchmark's own window, or of the whole command. */
   readonly measured: "window of the result" | "whole command";
   readonly from: string;
   readonly to: string;
@@ -22,7 +22,7 @@ export interface EnergyDocument {
   readonly tool?: string;
   readonly work?: { readonly amount: number; readonly unit: string };
   readonly gpus: readonly DeviceEnergy[];
-  /** Absent where one of the GPUs has no energy. */
+  /** Absent if one of the GPUs has no energy. */
   readonly joules?: number;
   readonly meanWatts?: number;
   readonly joulesPerUnit?: number;

@@ -1,10 +1,10 @@
-/** The fields of a system description that MLPerf's checkers ask for, and why a machine may not know them. */
+/** The fields of a system description that MLPerf's checkers require, and why they may be missing. */
 
 type Field = readonly [name: string, whyMissing: string];
 
 const personal = "only the submitter can say";
 
-/** What no machine knows. */
+/** Fields that only a person can fill in. */
 export const personalFields: readonly Field[] = [
   ["division", `${personal}: open or closed`],
   ["submitter", personal],
@@ -54,7 +54,7 @@ export const otherFields: readonly Field[] = [
   ["boot_firmware_version", "required with power: the BIOS version is not reported here"],
 ];
 
-/** Those that MLPerf Inference's submission checker refuses if they are empty; the others must be there and may be. */
+/** Fields that MLPerf Inference's submission checker rejects if empty; the others must be present and may be empty. */
 export const requiredFields: ReadonlySet<string> = new Set([
   "division",
   "submitter",

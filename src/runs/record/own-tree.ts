@@ -1,4 +1,7 @@
-/** Whether a process belongs to the wrapped command: by its ancestors, or by a variable it was started with. Linux's /proc; elsewhere only the command itself is known. */
+/**
+ * Decides whether a process belongs to the wrapped command: by its ancestors, or by an environment variable. Uses Linux's /proc;
+ * elsewhere only the command itself is known.
+ */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 
@@ -19,7 +22,7 @@ export class OwnTree {
     this.#roots.add(pid);
   }
 
-  /** Once own, always own: a parent that ends leaves its children to another. */
+  /** A process stays own once recognized: when a parent ends, its children get another parent. */
   has(pid: number): boolean {
     if (this.#own.has(pid)) return true;
     const own = this.#descends(pid) || this.#carriesId(pid);
@@ -29,7 +32,7 @@ export class OwnTree {
 
   #descends(pid: number): boolean {
     let at = pid;
-    // Deeper trees do not occur; a pid used again could make a circle.
+    // Deeper trees do not occur; a reused pid could create a cycle.
     for (let depth = 0; depth < 64 && at > 1; depth++) {
       if (this.#roots.has(at) || this.#own.has(at)) return true;
       const parent = this.#parentOf(at);
@@ -39,7 +42,7 @@ export class OwnTree {
     return false;
   }
 
-  /** `/proc/PID/stat`: `pid (name) state ppid …`; the name may hold anything. */
+  /** `/proc/PID/stat`: `pid (name) state ppid …`; the name may contain any character. */
   #parentOf(pid: number): number | undefined {
     const text = this.#read(pid, "stat")?.toString("latin1");
     const behind = text?.slice(text.lastIndexOf(")") + 2).split(" ")[1];
@@ -47,7 +50,7 @@ export class OwnTree {
     return Number.isInteger(parent) ? parent : undefined;
   }
 
-  /** A daemon leaves its family, and keeps its environment. Nothing else of it is looked at. */
+  /** A daemon leaves its process tree but keeps its environment. Only this variable is looked up. */
   #carriesId(pid: number): boolean {
     return this.#read(pid, "environ")?.includes(`${runVariable}=${this.#runId}`) ?? false;
   }
@@ -56,7 +59,7 @@ export class OwnTree {
     try {
       return readFileSync(path.join(this.#procfs, String(pid), name));
     } catch {
-      // Gone, or another user's.
+      // The process has exited, or belongs to another user.
       return undefined;
     }
   }

@@ -1,6 +1,6 @@
 /**
- * A run while it is made, in a folder: what a kill leaves behind is everything up to the last second. `trace.jsonl` has a
- * line per layout, `{"layout":0,"uuid":…,"columns":[…]}`, and one per row, `[layout, timeMs, value|null, …]`.
+ * A run being recorded, in a folder: after a kill everything up to the last second is there. `trace.jsonl` has one line per
+ * layout, `{"layout":0,"uuid":…,"columns":[…]}`, and one per row, `[layout, timeMs, value|null, …]`.
  */
 import {
   appendFileSync,
@@ -29,7 +29,7 @@ export class PartialRun {
   #waiting = "";
   #closed = false;
 
-  /** @throws GpulseError where nothing can be written there: better known before the command starts. */
+  /** @throws GpulseError if the folder is not writable, before the command starts. */
   constructor(folder: string) {
     this.folder = folder;
     try {
@@ -47,7 +47,7 @@ export class PartialRun {
     }
   }
 
-  /** What is known of the run so far, so that what is left of it can be read. */
+  /** Writes the current facts of the run, so that an interrupted run can be read. */
   describe(run: Run): void {
     this.put("run.json", `${JSON.stringify(run)}\n`);
   }
@@ -80,7 +80,7 @@ export class PartialRun {
     appendFileSync(path.join(this.folder, "output.log"), chunk);
   }
 
-  /** Hands what waits to the system: from then on it outlives this process. */
+  /** Writes buffered rows to the operating system: from then on they survive this process. */
   flush(): void {
     if (this.#waiting === "") return;
     const text = this.#waiting;
@@ -100,7 +100,7 @@ export class PartialRun {
   }
 }
 
-/** What a run that was broken off left behind. A last line that is cut off is left out. */
+/** Reads an interrupted run. A truncated last line is skipped. */
 export function readPartial(folder: string): RunFile {
   const text = (name: string): string | undefined => {
     try {
@@ -135,7 +135,7 @@ export function readPartial(folder: string): RunFile {
   };
 }
 
-/** The time of the newest row. */
+/** Returns the time of the newest row. */
 function replay(lines: string, builder: TraceBuilder): number | undefined {
   const layouts = new Map<number, { readonly uuid: string; readonly columns: readonly string[] }>();
   let newest: number | undefined;

@@ -1,4 +1,4 @@
-/** Who else is on the GPUs of a run: every process seen there, and whether it is the command's own. */
+/** Tracks the processes on the GPUs of a run, and whether each belongs to the command. */
 import { gpu } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import { labelValue } from "../../model/labels.ts";
@@ -19,7 +19,7 @@ export class ProcessWatch {
   readonly #isOwn: (pid: number) => boolean;
   readonly #uuids: ReadonlySet<string>;
   readonly #seen = new Map<string, SeenProcess>();
-  /** Whether any source reports processes at all: only then does an empty list prove that there were none. */
+  /** True if any source reports processes: only then an empty list proves that there were none. */
   hasReports = false;
 
   constructor(uuids: Iterable<string>, isOwn: (pid: number) => boolean) {
@@ -70,7 +70,7 @@ export class ProcessWatch {
     if (memoryBytes !== undefined) seen.memoryBytes = Math.max(seen.memoryBytes ?? 0, memoryBytes);
   }
 
-  /** Those that were on a GPU while the command ran and are none of its own. */
+  /** Processes that were on a GPU while the command ran and do not belong to it. */
   foreign([startMs, endMs]: RunSpan): ForeignProcess[] {
     return [...this.#seen.values()]
       .filter(({ own, fromMs, toMs }) => !own && toMs >= startMs && fromMs <= endMs)

@@ -91,7 +91,7 @@ test.runIf(process.platform === "linux")(
       grandchild = Number(
         await new Promise<Buffer>((resolve) => void shell.stdout.once("data", resolve)),
       );
-      // Its parent is this process, which is a root: only one elsewhere in the tree can be a stranger.
+      // Its parent is this process, which is a root: only a process elsewhere in the tree can be foreign.
       const tree = new OwnTree("/proc", "run-1");
       expect(tree.has(grandchild)).toBe(true);
       const elsewhere = new OwnTree("/proc", "run-1");
@@ -165,7 +165,7 @@ test("work by a metric is what its counters rose by between the exact ends", () 
   expect(new WorkCounter("nothing").amount([0, 1])).toBeUndefined();
 });
 
-/** A card whose slow and static readings take their time, as a driver's do. */
+/** A card whose slow and static readings take time, as a real driver's do. */
 function slowCard(device: Device): PolledSource {
   const series: Readonly<Record<Tier, readonly (readonly [MetricEntry, number])[]>> = {
     fast: [

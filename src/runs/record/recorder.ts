@@ -1,4 +1,6 @@
-/** Records GPUs at full rate while something runs: sources on their schedules, every frame into the trace and onto the disk. */
+/**
+ * Records GPUs at full rate during a run: polls the sources on their schedules and writes every frame to the trace and to disk.
+ */
 import { within } from "../../base/retry.ts";
 import type { Log } from "../../base/log.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
@@ -28,15 +30,15 @@ export interface RecorderOptions {
   readonly partial?: PartialRun;
   readonly processes?: ProcessWatch;
   readonly work?: WorkCounter;
-  /** What FLOP/s estimates assume. */
+  /** The precision that FLOP/s estimates assume. */
   readonly precision?: AssumedPrecision;
 }
 
-/** Shorter than an agent's: a run of a few seconds has a bound of its own, without the idle time around it. */
+/** Shorter than an agent's window: a run of a few seconds gets its own value, without the idle time around it. */
 const boundWindowMs = 5_000;
 
 const flushEveryMs = 1_000;
-/** Energy counters and processes: often enough to find a guest that stays two seconds. */
+/** Energy counters and processes: often enough to find a foreign process that runs for two seconds. */
 const slowEveryMs = 1_000;
 const staticEveryMs = 60_000;
 
@@ -62,7 +64,7 @@ export class Recorder {
     });
   }
 
-  /** Resolves when every tier has been read once, or at the deadline: a source that hangs must not hold up the command. */
+  /** Resolves when every tier has been read once, or at the deadline: a hanging source must not delay the command. */
   async start(deadlineMs: number): Promise<void> {
     const { sources, clock, log, samplingMs, host } = this.#options;
     const intervalsMs: Record<Tier, number> = {
@@ -104,7 +106,7 @@ export class Recorder {
     await this.refresh(deadlineMs);
   }
 
-  /** Reads every tier now; returns when all have answered, or at the deadline. */
+  /** Reads every tier now; resolves when all have been read, or at the deadline. */
   refresh(deadlineMs: number): Promise<void> {
     return refreshAll(this.#pollers, this.#options.clock, deadlineMs);
   }
@@ -122,12 +124,12 @@ export class Recorder {
     this.#fastFrames.push(frame.timeMs);
   }
 
-  /** Instants at which something was read between the two. */
+  /** The number of instants between the two times with a reading. */
   samplesBetween(fromMs: number, toMs: number): number {
     return new Set(this.#fastFrames.filter((ms) => ms >= fromMs && ms <= toMs)).size;
   }
 
-  /** Sentences on sources that could not be read. */
+  /** Sentences about sources that could not be read. */
   problems(): string[] {
     return this.#states.flatMap((state) => [
       ...(state.hungSinceMs === undefined ? [] : [`The source ${state.name} stopped answering.`]),

@@ -1,4 +1,4 @@
-/** Snapshots around a run, from the readings that are being recorded, and what they say together with who else was seen. */
+/** Takes snapshots around a run, from the readings being recorded, and derives a verdict from them and the foreign processes. */
 import type { Device } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
 import { presence, presenceNames } from "../../model/presence.ts";
@@ -52,11 +52,11 @@ export interface VerdictInput {
   readonly after: Snapshot | undefined;
   readonly foreign: readonly ForeignProcess[];
   readonly startedMs: number;
-  /** False where the second snapshot was taken right behind the command: its power is still the command's own. */
+  /** False if the second snapshot was taken directly after the command: its power is still the command's own. */
   readonly idleAfter: boolean;
 }
 
-/** `unknown` without both snapshots; a foreign process on a GPU counts whatever they say. */
+/** `unknown` without both snapshots; a foreign process on a GPU counts in any case. */
 export function verdictOf(input: VerdictInput): RunVerdict {
   const { before, after, foreign } = input;
   const guests = foreign.map((process) => guestChange(process, input.startedMs));

@@ -1,4 +1,7 @@
-/** Frames into the rows of a trace: one row per GPU and instant, by the lake's columns. What has no column is not kept. */
+/**
+ * Collects frames into the rows of a trace: one row per GPU and instant, with the lake's columns. Values without a column are
+ * dropped.
+ */
 import type { GpuTrace, RunTrace } from "../run.ts";
 import { columnOf } from "../../model/columns.ts";
 import type { Frame } from "../../model/frame.ts";
@@ -6,7 +9,7 @@ import { labelValue } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 
-/** Where one GPU's columns stand in frames of a layout. */
+/** The slots of one GPU's columns in frames of a layout. */
 export interface GpuSlots {
   readonly uuid: string;
   readonly slots: readonly number[];
@@ -18,12 +21,12 @@ interface GpuRows {
   readonly columns: Map<string, { readonly rows: number[]; readonly values: number[] }>;
 }
 
-/** Plans are kept as long as their layouts: a frame costs no look-up. */
+/** Plans live as long as their layouts, so that a frame needs no planning. */
 export class TraceLayoutPlans {
   readonly #plans = new WeakMap<Layout, readonly GpuSlots[]>();
   readonly #wanted: ReadonlySet<string>;
 
-  /** Of these GPUs alone. */
+  /** Only these GPUs. */
   constructor(uuids: Iterable<string>) {
     this.#wanted = new Set(uuids);
   }
@@ -53,7 +56,7 @@ export const valueIn = (frame: Frame, slot: number): number =>
 export class TraceBuilder {
   readonly #gpus = new Map<string, GpuRows>();
 
-  /** NaN is no reading. A row of the same instant is the same row, whichever schedule it comes from. */
+  /** NaN means no reading. Readings of the same instant share a row, whichever schedule they come from. */
   add(
     uuid: string,
     timeMs: number,
@@ -78,7 +81,7 @@ export class TraceBuilder {
   }
 }
 
-/** Schedules are read one after the other: a slow answer may come a few rows late. */
+/** Schedules are read one after the other: a slow reading may arrive a few rows late. */
 const lookBack = 50;
 
 function rowOf(times: number[], timeMs: number): number {

@@ -29,7 +29,7 @@ export class WorkCounter {
     });
   }
 
-  /** Summed over its series; undefined where it was not reported at both ends. */
+  /** Summed over its series; undefined if it was not reported at both ends. */
   amount([fromMs, toMs]: RunSpan): number | undefined {
     let sum: number | undefined;
     for (const counted of this.#series.values()) {
@@ -40,7 +40,7 @@ export class WorkCounter {
   }
 }
 
-/** Between two readings a counter is taken to rise evenly. */
+/** A counter is interpolated linearly between two readings. */
 function valueAt({ timeMs, values }: CounterSamples, atMs: number): number | undefined {
   const after = timeMs.findIndex((ms) => ms >= atMs);
   if (after === -1) return values.at(-1);

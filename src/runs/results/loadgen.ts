@@ -1,6 +1,6 @@
 /**
- * MLPerf LoadGen's `mlperf_log_detail.txt`: a line of JSON behind `:::MLLOG` for each event. `power_begin` and `power_end` are the
- * ends of the timed part, in UTC whatever the machine's time zone.
+ * Parses MLPerf LoadGen's `mlperf_log_detail.txt`: one line of JSON after `:::MLLOG` per event. `power_begin` and `power_end` are
+ * the ends of the timed part, in UTC whatever the machine's time zone.
  */
 import {
   type BenchmarkFigure,
@@ -13,7 +13,7 @@ import {
 const marker = ":::MLLOG";
 const mostErrors = 3;
 
-/** The rates that count tokens, of the offline and the server scenario. */
+/** The token rates of the offline and the server scenario. */
 const tokenRates = ["result_tokens_per_second", "result_completed_tokens_per_second"];
 
 const figureNames: Readonly<Record<string, readonly [name: string, unit: string]>> = {
@@ -34,7 +34,7 @@ export function isLoadgenDetail(text: string): boolean {
   return text.trimStart().startsWith(marker);
 }
 
-/** @param text the whole file; its last line may be cut. */
+/** @param text the whole file; its last line may be truncated. */
 export function parseLoadgenDetail(text: string): ParsedResult {
   const events = new Map<string, unknown>();
   const errors: string[] = [];
@@ -114,7 +114,7 @@ function resultOf(events: ReadonlyMap<string, unknown>, errors: readonly string[
 const textOf = (value: unknown, otherwise: string): string =>
   typeof value === "string" ? value.slice(0, 40) : otherwise;
 
-/** Tokens come first where they are counted: LoadGen writes their rate over the window, not their number. */
+/** Tokens come first if they are counted: LoadGen writes their rate over the window, not their number. */
 function workOf(
   events: ReadonlyMap<string, unknown>,
   samples: number,

@@ -1,4 +1,4 @@
-/** The result that a benchmark left in a file or folder, checked against the run it is to be of. */
+/** Reads the result that a benchmark wrote to a file or folder, and checks that it belongs to the run. */
 import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { formatError } from "../../base/error.ts";
@@ -8,15 +8,15 @@ import type { BenchmarkResult, ParsedResult } from "./result.ts";
 import { parseServingResult } from "./serving.ts";
 
 const mostBytes = 256 * 1024 * 1024;
-/** File systems keep times in steps of up to two seconds. */
+/** File systems store times in steps of up to two seconds. */
 const fileTimeStepMs = 2_000;
-/** The two clocks are the same one, read by two programs. */
+/** Tolerance between two programs that read the same clock. */
 const clockSlackMs = 250;
 const detailName = "mlperf_log_detail.txt";
 
 /**
- * @param span when the command ran: a file from before is of another run.
- * @param beganMs when the output said that the measurement began, if it did.
+ * @param span when the command ran: an older file belongs to another run.
+ * @param beganMs when the measurement began according to the output, if known.
  */
 export async function readBenchmarkResult(
   file: string,
@@ -38,7 +38,7 @@ export async function readBenchmarkResult(
   return "problem" in parsed ? parsed : placed(parsed, span, beganMs);
 }
 
-/** LoadGen writes a folder; its summary has no times, and the log beside it has. */
+/** LoadGen writes a folder; its summary has no times, but the log beside it does. */
 async function resultFile(file: string): Promise<string> {
   if ((await stat(file)).isDirectory()) return path.join(file, detailName);
   return path.basename(file) === "mlperf_log_summary.txt"
@@ -46,7 +46,7 @@ async function resultFile(file: string): Promise<string> {
     : file;
 }
 
-/** The window has to lie in the run: else the clocks disagree, or the result is of another run. */
+/** The window has to lie within the run: otherwise the clocks disagree, or the result is of another run. */
 function placed(
   result: BenchmarkResult,
   [startedMs, endedMs]: RunSpan,

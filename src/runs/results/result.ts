@@ -1,4 +1,4 @@
-/** What a benchmark wrote about itself: the work it did, and when it measured. Plain data; the parsers beside it are pure. */
+/** A benchmark's own report: the work it did, and when it measured. Plain data; the parsers beside it are pure. */
 import type { RunPhase, RunSpan } from "../run.ts";
 
 export interface BenchmarkFigure {
@@ -14,20 +14,20 @@ export interface BenchmarkWork {
 
 export interface BenchmarkResult {
   readonly tool: string;
-  /** The first is the one that counts where the user names no unit. */
+  /** The first is used if the user specifies no unit. */
   readonly work: readonly BenchmarkWork[];
-  /** What was measured, on the clock of the machine that ran it; absent where the tool does not say when. */
+  /** The measured time, on the clock of the machine that ran it; absent if the tool does not report it. */
   readonly window?: RunSpan;
-  /** How long the measurement lasted, where a tool says that and not when. */
+  /** The duration of the measurement, if a tool reports only that. */
   readonly seconds?: number;
   readonly phases: readonly RunPhase[];
   readonly figures: readonly BenchmarkFigure[];
-  /** Sentences a reader of the numbers must know. */
+  /** Caveats for readers of the numbers, one sentence each. */
   readonly notes: readonly string[];
 }
 
 export type ParsedResult = BenchmarkResult | { readonly problem: string };
 
-/** A number that is there and makes sense as an amount. */
+/** True for a positive finite number. */
 export const isAmount = (value: unknown): value is number =>
   typeof value === "number" && Number.isFinite(value) && value > 0;

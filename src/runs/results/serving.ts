@@ -1,4 +1,4 @@
-/** Results of benchmarks of LLM servers: `vllm bench serve --save-result`, guidellm and llama-bench, as JSON. */
+/** Parses results of LLM server benchmarks: `vllm bench serve --save-result`, guidellm and llama-bench, as JSON. */
 import * as v from "valibot";
 import {
   type BenchmarkFigure,
@@ -80,7 +80,7 @@ const figure = (name: string, value: unknown, unit: string): BenchmarkFigure[] =
 const works = (...given: readonly BenchmarkWork[]): readonly BenchmarkWork[] =>
   given.filter(({ amount }) => isAmount(amount));
 
-/** It says how long it measured, and prints a line when it begins. */
+/** It reports only the duration of its measurement, and prints a line when it begins. */
 function readVllmBench(value: unknown): ParsedResult | undefined {
   const checked = v.safeParse(vllmBench, value);
   if (!checked.success) return undefined;
@@ -149,7 +149,7 @@ function readGuidellm(value: unknown): ParsedResult | undefined {
   return result;
 }
 
-/** Each test repeats its tokens; it says when a test was set up, not when its warm-up ended. */
+/** Each test repeats its tokens; the time is that of the test's setup, not of the end of its warm-up. */
 function readLlamaBench(value: unknown): ParsedResult | undefined {
   const checked = v.safeParse(llamaBench, value);
   if (!checked.success) return undefined;

@@ -1,11 +1,11 @@
 /**
- * Why a fact is absent from a snapshot, and whether its absence can be compared. `unsupported` is a finding: the machine does
- * not have it. Every other reason says nothing about the machine, so the fact is not comparable. Pure.
+ * Why a fact is missing from a snapshot, and whether its absence can be compared. `unsupported` is a finding: the machine does
+ * not have it. Every other reason is no information about the machine, so the fact is not comparable. Pure.
  */
 import type { MissingReason } from "../../machine/machine.ts";
 import type { Snapshot } from "../../machine/snapshot.ts";
 
-/** `not-recorded`: made by a gpulse that did not know the fact, or without the group it belongs to. */
+/** `not-recorded`: written by a gpulse that did not have the fact, or without its group. */
 export type FactAbsence = MissingReason | "not-recorded";
 
 const sentences: Readonly<Record<Exclude<FactAbsence, "unsupported" | "ended">, string>> = {
@@ -19,8 +19,8 @@ const sentences: Readonly<Record<Exclude<FactAbsence, "unsupported" | "ended">, 
 };
 
 /**
- * Groups that are read as a whole: one that is absent or empty was not read. Anywhere else an absent fact is one the machine
- * does not have, such as a container limit or a clock nobody set.
+ * Groups that are read as a whole: a missing or empty one was not read. Elsewhere a missing fact is one that the machine does not
+ * have, such as a container limit or a clock that is not set.
  */
 function unrecordedGroups({ facts }: Snapshot): string[] {
   const { kernel } = facts;
@@ -51,18 +51,18 @@ export class AbsentFacts {
     this.#unrecorded = unrecordedGroups(snapshot);
   }
 
-  /** Why the fact cannot be compared; undefined where its absence is a finding. */
+  /** Why the fact cannot be compared; undefined if its absence is a finding. */
   explain(path: string): string | undefined {
     return (sentences as Readonly<Record<string, string | undefined>>)[this.#reasonOf(path)];
   }
 
-  /** Whether somebody tried to read exactly this and could not. */
+  /** True if reading exactly this fact was attempted and failed. */
   isNoted(path: string): boolean {
     return this.#reasons.has(path);
   }
 
   #reasonOf(path: string): string {
-    // Facts of a GPU, and of the way between it and another.
+    // Facts of a GPU, and of the connection between it and another.
     const about = this.#gpus.filter(({ uuid }) => `${path}.`.includes(`.${uuid}.`));
     if (about.some(({ asleep }) => asleep === true)) return "asleep";
     if (about.some(({ up }) => up === false)) return "failed";

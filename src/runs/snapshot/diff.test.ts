@@ -240,7 +240,7 @@ test("what could not be read just then is neither the same nor changed; what is 
   expect(sentences(because("unsupported"))).toEqual(["GPU 0: ECC: on → not reported."]);
 });
 
-/** What a snapshot of the same machine lacks when its GPU sleeps: readings alone say so, nothing is noted fact by fact. */
+/** A snapshot of the same machine while its GPU sleeps: only the readings show it, no fact has a noted reason. */
 test("a GPU asleep at one of the snapshots is not comparable, with the reason, and changes nothing", () => {
   const { uuid, vendor, model, simulated } = before.facts.gpus[0] ?? bug();
   const asleep: Snapshot = withReadings(

@@ -1,6 +1,6 @@
 /**
- * Two snapshots compared. Facts must be identical; memory and power of a GPU may differ by a threshold, more is another load.
- * GPUs are matched by uuid, never by their place. Pure.
+ * Compares two snapshots. Facts must be identical; memory and power of a GPU may differ by a threshold, beyond which the load
+ * differs. GPUs are matched by uuid, never by index. Pure.
  */
 import { compareErrors } from "./errors.ts";
 import { compareFacts } from "./facts.ts";
@@ -14,7 +14,7 @@ import {
   type SnapshotThresholds,
 } from "../../machine/snapshot.ts";
 
-/** What the parts of a comparison add to. */
+/** Collects the results of the parts of a comparison. */
 export interface SnapshotFindings {
   readonly changes: SnapshotChange[];
   readonly unproven: { readonly path: string; readonly sentence: string }[];
@@ -57,7 +57,7 @@ function sentenceOf(facts: number, loads: number, { unproven }: SnapshotFindings
 const count = (number: number, noun: string): string =>
   `${number} ${noun}${number === 1 ? "" : "s"}`;
 
-/** What a reader should know and what is still no change. */
+/** Observations for the reader that are not changes. */
 function addNotes(before: Snapshot, after: Snapshot, { notes }: SnapshotFindings): void {
   const order = ({ readings }: Snapshot): string[] =>
     readings.gpus.toSorted((a, b) => a.index - b.index).map(({ uuid }) => uuid);
@@ -78,7 +78,7 @@ function addNotes(before: Snapshot, after: Snapshot, { notes }: SnapshotFindings
     notes.push("GPUs are simulated: their numbers come from a model, not from hardware.");
 }
 
-/** Older versions left the machine out of a made-up uuid: `amd-0000:03:00.0` became `amd-0000:03:00.0-3f2a9c01d4e5`. */
+/** Older versions omitted the machine from a generated uuid: `amd-0000:03:00.0` became `amd-0000:03:00.0-3f2a9c01d4e5`. */
 function alignIdentities(
   before: Snapshot,
   after: Snapshot,
@@ -96,7 +96,7 @@ function renameGpus(snapshot: Snapshot, other: Snapshot): Snapshot {
       : [[uuid, successors[0] ?? uuid] as const];
   });
   if (renamed.length === 0) return snapshot;
-  // Uuids are keys, values and parts of paths: in its text they are all found.
+  // Uuids are keys, values and parts of paths: replacing them in the text finds all of them.
   let text = JSON.stringify(snapshot);
   for (const [from, to] of renamed) text = text.replaceAll(from, to);
   return JSON.parse(text) as Snapshot;

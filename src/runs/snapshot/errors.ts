@@ -1,4 +1,4 @@
-/** Hardware errors that appeared between two snapshots: counters that rose, or that began again above zero. Pure. */
+/** Hardware errors that appeared between two snapshots: counters that increased, or that restarted and are above zero. Pure. */
 import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import { isReportedBy } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
@@ -10,12 +10,12 @@ import type { GpuReadings, Snapshot } from "../../machine/snapshot.ts";
 interface ErrorCounter {
   readonly name: string;
   readonly metric: MetricEntry;
-  /** Labels whose values follow the name. */
+  /** Labels whose values are appended to the name. */
   readonly labels: readonly string[];
   readonly title: string;
-  /** Label values that are left out: counted elsewhere, or normal in operation. */
+  /** Label values to exclude: counted elsewhere, or normal in operation. */
   readonly except?: readonly string[];
-  /** Series appear with the first error: none at all is zero once the tier has been read. */
+  /** True if series appear with the first error: no series means zero once the tier has been read. */
   readonly startsEmpty?: true;
 }
 
@@ -32,7 +32,7 @@ const counters: readonly ErrorCounter[] = [
     metric: gpu.blockErrors,
     labels: ["block", "type"],
     title: "RAS errors",
-    // The memory's own: gpu_ecc_errors_total has them.
+    // The memory's own errors are in gpu_ecc_errors_total.
     except: ["umc"],
   },
   { name: "remappedRows", metric: gpu.remappedRows, labels: ["cause"], title: "remapped rows" },
@@ -41,13 +41,13 @@ const counters: readonly ErrorCounter[] = [
     metric: gpu.pcieErrors,
     labels: ["severity"],
     title: "PCIe errors",
-    // Links that work have some: a packet is sent again.
+    // Working links have some: a packet is sent again.
     except: ["correctable"],
   },
   { name: "xid", metric: gpu.xidErrors, labels: ["xid"], title: "XID errors", startsEmpty: true },
 ];
 
-/** Undefined where nothing of the kind was read: an absent counter is not zero. */
+/** Undefined if no such counter was read: a missing counter is not zero. */
 export function errorCounts(view: GpuView): Record<string, number> | undefined {
   const counts: Record<string, number> = {};
   const isRead = view.readings.some(({ metric }) => metric.tier === "slow");
@@ -88,7 +88,7 @@ function compareCounters(was: GpuReadings, now: GpuReadings, { changes }: Snapsh
     const old = was.errors?.[name];
     if (old === undefined || count === old || count === 0 || isCountedSinceBoot(name, was, now))
       continue;
-    // A counter that fell began again, with the driver or the machine: what it counts since then is new.
+    // A counter that decreased was reset by the driver or a reboot: its value since then is new.
     const fresh = count > old ? count - old : count;
     changes.push({
       path: `gpus.${now.uuid}.errors.${name}`,
@@ -100,7 +100,7 @@ function compareCounters(was: GpuReadings, now: GpuReadings, { changes }: Snapsh
   }
 }
 
-/** The lifetime counter repeats the one since boot, as long as that one did not begin again. */
+/** True if the lifetime counter repeats the counter since boot, which was not reset. */
 function isCountedSinceBoot(name: string, was: GpuReadings, now: GpuReadings): boolean {
   const sinceBoot = name.replace(/^eccLifetime\./, "ecc.");
   const [old, count] = [was.errors?.[sinceBoot], now.errors?.[sinceBoot]];

@@ -1,4 +1,4 @@
-/** The facts of two snapshots, leaf by leaf. A fact that one of them could not read is not comparable, never changed. */
+/** Compares the facts of two snapshots, leaf by leaf. A fact that one of them could not read is not comparable, never changed. */
 import { parseCommandLine } from "../../machine/command-line.ts";
 import { AbsentFacts } from "./absence.ts";
 import type { SnapshotFindings } from "./diff.ts";
@@ -67,7 +67,7 @@ function changeSentence(
   return `${name}: ${[...gone.map((one) => `without ${one}`), ...added.map((one) => `with ${one}`)].join(", ")}.`;
 }
 
-/** A driver that was loaded or unloaded is one change, not one for each of its parameters. Gives the paths that are dealt with. */
+/** A loaded or unloaded driver is one change, not one per parameter. Returns the paths that it covers. */
 function compareModuleSets(
   before: Snapshot,
   after: Snapshot,
@@ -92,8 +92,8 @@ function compareModuleSets(
 }
 
 /**
- * What a hypervisor lends and takes back while nobody looks. Of a node it may be a third within a minute, as seen on a rented
- * H200: the whole is what counts, and the nodes' places and cores.
+ * Tolerance for memory that a hypervisor lends and reclaims. For a node it may be a third within a minute, as observed on a
+ * rented H200: only the total, and the nodes' positions and cores, are compared.
  */
 const lentShare = 0.01;
 
@@ -125,7 +125,7 @@ function compareHost(before: Snapshot, after: Snapshot, { changes }: SnapshotFin
   });
 }
 
-/** A GPU that came or went is one change, not one for each of its facts. Gives the paths that are dealt with. */
+/** An added or removed GPU is one change, not one per fact. Returns the paths that it covers. */
 function compareGpuSets(
   before: Snapshot,
   after: Snapshot,
@@ -168,7 +168,7 @@ function compareGpuSets(
 const isUnder = (path: string, prefix: string): boolean =>
   path === prefix || path.startsWith(`${prefix}.`);
 
-/** Lists of things with a name are keyed by it, so that their order is no change. */
+/** Lists of named items are keyed by name, so that their order does not matter. */
 function leavesOf({ facts }: Snapshot): Map<string, Leaf> {
   const { gpus, storage, network, ...rest } = facts;
   const leaves = new Map<string, Leaf>();

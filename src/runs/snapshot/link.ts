@@ -1,17 +1,17 @@
 /**
- * The PCIe link a GPU has now. Many cards train it down when idle, so a weaker link alone is no change: it counts when the
- * card was busy, or when only the width fell, since a card that saves power lowers the generation as well.
+ * Compares the current PCIe links. Many cards downgrade an idle link, so a weaker link alone is not a change: it counts if the
+ * card was busy, or if only the width fell, since power saving also lowers the generation.
  */
 import type { SnapshotFindings } from "./diff.ts";
 import type { GpuReadings, Snapshot } from "../../machine/snapshot.ts";
 
-/** From here on a GPU has its link at full strength. */
+/** Above this utilization a GPU uses its link at full strength. */
 const busyRatio = 0.05;
 
 export function compareLinks(before: Snapshot, after: Snapshot, findings: SnapshotFindings): void {
   for (const now of after.readings.gpus) {
     const was = before.readings.gpus.find(({ uuid }) => uuid === now.uuid);
-    // A sleeping GPU has no link to speak of.
+    // A sleeping GPU has no meaningful link state.
     if (was === undefined || was.asleep === true || now.asleep === true) continue;
     const savers = [
       compareOne("pcieWidth", was, now, findings),
@@ -24,7 +24,7 @@ export function compareLinks(before: Snapshot, after: Snapshot, findings: Snapsh
   }
 }
 
-/** True where it differs and is put down to idling. */
+/** Returns true if it differs and idling explains it. */
 function compareOne(
   which: "pcieWidth" | "pcieGeneration",
   was: GpuReadings,

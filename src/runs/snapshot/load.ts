@@ -1,4 +1,4 @@
-/** Signs of another load: memory or power that differ by more than a threshold, and processes that came or went. */
+/** Signs of another load: memory or power that differ by more than a threshold, and processes that started or ended. */
 import type { SnapshotFindings } from "./diff.ts";
 import type {
   GpuProcessReading,
@@ -75,7 +75,7 @@ function comparePower(
 const whose = (rose: boolean): string =>
   rose ? "another load was on it at the second" : "a load was on it at the first";
 
-/** Where a source names no process it may still count them. */
+/** A source without process names may still count processes. */
 function compareCounts(
   before: Snapshot,
   after: Snapshot,
@@ -125,7 +125,7 @@ function compareProcesses(before: Snapshot, after: Snapshot, { changes }: Snapsh
     });
 }
 
-/** A pid is used again, so the name must fit as well; one may be cut to the kernel's 15 letters. */
+/** Pids are reused, so the name must match as well; one may be cut to the kernel's 15 characters. */
 function isSame(a: GpuProcessReading, b: GpuProcessReading): boolean {
   if (a.uuid !== b.uuid || a.pid !== b.pid) return false;
   if (a.name === undefined || b.name === undefined) return true;

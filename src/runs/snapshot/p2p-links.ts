@@ -1,6 +1,6 @@
 /**
- * The way between GPUs that can reach each other, and the most that can flow over it in one direction. Taken from what drivers
- * report, or worked out from link counts and rates: an upper bound, not a measurement, since no load is run. Pure.
+ * The connection between GPUs that can reach each other, and its maximum bandwidth in one direction. Reported by drivers, or
+ * calculated from link counts and rates: an upper bound, not a measurement, since no load is run. Pure.
  */
 import { gpu } from "../../model/catalogue/index.ts";
 import { type GpuView, linkBytesPerSecond, splitByLabel } from "../../machine/snapshot-gpu.ts";
@@ -28,14 +28,14 @@ export function p2pLinks(
   );
 }
 
-/** What one GPU has to reach others with. */
+/** The links of one GPU to others. */
 interface LinkEnd {
   readonly uuid: string;
   readonly vendor: string;
   /** By the peer's uuid, as its driver reports it. */
   readonly reported: Readonly<Record<string, number>>;
   readonly linksUp: number;
-  /** Of all links that are up together; undefined where a rate is not reported. */
+  /** The sum over all active links; undefined if a rate is not reported. */
   readonly linksBytesPerSecond: number | undefined;
   readonly pcieBytesPerSecond: number | undefined;
 }

@@ -1,4 +1,4 @@
-/** From a file's text to a snapshot. What is cut short, of another kind or of another version is refused in one sentence. */
+/** Parses a snapshot file. Truncated files and other kinds or versions are rejected with one sentence. */
 import { checkValue } from "../../config/check.ts";
 import { GpulseError } from "../../base/error.ts";
 import {
@@ -8,12 +8,12 @@ import {
   snapshotVersion,
 } from "../../machine/snapshot.ts";
 
-/** A machine with 256 GPUs that all see each other is some 8 MB. */
+/** A machine with 256 fully connected GPUs needs about 8 MB. */
 export const mostSnapshotBytes = 32 * 2 ** 20;
 
 const makeOne = "gpulse snapshot save FILE makes one";
 
-/** `name` is what the text is called in messages: a file, or an address. */
+/** `name` identifies the text in messages: a file or an address. */
 export function parseSnapshot(text: string, name: string): Snapshot {
   if (text.trim() === "") throw bad(`${name} is empty: ${makeOne}.`);
   let value: unknown;

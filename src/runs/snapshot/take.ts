@@ -27,11 +27,11 @@ import {
   snapshotVersion,
 } from "../../machine/snapshot.ts";
 
-/** Facts from a driver's own tool or library, beside the readings. */
+/** Facts from a driver's own tool or library, besides the readings. */
 export interface DriverFacts {
   readonly versions: Readonly<Record<string, string>>;
   readonly gpus: ReadonlyMap<string, GpuExtra>;
-  /** Used for GPUs whose source names no process. */
+  /** Used for GPUs whose source reports no process names. */
   readonly processes: readonly GpuProcessReading[];
 }
 
@@ -40,7 +40,7 @@ export interface SnapshotInput {
   readonly gpus: readonly GpuView[];
   readonly host: string;
   readonly nowMs: number;
-  /** gpulse's own. */
+  /** The version of gpulse. */
   readonly version: string;
   readonly label?: string;
   readonly driverFacts?: DriverFacts;
@@ -97,7 +97,7 @@ export async function takeSnapshot(input: SnapshotInput): Promise<Snapshot> {
   };
 }
 
-/** Facts that only the driver's own tool reports, in a snapshot taken without it. */
+/** Notes facts that only the driver's own tool reports, in a snapshot taken without it. */
 function noteUnreported(real: readonly GpuView[], missing: MissingFacts): void {
   for (const { device } of real) {
     if (device.vendor !== "nvidia") continue;

@@ -45,7 +45,7 @@ test("a server outside of a container sees all seven parts", async () => {
   expect(view["NUMA nodes"]?.[1]).toContain("2 nodes");
 });
 
-/** The server without the files whose path matches. */
+/** The server's files except those whose path matches. */
 const without = (hidden: RegExp): Tree =>
   Object.fromEntries(Object.entries(serverTree).filter(([name]) => !hidden.test(name)));
 

@@ -1,7 +1,7 @@
-/** Facts in words for people: what a path is called, and a value with its unit. Pure. */
+/** Formats facts for display: the name of a path, and a value with its unit. Pure. */
 import type { Snapshot } from "../../machine/snapshot.ts";
 
-/** What a person calls it, by the path's end. */
+/** Display names by the end of the path. */
 const names: readonly (readonly [end: RegExp, name: string])[] = [
   [/\.memoryTotalBytes$/, "memory capacity"],
   [/\.visibleMemoryTotalBytes$/, "memory the processor can reach (BAR)"],
@@ -71,7 +71,7 @@ const linkNames: Readonly<Record<string, string>> = {
   basis: "basis of the P2P bandwidth",
 };
 
-/** `GPU 0 power limit`; what has no name of its own is called by its path. */
+/** `GPU 0 power limit`; a path without a name is shown itself. */
 export function factName(path: string, ...snapshots: readonly Snapshot[]): string {
   const gpus = snapshots.flatMap(({ readings }) => readings.gpus);
   const labelOf = (uuid: string): string => {

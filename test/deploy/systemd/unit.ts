@@ -1,4 +1,4 @@
-// Unit files as systemd reads them, as far as ours go: sections, repeated keys, environment and the words of ExecStart.
+// Parses unit files like systemd, as far as ours need it: sections, repeated keys, environment and the words of ExecStart.
 
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -19,7 +19,7 @@ export type Unit = Readonly<Record<string, Readonly<Record<string, readonly stri
 export const readUnit = (file: string): Unit =>
   parseUnit(readFileSync(path.join(systemdFolder, file), "utf8"));
 
-/** @throws Error at a line that is none of a section, a key, a comment or nothing. */
+/** @throws Error at a line that is not a section, a key, a comment or empty. */
 export function parseUnit(text: string): Unit {
   const unit: Record<string, Record<string, string[]>> = {};
   let section: Record<string, string[]> | undefined;
@@ -46,7 +46,7 @@ const splitOnce = (line: string): readonly [string, string] => {
   return [line.slice(0, at), line.slice(at + 1)];
 };
 
-/** `$NAME` alone is split into words, and none where it is empty. */
+/** Only a whole word `$NAME` is split into words; an empty value gives none. */
 export function commandOf(unit: Unit, env: Readonly<Record<string, string>>): readonly string[] {
   const line = unit["Service"]?.["ExecStart"]?.at(-1) ?? "";
   return line.split(" ").flatMap((word) => {
@@ -55,7 +55,7 @@ export function commandOf(unit: Unit, env: Readonly<Record<string, string>>): re
   });
 }
 
-/** What the unit sets itself, without its file. */
+/** The variables that the unit itself sets, without its environment file. */
 export function environmentOf(unit: Unit): Readonly<Record<string, string>> {
   return Object.fromEntries((unit["Service"]?.["Environment"] ?? []).map(splitOnce));
 }

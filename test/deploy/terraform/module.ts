@@ -1,5 +1,5 @@
-// A Terraform module as parsed from its files, and what a provider would say of it. No provider can be asked without
-// the network, so arguments.json holds the arguments and attributes of every type in use: "name?" may be left out.
+// Parses a Terraform module and checks it as a provider would. Providers cannot be used without a network, so arguments.json
+// lists the arguments and attributes of every type in use: "name?" is optional.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -7,7 +7,7 @@ import path from "node:path";
 
 import { repository } from "../../../engines/program.ts";
 
-// Its own types bring the browser's with them, which would then hold for every file here.
+// Its own types include the browser's, which would then apply to every file here.
 const { getReferencesInExpression, parse } = createRequire(import.meta.url)("@cdktf/hcl2json") as {
   parse: (file: string, text: string) => Promise<ParsedModule>;
   getReferencesInExpression: (file: string, text: string) => Promise<readonly { value: string }[]>;
@@ -43,11 +43,11 @@ export const provided = JSON.parse(
   readFileSync(new URL("./arguments.json", import.meta.url), "utf8"),
 ) as ProviderSchemas;
 
-/** A variable's type reads like a reference. */
+/** A variable's type looks like a reference. */
 const TYPES = ["string", "number", "bool"];
 const META = new Set(["count", "for_each", "depends_on", "lifecycle", "provider", "dynamic"]);
 
-/** All files of a folder as one text: Terraform reads them so. */
+/** All files of a folder as one text, as Terraform reads them. */
 export function moduleText(name: string): string {
   const folder = path.join(terraformFolder, name);
   return readdirSync(folder)
@@ -68,7 +68,7 @@ export function blocksIn(value: unknown): readonly Block[] {
   return isBlock(value) ? [value] : [];
 }
 
-/** Blocks of one name within another, the dynamic ones too. */
+/** Nested blocks of one name, including dynamic ones. */
 export function nested(block: Block, name: string): readonly Block[] {
   const [dynamic] = blocksIn(block["dynamic"]);
   const made = blocksIn(dynamic?.[name]).flatMap(({ content }) => blocksIn(content));
@@ -95,7 +95,7 @@ export function declaredBlocks(module: ParsedModule): readonly DeclaredBlock[] {
 export const ofType = (module: ParsedModule, type: string): readonly DeclaredBlock[] =>
   declaredBlocks(module).filter((one) => one.type === type);
 
-/** Arguments that a type does not take, and needed ones that are not there. */
+/** Arguments that a type does not have, and missing required ones. */
 export function wrongArguments({ kind, type, name, block }: DeclaredBlock): readonly string[] {
   const described = provided[kind][type];
   if (described === undefined) return [`${type} is not in arguments.json`];
@@ -119,7 +119,7 @@ function compare(block: Block, takes: Arguments, where: string): readonly string
   ];
 }
 
-/** References that lead to nothing: a name not declared, or an attribute its type does not have. */
+/** Unresolved references: an undeclared name, or an attribute that its type does not have. */
 export async function brokenReferences(module: ParsedModule): Promise<readonly string[]> {
   const locals = new Set((module.locals ?? []).flatMap((block) => Object.keys(block)));
   const objects = declaredBlocks(module);
@@ -170,7 +170,7 @@ function interpolations(text: string): readonly string[] {
 
 interface Expression {
   readonly text: string;
-  /** Names that loops around it bind. */
+  /** Names bound by enclosing loops. */
   readonly loops: readonly string[];
 }
 
@@ -184,7 +184,7 @@ function expressions(value: unknown, loops: readonly string[]): readonly Express
   if (!isBlock(value)) return [];
   const [dynamic = {}] = blocksIn(value["dynamic"]);
   const inside = [...loops, ...Object.keys(dynamic)];
-  // What to ignore is named from within the resource.
+  // ignore_changes lists attributes of the resource itself.
   return Object.entries(value).flatMap(([key, one]) =>
     key === "ignore_changes" ? [] : expressions(one, inside),
   );

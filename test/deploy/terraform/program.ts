@@ -1,4 +1,4 @@
-// The terraform program, kept off the network: it formats, checks variables and evaluates what needs no provider.
+// Runs terraform without network access: it formats, validates variables and evaluates expressions that need no provider.
 
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { moduleText, terraformFolder } from "./module.ts";
 
 const OFFLINE = { TF_CLI_CONFIG_FILE: "/dev/null", CHECKPOINT_DISABLE: "1", TF_IN_AUTOMATION: "1" };
 
-/** Skips the test where the program is not installed: no package system here brings it. */
+/** Skips the test if the program is not installed: no package system here provides it. */
 export function needsTerraform(context: { skip(note: string): never }): void {
   if (spawnSync("terraform", ["version"], { env: { ...process.env, ...OFFLINE } }).status !== 0)
     context.skip("needs terraform: install it from HashiCorp");
@@ -23,7 +23,7 @@ export async function terraform(
   return runProcess("terraform", args, { ...options, env: OFFLINE, timeoutMs: 60_000 });
 }
 
-/** A module's variables and those locals that name no resource: no provider is needed for them. */
+/** A module's variables and the locals that refer to no resource: they need no provider. */
 export function withoutProviders(name: string, replace: Readonly<Record<string, string>>): Scratch {
   const top = mkdtempSync(path.join(tmpdir(), "gpulse-terraform-"));
   const folder = path.join(top, name);
@@ -41,7 +41,7 @@ export interface Scratch {
   remove(): void;
 }
 
-/** The value of an expression, as `terraform console` gives it. */
+/** The value of an expression from `terraform console`. */
 export async function evaluate(
   folder: string,
   expression: string,

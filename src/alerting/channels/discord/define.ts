@@ -1,4 +1,4 @@
-/** `discord_configs`: an embed by a Discord webhook. */
+/** `discord_configs`: an embed sent through a Discord webhook. */
 import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
 import { httpConfig, secret, secretFile, sendResolved, template } from "../fields.ts";
@@ -7,7 +7,7 @@ export const discord = defineChannel({
   name: "discord",
   title: "Discord",
   summary: "A message by a Discord webhook.",
-  // Discord takes five in two seconds, and 30 a minute of one webhook.
+  // Discord accepts 5 messages per 2 s and 30 per minute for one webhook.
   rate: { burst: 5, perMinute: 30 },
   example: "webhook_url: $DISCORD_WEBHOOK",
   options: v.strictObject({

@@ -1,4 +1,4 @@
-/** Posts an embed to Discord, cut to what Discord takes. */
+/** Posts an embed to Discord, cut to Discord's limits. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
 import { openHttpChannel } from "../post.ts";

@@ -1,4 +1,4 @@
-/** `email_configs`: mail by SMTP, with STARTTLS on 587 or TLS from the first byte on 465. */
+/** `email_configs`: mail over SMTP, with STARTTLS on 587 or implicit TLS on 465. */
 import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
 import {
@@ -153,7 +153,7 @@ auth_password: $EMAIL_PASS`,
   open: async (ready, context) => (await import("./send.ts")).openEmail(ready, context),
 });
 
-/** By their usual spelling, as `subject` and `Subject` are one header. */
+/** Normalizes the spelling of header names, since `subject` and `Subject` are one header. */
 function normalHeaders(
   headers: Readonly<Record<string, string>>,
   wrong: (key: string, sentence: string) => void,

@@ -1,6 +1,6 @@
 /**
- * Sends an email. Taken means that the server has said so after the last byte. Recipients that a server refuses for now are
- * tried again alone: the others have it already.
+ * Sends an email. It counts as delivered once the server acknowledges the message after its last byte. Recipients that the server
+ * rejects temporarily are retried alone, since the others already have the message.
  */
 import { createHash } from "node:crypto";
 import MailComposer from "nodemailer/lib/mail-composer";
@@ -36,7 +36,7 @@ export interface ReadyEmail {
   readonly threading: "none" | "daily" | "one";
 }
 
-/** Notifications of which some recipients are still to get theirs. */
+/** Limit of notifications with recipients still to be retried. */
 const maxPartial = 100;
 
 export function openEmail(ready: ReadyEmail, context: ChannelContext): OpenChannel {
@@ -74,7 +74,7 @@ export function openEmail(ready: ReadyEmail, context: ChannelContext): OpenChann
       subject: take("Subject") ?? oneLine(render.subject(message)),
       ...optionalEntry("text", nonEmpty(render.text(message))),
       ...optionalEntry("html", nonEmpty(render.html(message))),
-      // The same for every try, so that a mail server may distinguish the second from the first.
+      // The same for every attempt, so that a mail server can detect a duplicate.
       messageId: take("Message-Id") ?? `<${idempotencyKey}@${domain}>`,
       date: new Date(context.nowMs()),
       ...(thread === undefined ? {} : { references: thread, inReplyTo: thread }),
@@ -150,7 +150,7 @@ function addressesOf(text: string): string[] {
   return [...new Set(found.filter((address): address is string => /.@./.test(address ?? "")))];
 }
 
-/** One thread per group, or per group and day. */
+/** Returns the thread's id: one thread per group, or per group and day. */
 function threadOf(
   { notification }: ChannelMessage,
   threading: ReadyEmail["threading"],
@@ -167,7 +167,7 @@ function threadOf(
 }
 
 const refused = (sentence: string): NotifyError => new NotifyError(sentence, { retryable: false });
-/** Nothing that could end a header, or that a mail program might take for its end. */
+/** Removes whatever could end a header or make a mail client misread where it ends. */
 const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, " ").trim();
 const nonEmpty = (text: string): string | undefined => (text === "" ? undefined : text);
 const optionalEntry = <Key extends string>(key: Key, value: string | undefined) =>

@@ -1,4 +1,4 @@
-/** One SMTP session: connect, TLS, sign in, hand over one message, leave. Ends at once when it is given up. */
+/** One SMTP session: connect, TLS, authenticate, deliver one message, quit. Ends at once if aborted. */
 import type { ConnectionOptions } from "node:tls";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 import { NotifyError } from "../../route/notification.ts";
@@ -27,14 +27,14 @@ export interface MailEnvelope {
 
 export interface SmtpResult {
   readonly accepted: readonly string[];
-  /** Recipients refused for now, and for good. */
+  /** Recipients rejected temporarily (`later`) and permanently (`never`). */
   readonly later: readonly string[];
   readonly never: readonly string[];
 }
 
 const connectTimeoutMs = 10_000;
 const idleTimeoutMs = 20_000;
-/** A wrong password is asked for again now and then, since it may be fixed in its file; more often would lock the account. */
+/** A wrong password is retried at this interval, since it may be fixed in its file; more attempts would lock the account. */
 const signInAgainMs = 300_000;
 
 /** @throws NotifyError */
@@ -50,7 +50,7 @@ export async function sendOver(
     name: server.hello,
     secure: server.implicitTls,
     requireTLS: server.requireTls && !server.implicitTls,
-    // As Alertmanager: where TLS is not required it is not begun either.
+    // As in Alertmanager: if TLS is not required, STARTTLS is not used either.
     ignoreTLS: !server.requireTls,
     tls: server.tls,
     ...(typeof server.tls.servername === "string" ? { servername: server.tls.servername } : {}),
@@ -75,7 +75,7 @@ export async function sendOver(
     throw smtpError(thrown, server);
   } finally {
     signal.removeEventListener("abort", giveUp);
-    // An error may still come while it closes, and nobody waits for it.
+    // An error may still occur while the connection closes; nothing waits for it.
     connection.on("error", () => undefined);
     connection.close();
   }
@@ -122,7 +122,7 @@ async function session(
   });
 }
 
-/** PLAIN with an identity of its own, which the library leaves empty. */
+/** AUTH PLAIN with an authorization identity, which the library leaves empty. */
 function identityAuth(login: SmtpLogin | undefined) {
   if (login === undefined || login.identity === "") return {};
   const { identity, username, secret } = login;
@@ -148,7 +148,7 @@ function identityAuth(login: SmtpLogin | undefined) {
   };
 }
 
-/** What an SMTP error means: 4yz comes back, 5yz does not, and a connection that fails may be there again. */
+/** Maps an SMTP error: 4yz is retryable, 5yz is not, and a failed connection is retryable. */
 function smtpError(thrown: unknown, { host, port }: SmtpServer): NotifyError {
   if (thrown instanceof NotifyError) return thrown;
   const error = thrown as {

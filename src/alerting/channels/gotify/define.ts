@@ -1,4 +1,4 @@
-/** `gotify_configs`: a push message by a Gotify server. Ours; Alertmanager has no such channel. */
+/** `gotify_configs`: a push message through a Gotify server. An extension; Alertmanager has no such channel. */
 import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
 import { httpConfig, secret, secretFile, sendResolved, template, words } from "../fields.ts";

@@ -1,4 +1,4 @@
-/** Posts to Gotify. The token goes as a bearer's, since a header of another name would follow a redirect. */
+/** Posts to Gotify. The token is sent as a bearer token, since any other header would be forwarded by a redirect. */
 import { NotifyError } from "../../route/notification.ts";
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";

@@ -1,4 +1,4 @@
-/** Posts a group of alerts to incident.io: the webhook's payload, as version 1. */
+/** Posts a group of alerts to incident.io: the webhook's payload with version 1. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, ChannelMessage, OpenChannel } from "../channel.ts";
 import { payloadOf } from "../payload.ts";
@@ -27,7 +27,7 @@ export function openIncidentio(ready: ReadyIncidentio, context: ChannelContext):
   });
 }
 
-/** A body that incident.io would refuse for its size goes with the first alert alone: one incident is made of it anyway. */
+/** A body over incident.io's size limit is sent with the first alert alone: one incident is created either way. */
 function bodyOf(message: ChannelMessage, maxAlerts: number): string {
   const whole = JSON.stringify({ ...payloadOf(message, maxAlerts), version: "1" });
   if (Buffer.byteLength(whole) <= maxBodyBytes) return whole;

@@ -15,7 +15,7 @@ import {
   yesOrNo,
 } from "../fields.ts";
 
-/** A template, or a template with whether it changes an issue that exists. */
+/** A template, or a template and a flag whether it also updates an existing issue. */
 const updatable = (description: string, fallback: string) =>
   v.optional(
     advanced(

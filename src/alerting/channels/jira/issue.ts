@@ -1,4 +1,4 @@
-/** The fields of an issue, printed from the entry's templates. */
+/** The fields of an issue, rendered from the entry's templates. */
 import type { ChannelContext, ChannelMessage, Render } from "../channel.ts";
 import { shorten, shortenLines } from "../shorten.ts";
 import type { ReadyJira } from "./send.ts";
@@ -22,7 +22,7 @@ export function issueRenderer(ready: ReadyJira, context: ChannelContext): IssueR
   const fields = Object.entries(ready.fields).map(
     ([name, value]) => [name, compileDeep(value, context)] as const,
   );
-  // Version 3 takes documents where version 2 takes text.
+  // API version 3 takes documents where version 2 takes text.
   const takesDocuments = /\/3\/*$/.test(new URL(ready.url).pathname);
   return (message, alertLabel, purpose) => {
     const isNew = purpose === "create";
@@ -48,7 +48,7 @@ export function issueRenderer(ready: ReadyJira, context: ChannelContext): IssueR
 
 type DeepRender = (message: ChannelMessage) => unknown;
 
-/** Every text in it is a template, whatever it stands in. */
+/** Compiles every string of a nested value as a template. */
 function compileDeep(value: unknown, context: ChannelContext): DeepRender {
   if (typeof value === "string") {
     const render: Render = context.text(value);
@@ -66,14 +66,14 @@ function compileDeep(value: unknown, context: ChannelContext): DeepRender {
     Object.fromEntries(entries.map(([name, render]) => [name(message), render(message)]));
 }
 
-/** The template's own document, or one with a paragraph for each block of text. */
+/** The document that the template rendered, or one with a paragraph per block of text. */
 function documentOf(text: string): unknown {
   const trimmed = text.trim();
   if (trimmed.startsWith("{"))
     try {
       return JSON.parse(trimmed) as unknown;
     } catch {
-      // A text that begins with a brace is a text.
+      // Not JSON: the text only begins with a brace.
     }
   return {
     type: "doc",

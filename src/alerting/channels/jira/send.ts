@@ -1,5 +1,5 @@
 /**
- * Keeps one Jira issue for each group of alerts. It is found by its label `ALERT{hash of the group's key}`, created or
+ * Maintains one Jira issue per group of alerts. The issue is found by its label `ALERT{hash of the group's key}`, created or
  * updated, and moved by a transition when the alerts resolve or fire again.
  */
 import { NotifyError } from "../../route/notification.ts";
@@ -60,7 +60,7 @@ export function openJira(ready: ReadyJira, context: ChannelContext): OpenChannel
       const jql = jqlOf(ready, project(message), alertLabel, firing);
       const found = await search(ready, jql, call);
       if (found === undefined) {
-        // Alerts that resolve without an issue need none.
+        // Alerts that resolved without an issue need none.
         if (!firing) return;
         await call("POST", urlBelow(ready.url, "issue"), issueOf(message, alertLabel, "create"));
         return;
@@ -86,7 +86,7 @@ function jqlOf(ready: ReadyJira, project: string, label: string, firing: boolean
   ].join(" and ");
 }
 
-/** Jira Cloud has dropped `/search`, and Data Center has no `/search/jql`. */
+/** Jira Cloud removed `/search`, and Data Center has no `/search/jql`. */
 function searchUrl({ url, api_type: type }: ReadyJira): string {
   const isCloud =
     type === "cloud" || (type === "auto" && new URL(url).hostname.endsWith("atlassian.net"));

@@ -1,4 +1,4 @@
-/** `mattermost_configs`: a message by Mattermost's incoming webhook. */
+/** `mattermost_configs`: a message through Mattermost's incoming webhook. */
 import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
 import {

@@ -98,7 +98,7 @@ function attachmentRenderer({ fields, ...parts }: Attachment, context: ChannelCo
   });
 }
 
-/** Mattermost takes an acknowledgement from important on, and repeats only what is urgent. */
+/** Mattermost accepts an acknowledgement request for important and urgent messages, and repeats only urgent ones. */
 function priorityOf(
   printed: string,
   { requested_ack, persistent_notifications }: NonNullable<ReadyMattermost["priority"]>,

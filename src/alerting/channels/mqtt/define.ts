@@ -1,4 +1,4 @@
-/** `mqtt_configs`: a message to an MQTT broker, with its receipt. Ours; Alertmanager has no such channel. */
+/** `mqtt_configs`: an acknowledged message to an MQTT broker. An extension; Alertmanager has no such channel. */
 import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
 import {
@@ -51,7 +51,7 @@ password: $MQTT_PASS`,
       given.password,
       given.password_file,
     );
-    // MQTT-3.1.2-22: a password may not stand without a user name.
+    // MQTT-3.1.2-22: a password requires a user name.
     if (password !== undefined && given.username === undefined)
       setting.wrong("username", "a password needs a user name beside it.");
     return {

@@ -1,4 +1,4 @@
-/** Publishes to an MQTT broker, one connection for each message; delivered once the broker acknowledges it. */
+/** Publishes to an MQTT broker over one connection per message; delivered once the broker acknowledges it. */
 import { formatError } from "../../../base/error.ts";
 import {
   type BrokerAddress,
@@ -48,7 +48,7 @@ export function openMqtt(ready: ReadyMqtt, context: ChannelContext): OpenChannel
       const { host, port, clientId, username, retain } = ready;
       await publishOnce(
         { host, port, tls: ready.secure ? await tlsOptions(ready.tls) : undefined },
-        // At most 23 characters, which every broker accepts; from the key, since client ids must be unique.
+        // At most 23 characters, which every broker accepts; derived from the idempotency key, since client ids must be unique.
         {
           clientId:
             clientId === ""

@@ -1,4 +1,4 @@
-/** `msteams_configs`: a card by the older Teams connectors, which Microsoft is switching off; msteamsv2 goes by workflows. */
+/** `msteams_configs`: a card through the older Teams connectors, which Microsoft is retiring; msteamsv2 uses workflows. */
 import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
 import { httpConfig, secret, secretFile, sendResolved, template } from "../fields.ts";

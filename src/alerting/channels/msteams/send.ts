@@ -1,4 +1,4 @@
-/** Posts a MessageCard, the older form of a card in Teams. */
+/** Posts a MessageCard, the older card format of Teams. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
 import { openHttpChannel } from "../post.ts";
@@ -14,7 +14,7 @@ export interface ReadyMsteams {
 }
 
 const colours = { firing: "C4281C", resolved: "1A7F37" };
-/** Teams takes 28 KB of a whole message. */
+/** Teams accepts messages of up to 28 KB in total. */
 const longest = 20_000;
 
 export function openMsteams(ready: ReadyMsteams, context: ChannelContext): OpenChannel {

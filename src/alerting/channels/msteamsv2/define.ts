@@ -1,4 +1,4 @@
-/** `msteamsv2_configs`: an adaptive card to Teams by a Power Automate workflow. */
+/** `msteamsv2_configs`: an adaptive card to Teams through a Power Automate workflow. */
 import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
 import { httpConfig, secret, secretFile, sendResolved, template } from "../fields.ts";

@@ -1,4 +1,4 @@
-/** Posts an adaptive card, as Teams workflows take it. */
+/** Posts an adaptive card in the form that Teams workflows accept. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
 import { openHttpChannel } from "../post.ts";
@@ -12,7 +12,7 @@ export interface ReadyMsteamsv2 {
   readonly text: string;
 }
 
-/** Teams takes 28 KB of a whole message. */
+/** Teams accepts messages of up to 28 KB in total. */
 const longest = 20_000;
 
 export function openMsteamsv2(ready: ReadyMsteamsv2, context: ChannelContext): OpenChannel {

@@ -1,4 +1,4 @@
-/** `ntfy_configs`: a push message by ntfy.sh or a server of one's own. Ours; Alertmanager has no such channel. */
+/** `ntfy_configs`: a push message through ntfy.sh or a self-hosted server. An extension; Alertmanager has no such channel. */
 import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
 import { httpConfig, secret, secretFile, sendResolved, template, words } from "../fields.ts";
@@ -7,7 +7,7 @@ export const ntfy = defineChannel({
   name: "ntfy",
   title: "ntfy",
   summary: "A push message to telephones and desktops by ntfy.",
-  // ntfy.sh takes 60 at once and one in five seconds after that.
+  // ntfy.sh accepts a burst of 60 and then one message per five seconds.
   rate: { burst: 20, perMinute: 12 },
   example: `url: https://ntfy.sh
 topic: my-gpus-4711

@@ -1,4 +1,4 @@
-/** Publishes to ntfy as JSON, so that titles may hold any character. */
+/** Publishes to ntfy as JSON, so that titles may contain any character. */
 import { NotifyError } from "../../route/notification.ts";
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
@@ -19,7 +19,7 @@ export interface ReadyNtfy {
 }
 
 const longestTitle = 250;
-/** A message over 4,096 bytes becomes an attachment, which a telephone does not show; two bytes a character are ample. */
+/** A message over 4,096 bytes becomes an attachment, which phones do not show; two bytes per character is ample. */
 const longestMessage = 2_000;
 
 export function openNtfy(ready: ReadyNtfy, context: ChannelContext): OpenChannel {

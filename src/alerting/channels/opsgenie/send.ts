@@ -1,4 +1,4 @@
-/** Creates, updates and closes alerts by Opsgenie's Alert API v2. The alias of an alert is the hash of the group's key. */
+/** Creates, updates and closes alerts through Opsgenie's Alert API v2. The alias of an alert is the hash of the group's key. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, ChannelMessage, OpenChannel } from "../channel.ts";
 import { NotificationPoster, type NotifyRequest } from "../post.ts";
@@ -38,7 +38,7 @@ export interface ReadyOpsgenie {
   readonly update_alerts: boolean;
 }
 
-/** What the Alert API allows, in characters. */
+/** The Alert API's limits, in characters. */
 const longest = { message: 130, description: 15_000, entity: 512, note: 25_000 };
 
 type Step = Pick<NotifyRequest, "method" | "url"> & { readonly content: object };
@@ -114,7 +114,7 @@ function stepRenderer(
   };
 }
 
-/** None where the labels that name a responder are missing; one each for a list of teams. */
+/** Empty if the labels that name a responder are missing; a list of teams gives one responder per team. */
 function respondersOf({ id, name, username, type }: Responder): object[] {
   if (type === "teams") return splitList(name).map((team) => ({ name: team, type: "team" }));
   if (id === "" && name === "" && username === "") return [];

@@ -1,4 +1,4 @@
-/** `pagerduty_configs`: an event to PagerDuty, by Events API v2 (`routing_key`) or v1 (`service_key`). */
+/** `pagerduty_configs`: an event to PagerDuty, through Events API v2 (`routing_key`) or v1 (`service_key`). */
 import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
 import { isWritten } from "../entry-context.ts";
@@ -15,7 +15,7 @@ import {
   words,
 } from "../fields.ts";
 
-/** Where v1 listens; an address of one's own is used for both. */
+/** The endpoint of v1; a configured URL is used for both versions. */
 const firstVersionUrl = "https://events.pagerduty.com/generic/2010-04-15/create_event.json";
 const secondVersionUrl = "https://events.pagerduty.com/v2/enqueue";
 

@@ -1,4 +1,4 @@
-/** Sends events to PagerDuty. One incident per group of alerts: its key is the hash of the group's, as Alertmanager's is. */
+/** Sends events to PagerDuty. One incident per group of alerts: as in Alertmanager, its key is the hash of the group's key. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, ChannelMessage, OpenChannel } from "../channel.ts";
 import { openHttpChannel } from "../post.ts";
@@ -26,7 +26,7 @@ export interface ReadyPagerduty {
 }
 
 const longest = { summary: 1_024, description: 1_024, other: 2_048 };
-/** Of a whole event; what is longer is sent without its details, which are the only long part. */
+/** The limit of a whole event; a longer one is sent without its details, the only long part. */
 const maxBytes = 512_000;
 
 export function openPagerduty(ready: ReadyPagerduty, context: ChannelContext): OpenChannel {

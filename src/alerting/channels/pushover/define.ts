@@ -1,4 +1,4 @@
-/** `pushover_configs`: a push message by Pushover; a firing alert is repeated until somebody acknowledges it. */
+/** `pushover_configs`: a push message through Pushover; a firing alert is repeated until somebody acknowledges it. */
 import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
 import {

@@ -1,4 +1,4 @@
-/** Posts to Pushover's message API. The parameters, which hold both keys, go in the query, so the address is never shown. */
+/** Posts to Pushover's message API. The parameters, including both keys, are in the query, so the URL is never shown. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
 import { openHttpChannel } from "../post.ts";
@@ -42,7 +42,7 @@ export function openPushover(ready: ReadyPushover, context: ChannelContext): Ope
       title: shorten(text.title, longest.title),
       ...(ready.html ? { html: "1" } : {}),
       ...(ready.monospace ? { monospace: "1" } : {}),
-      // Pushover refuses an empty message.
+      // Pushover rejects an empty message.
       message: words === "" ? "(no details)" : words,
       url: shorten(text.url, longest.url),
       url_title: shorten(text.url_title, longest.urlTitle),

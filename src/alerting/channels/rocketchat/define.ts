@@ -1,4 +1,4 @@
-/** `rocketchat_configs`: an attachment in a Rocket.Chat channel, by a personal access token. */
+/** `rocketchat_configs`: an attachment in a Rocket.Chat channel, with a personal access token. */
 import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
 import {
@@ -19,7 +19,9 @@ const fieldEntry = v.strictObject({
   short: v.optional(yesOrNo("Whether it may stand beside another.")),
 });
 
-/** A button, whatever its type says: Rocket.Chat has no other. Alertmanager reads the last five and sends none of them. */
+/**
+ * A button whatever its `type` is: Rocket.Chat has no other action. Alertmanager reads the last five keys and sends none of them.
+ */
 const actionEntry = v.strictObject({
   type: v.optional(words("`button`.")),
   text: v.optional(template("What stands on it."), ""),

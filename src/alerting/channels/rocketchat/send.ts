@@ -1,4 +1,4 @@
-/** Posts to Rocket.Chat's REST API, which also refuses with a 200 whose JSON says so. */
+/** Posts to Rocket.Chat's REST API, which also reports errors with status 200 and an error in the JSON. */
 import { NotifyError } from "../../route/notification.ts";
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, ChannelMessage, OpenChannel } from "../channel.ts";

@@ -1,4 +1,4 @@
-/** `slack_configs`: an attachment by Slack's incoming webhook, or by an app's token. */
+/** `slack_configs`: an attachment through Slack's incoming webhook, or with an app's token. */
 import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
 import {
@@ -111,7 +111,7 @@ channel: '#gpus'`,
         setting.wrong(`actions[${at}]`, "an action needs a url or a name.");
     });
     const http = setting.http(given.http_config);
-    // An action that leads somewhere is a link: what an app would handle is left out.
+    // An action with a URL is a link: the fields for an app's handler are omitted.
     const actions = given.actions.map((action) =>
       isWritten(action.url)
         ? { type: action.type, text: action.text, url: action.url, style: action.style }
@@ -119,7 +119,7 @@ channel: '#gpus'`,
     );
     const timeoutMs = given.timeout === 0 ? undefined : given.timeout;
     const ready = { ...given, actions, http, timeoutMs };
-    // The global token is for receivers that say nothing else of how they are authorized.
+    // The global token applies to receivers without authorization settings of their own.
     const usesGlobalApp = !hasApi && globalApp && !hasAuthorization(given.http_config);
     if (hasApp || usesGlobalApp) {
       if (hasAuthorization(given.http_config ?? global.http_config))

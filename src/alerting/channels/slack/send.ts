@@ -1,4 +1,4 @@
-/** Posts to Slack. Its API also refuses with a 200 whose JSON says so: that is read, and is not taken for a success. */
+/** Posts to Slack. Slack's API also reports errors with status 200, so the JSON body decides about success. */
 import { NotifyError } from "../../route/notification.ts";
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, ChannelMessage, OpenChannel, Render } from "../channel.ts";
@@ -56,7 +56,7 @@ export interface ReadySlack {
 }
 
 const maxTitle = 1_024;
-/** Slack shows no more of a text. */
+/** Slack shows at most this much text. */
 const maxText = 8_000;
 const retried = new Set([
   "rate_limited",
@@ -96,7 +96,7 @@ function refusalOf(body: Buffer): string | undefined {
     if (response?.ok !== false) return undefined;
     return typeof response.error === "string" ? response.error : "no reason given";
   } catch {
-    // A webhook answers with the word ok.
+    // Not JSON: a webhook responds with the word ok.
     return undefined;
   }
 }
@@ -172,7 +172,7 @@ function bodyRenderer(ready: ReadySlack, context: ChannelContext) {
   };
 }
 
-/** Without what came out empty. */
+/** Renders the templates and drops empty results. */
 function printed(
   renders: Readonly<Record<string, Render>>,
   message: ChannelMessage,

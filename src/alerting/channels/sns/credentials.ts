@@ -1,7 +1,6 @@
 /**
- * The credentials an SNS entry signs with: its own keys, a profile of the shared credentials file, or those of the
- * environment; and from them those of a role, which expire. Instance and container metadata, SSO and web identities are
- * not asked.
+ * The AWS credentials of an SNS entry: its own keys, a profile of the shared credentials file, or the environment; optionally
+ * exchanged for those of a role, which expire. Instance and container metadata, SSO and web identities are not supported.
  */
 import { NotifyError } from "../../route/notification.ts";
 import { formatError } from "../../../base/error.ts";

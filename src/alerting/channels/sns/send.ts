@@ -1,4 +1,4 @@
-/** Publishes to Amazon SNS by its query API: a signed form, answered with XML. */
+/** Publishes to Amazon SNS through its query API: a signed form with an XML response. */
 import { NotifyError } from "../../route/notification.ts";
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import { signedHeaders } from "../../../net/http/sigv4.ts";
@@ -32,10 +32,10 @@ export interface ReadySns {
 }
 
 const maxMessageBytes = 256 * 1024;
-/** Of a text message to a telephone. */
+/** Limit of a text message to a phone. */
 const maxSmsBytes = 1_600;
 const longestSubject = 100;
-/** SNS refuses these with a 400, and accepts them a little later. */
+/** Errors that SNS reports with a 400 but that succeed on retry. */
 const retried = /<Code>(Throttl\w*|RequestLimitExceeded|ExpiredToken\w*|KMSThrottling\w*)<\/Code>/;
 
 export function openSns(ready: ReadySns, context: ChannelContext): OpenChannel {
@@ -103,7 +103,7 @@ function formRenderer(ready: ReadySns, context: ChannelContext) {
       ...(target_arn === "" ? {} : { TargetArn: text.target_arn }),
       Message: shown,
       ...(subjectLine === "" ? {} : { Subject: subjectLine }),
-      // An ordered topic delivers by group, and drops what has the same id for five minutes.
+      // A FIFO topic delivers by group and drops duplicates of an id for five minutes.
       ...(text.topic_arn.endsWith(".fifo")
         ? {
             MessageGroupId: groupKeyHash(message),

@@ -1,4 +1,4 @@
-/** `telegram_configs`: a message by a Telegram bot. */
+/** `telegram_configs`: a message from a Telegram bot. */
 import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
 import {
@@ -17,7 +17,7 @@ export const telegram = defineChannel({
   name: "telegram",
   title: "Telegram",
   summary: "A message by a Telegram bot.",
-  // Telegram takes one a second in a chat, and 20 a minute in a group.
+  // Telegram accepts one message per second in a chat, and 20 per minute in a group.
   rate: { burst: 10, perMinute: 20 },
   example: `bot_token: $TELEGRAM_TOKEN
 chat_id: -1001234567890`,

@@ -1,4 +1,4 @@
-/** Posts to Telegram's Bot API. Its address holds the token, so it is never shown. */
+/** Posts to Telegram's Bot API. The URL contains the token, so it is never shown. */
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
 import { openHttpChannel } from "../post.ts";

@@ -12,7 +12,7 @@ import {
   words,
 } from "../fields.ts";
 
-/** Fields of the message itself. */
+/** The message's built-in fields, which custom fields may not override. */
 const reservedFields = [
   "routing_key",
   "message_type",

@@ -1,4 +1,4 @@
-/** Posts to Splunk On-Call's REST endpoint. Its address holds the key, so it is never shown. */
+/** Posts to Splunk On-Call's REST endpoint. The URL contains the key, so it is never shown. */
 import { NotifyError } from "../../route/notification.ts";
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
@@ -40,7 +40,7 @@ export function openVictorops(ready: ReadyVictorops, context: ChannelContext): O
       const key = await ready.key.read();
       const text = printAll(texts, message);
       const firingType = firingTypes.includes(text.message_type) ? text.message_type : "CRITICAL";
-      // A part of a path that is only dots would leave it.
+      // A routing key of only dots would resolve to another path.
       if (/^\.{0,2}$/.test(text.routing_key))
         throw new NotifyError("the routing key came out empty: check its template", {
           retryable: false,

@@ -1,4 +1,4 @@
-/** `webex_configs`: a message in a Webex room, by a bot's token. */
+/** `webex_configs`: a message in a Webex room, with a bot's token. */
 import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
 import { filledTemplate, httpConfig, sendResolved, template, words } from "../fields.ts";

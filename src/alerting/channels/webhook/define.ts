@@ -1,4 +1,4 @@
-/** `webhook_configs`: Alertmanager's payload by POST, signed where a secret for it is given. */
+/** `webhook_configs`: Alertmanager's payload by POST, signed if a secret is configured. */
 import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
 import { httpConfig, number, secret, secretFile, sendResolved, time, words } from "../fields.ts";

@@ -1,4 +1,4 @@
-/** Posts the payload, with its signature where one is asked for. Taken means an answer of 2xx. */
+/** Posts the payload, signed if configured. A 2xx response means delivered. */
 import { createHmac } from "node:crypto";
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";

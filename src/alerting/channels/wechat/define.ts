@@ -1,4 +1,4 @@
-/** `wechat_configs`: a message by an application of WeChat Work. */
+/** `wechat_configs`: a message from a WeChat Work application. */
 import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
 import {

@@ -1,6 +1,6 @@
 /**
- * Posts to WeChat Work. A message needs an access token, which is fetched with the application's secret and used until
- * shortly before it expires. The service refuses with a 200 whose JSON has an errcode: that is no success.
+ * Posts to WeChat Work. A message needs an access token, which is fetched with the application's secret and reused until shortly
+ * before it expires. The service reports errors with status 200 and an errcode in the JSON.
  */
 import { NotifyError } from "../../route/notification.ts";
 import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
@@ -35,10 +35,10 @@ interface Token {
   readonly untilMs: number;
 }
 
-/** A token lasts two hours where the response does not say. */
+/** The lifetime of a token if the response has none: two hours. */
 const tokenSeconds = 7_200;
 const marginMs = 60_000;
-/** 40014: no such token; 42001: expired. */
+/** 40014: invalid token; 42001: expired token. */
 const tokenRefused = new Set([40_014, 42_001]);
 /** -1: busy; 45009: too many requests. */
 const busy = new Set([-1, 45_009]);
@@ -47,7 +47,7 @@ export function openWechat(ready: ReadyWechat, context: ChannelContext): OpenCha
   const poster = new NotificationPoster("WeChat", ready.http, context.hidden, context.nowMs);
   const { message: words, agent_id, to_user, to_party, to_tag, corpId } = ready;
   const texts = compileAll({ words, agent_id, to_user, to_party, to_tag, corpId }, context);
-  // One for each corporation and secret: both may be templates.
+  // One per corporation and secret: both may be templates.
   const tokens = new Map<string, Token>();
 
   const fetchToken = async (
@@ -112,7 +112,7 @@ export function openWechat(ready: ReadyWechat, context: ChannelContext): OpenCha
   };
 }
 
-/** @throws NotifyError unless the service says that all is well. */
+/** @throws NotifyError unless the errcode is 0. */
 function read(
   response: HttpResponse,
   poster: NotificationPoster,

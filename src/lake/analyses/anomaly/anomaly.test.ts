@@ -15,7 +15,7 @@ import { kindOfWork, Measure } from "./work.ts";
 const minute = 60;
 const gb = 1e9;
 
-/** A card whose heat follows its power, busy and idle by turns of four minutes. */
+/** A card whose temperature follows its power, alternating between busy and idle every four minutes. */
 function ordinary(
   second: number,
   random: Random,
@@ -54,7 +54,7 @@ test("a capped load that swings is no stuck clock and no straggler where it is r
     if (second % 15 !== 0) return undefined;
     const isCapped = second >= freeUntil;
     return {
-      // Its peaks at the cap are hardly ever read.
+      // Its power peaks at the cap are hardly ever sampled.
       watts: isCapped ? random.between(320, 560) : random.between(200, 300),
       utilization: 0.98,
       clockHertz: isCapped ? 1_755e6 : 1_980e6,
@@ -65,7 +65,7 @@ test("a capped load that swings is no stuck clock and no straggler where it is r
   expect(summary(watchAll(frames).began)).toEqual([]);
 });
 
-/** What dcgm-exporter's default counters show of a load that is at its power cap every other quarter of an hour. */
+/** dcgm-exporter's default metrics for a load that is at its power cap every other quarter of an hour. */
 const scrapedByDcgm = (second: number, random: Random): FixtureValues => {
   const isCapped = Math.floor(second / (15 * minute)) % 2 === 1;
   return {
@@ -118,7 +118,9 @@ test("a jump of temperature at steady power is reported within a minute, and its
   expect((reported?.seen ?? 0) - (reported?.expected ?? 0)).toBeGreaterThan(12);
 });
 
-/** Two hours of loads from idle to full, then bad cooling under full load for 20 minutes, then `load` watts with `extra` degrees. */
+/**
+ * Two hours of loads from idle to full, then bad cooling under full load for 20 minutes, then `load` watts with `extra` degrees.
+ */
 function coolingAfter(load: number, extra: number): string[] {
   const random = new Random(4, "made-up");
   const loads = [120, 250, 350, 450, 600];
@@ -153,7 +155,7 @@ test("a GPU that does less of little work is a straggler where memory and power 
   const watch = (hasTraffic: boolean) =>
     watchAll(
       makeFrames(slowFrom + 20 * minute, (second) => {
-        // Requests come and go within seconds: busy for a moment, idle for another, a fifth of the time in all.
+        // Requests come and go within seconds: short busy and idle phases, on average busy for a fifth of the time.
         const utilization = random.between(0, 0.4);
         const done = second < slowFrom ? 1 : 0.6;
         return {

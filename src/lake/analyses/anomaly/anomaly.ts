@@ -1,4 +1,7 @@
-/** An anomaly: a departure of one GPU from the behaviour expected from its own past and its peers, with a description. No I/O in this folder. */
+/**
+ * An anomaly: a departure of one GPU from the behaviour expected from its own past and its peers, with a description. No I/O in
+ * this folder.
+ */
 
 export const anomalyKinds = [
   "temperature_spike",
@@ -16,9 +19,9 @@ export type AnomalySeverity = "warning" | "info";
 
 export interface KindFacts {
   readonly severity: AnomalySeverity;
-  /** Of a family only one is reported at a time: a stopped fan and the heat that follows are one fault. */
+  /** Only one anomaly of a family is reported at a time: a stopped fan and the resulting heat are one fault. */
   readonly family: "cooling" | "power" | "speed" | "memory" | "link";
-  /** What it explains better, and takes the place of. */
+  /** The kind that this one explains better and therefore replaces. */
   readonly outranks?: AnomalyKind;
   readonly title: string;
 }
@@ -55,28 +58,28 @@ export const kindFacts: Readonly<Record<AnomalyKind, KindFacts>> = {
   link_degraded: { severity: "warning", family: "link", title: "PCIe link slower than usual" },
 };
 
-/** Who it is about: the labels every series of the GPU carries. */
+/** The GPU concerned: the labels that all its series carry. */
 export interface AnomalyDevice {
   readonly uuid: string;
   readonly gpu: string;
   readonly host: string;
   readonly model: string;
-  /** Of what another machine sent. */
+  /** Labels of scraped or pushed data. */
   readonly job: string | undefined;
   readonly instance: string | undefined;
 }
 
-/** What a detector saw against what it expected, at one instant. */
+/** An observed value and the expected one at one instant. */
 export interface Evidence {
   readonly seen: number;
   readonly expected: number;
-  /** In catalogue terms, or `ratio`. */
+  /** A unit of the catalogue, or `ratio`. */
   readonly unit: string;
-  /** How far, in robust standard deviations (1.4826 times the median absolute deviation). */
+  /** The distance in robust standard deviations (1.4826 times the median absolute deviation). */
   readonly sigmas: number;
-  /** One sentence with both numbers. */
+  /** One sentence with both values. */
   readonly says: string;
-  /** The series to look at, as PromQL selectors. */
+  /** PromQL selectors of the relevant series. */
   readonly series: readonly string[];
 }
 
@@ -84,7 +87,7 @@ export interface Anomaly extends Evidence {
   readonly kind: AnomalyKind;
   readonly severity: AnomalySeverity;
   readonly device: AnomalyDevice;
-  /** When the departure began, which is before it was reported. */
+  /** When the departure began, which is before `toldMs`, when it was reported. */
   readonly sinceMs: number;
   readonly toldMs: number;
   readonly endedMs: number | undefined;

@@ -1,38 +1,40 @@
-/** Ten seconds of one GPU as means: long enough that a stalled step or a rounded degree is no news. Constant memory. */
+/**
+ * Averages the readings of one GPU over ten seconds, so that a stalled step or a rounded degree does not matter. Constant memory.
+ */
 import type { Readings } from "./readings.ts";
 
 export const blockMs = 10_000;
-/** Time constants of the power a heatsink remembers. */
+/** Time constants of the heatsink's thermal memory. */
 const memorySeconds = [15, 60, 240] as const;
-/** After a gap nobody knows what the card did, and its heatsink remembers it for this long. */
+/** After a gap the earlier power is unknown, and it affects the heatsink's temperature for this long. */
 const settleMs = 5 * 60_000;
 
 export interface ReadingBlock {
   readonly endMs: number;
   readonly spanMs: number;
-  /** Read so seldom, as by a scrape every 15 s, that its means are single instants. */
+  /** Sampled so rarely, as by a scrape every 15 s, that its means are single instants. */
   readonly isSparse: boolean;
-  /** Read once. */
+  /** Sampled once. */
   readonly isInstant: boolean;
   readonly powerWatts: number;
-  /** Power as the heatsink remembers it: over 15, 60 and 240 s. */
+  /** Exponentially smoothed power with time constants of 15, 60 and 240 s, as the heatsink stores it. */
   readonly pastWatts: readonly [number, number, number];
-  /** Whether that memory reaches back far enough to be believed. */
+  /** True if that smoothing covers enough time since the last gap. */
   readonly settled: boolean;
   readonly utilization: number | undefined;
   readonly peakUtilization: number;
   readonly memoryUtilization: number | undefined;
-  /** The hotspot where reported, else the edge. */
+  /** The hotspot if reported, else the edge. */
   readonly celsius: number | undefined;
   readonly fanRatio: number | undefined;
-  /** Highest clock of the samples that no limit held down. */
+  /** Highest clock of the samples that no limit throttled. */
   readonly freeHertz: number | undefined;
-  /** Mean clock while it had work. */
+  /** Mean clock while the GPU was busy. */
   readonly busyHertz: number | undefined;
   readonly heldByHeat: boolean;
   readonly memoryBytes: number | undefined;
   readonly owner: string | undefined;
-  /** One owner throughout, none of it in its first half minute. */
+  /** True if one owner had the GPU throughout, excluding its first half minute. */
   readonly steadyOwner: boolean;
 }
 
@@ -57,12 +59,12 @@ class Mean {
 const startupMs = 30_000;
 const busyFrom = 0.3;
 const atCap = 0.85;
-/** Single instants of a power that swings: its peaks are hardly ever among them. */
+/** For single instants of a swinging load, which rarely include its peaks. */
 const atCapBySeldom = 0.6;
 const seldomMs = 5_000;
-/** A power that swings is at its cap in one of so many readings. */
+/** A swinging load is at its cap in at least one of this many readings. */
 const capReadings = 8;
-/** Fewer readings do not average out what a load does from second to second. */
+/** Fewer readings do not average out second-to-second changes of the load. */
 const leastReadings = 4;
 
 export class ReadingBlocks {
@@ -79,7 +81,7 @@ export class ReadingBlocks {
   #peak = 0;
   #freeHertz: number | undefined;
   #topHertz: number | undefined;
-  /** When it last drew about its limit, and for how long that explains a cap. */
+  /** When the power was last near the limit, and for how long that explains a power cap. */
   #atCapMs = Number.NEGATIVE_INFINITY;
   #capMemoryMs = 0;
   #memoryBytes: number | undefined;
@@ -88,8 +90,8 @@ export class ReadingBlocks {
   #settledMs = Number.POSITIVE_INFINITY;
 
   /**
-   * Takes the instant in; gives the block that it ends, if it ends one.
-   * @param limitWatts what a power cap would hold it to
+   * Adds an instant and returns the block that it completes, if any.
+   * @param limitWatts the power at which a power cap takes effect
    */
   add(timeMs: number, now: Readings, limitWatts: number): ReadingBlock | undefined {
     const gapMs = timeMs - this.#lastMs;
@@ -134,9 +136,9 @@ export class ReadingBlocks {
     const isAtCap = watts > isNear * limitWatts;
     if (isAtCap) this.#atCapMs = timeMs;
     this.#capMemoryMs = Math.min(3 * blockMs, gapMs) * capReadings;
-    // Without a word about caps, a power near the limit is one.
+    // If power caps are not reported, power near the limit counts as capped.
     const capped = now.get("powerCapped") ?? Number(isAtCap);
-    // NVIDIA runs both from one clock, and dcgm-exporter reports that of the SMs alone.
+    // NVIDIA derives both from one clock, and dcgm-exporter reports only the SM clock.
     const hertz = now.get("clockHertz") ?? now.get("smHertz");
     this.#clock(hertz, utilization ?? 0, capped > 0);
     this.#memoryBytes = now.get("memoryBytes");
@@ -171,7 +173,7 @@ export class ReadingBlocks {
       memoryUtilization: this.#memoryUtilization.take(),
       celsius: this.#celsius.take(),
       fanRatio: this.#fan.take(),
-      // A power cap reported far below the limit does not hold the clock down.
+      // A power cap that is reported far below the limit does not throttle the clock.
       freeHertz: isAtCap ? this.#freeHertz : this.#topHertz,
       busyHertz: this.#busyClock.take(),
       heldByHeat: (this.#heat.take() ?? 0) > 0,

@@ -1,4 +1,4 @@
-/** One watched GPU: its readings, blocks, detectors and reported anomalies. Holds a few kilobytes, however long it runs. */
+/** One watched GPU: its readings, blocks, detectors and reported anomalies. Needs a few kilobytes, however long it runs. */
 import {
   type Anomaly,
   type AnomalyChange,
@@ -21,9 +21,9 @@ import { Episode } from "./episode.ts";
 import type { Peers } from "./peers.ts";
 import { type PlannedDevice, Readings } from "./readings.ts";
 
-/** Assumed for cards that report no limit, until one of their model draws more. */
+/** Assumed for cards that report no limit, until one of the same model draws more. */
 const usualLimitWatts = 300;
-/** Then in steps: what was learned as a share of the power scale holds while the scale does. */
+/** The scale then grows in steps: what was learned as a share of the power scale is valid while the scale is unchanged. */
 const scaleStep = 1.25;
 
 interface WatchedDetector<Kind> {
@@ -49,16 +49,16 @@ export class AnomalyDeviceWatch {
   readonly #spike = watched(new PowerSpikeDetector());
   readonly #watched: readonly WatchedDetector<Detector>[];
   #around: DetectorContext | undefined;
-  /** When its power was last read. */
+  /** When its power was last reported. */
   lastMs = Number.NEGATIVE_INFINITY;
-  /** When it was last seen. */
+  /** When it last reported. */
   heardMs = Number.NEGATIVE_INFINITY;
 
   constructor(plan: PlannedDevice, peers: Peers) {
     this.#plan = plan;
     this.#peers = peers;
     const cooling = watched<Detector>(this.#cooling);
-    // The fan before the heat it causes: of a family the first to be reported wins.
+    // The fan precedes the heat that it causes: within a family the first reported anomaly is kept.
     this.#watched = [
       watched<Detector>(new FanDetector()),
       cooling,
@@ -75,12 +75,12 @@ export class AnomalyDeviceWatch {
     return { uuid, gpu, host, job, instance, model: this.readings.model };
   }
 
-  /** The temperature at 70 % of its power limit, by its last hours. */
+  /** The expected temperature at 70 % of the power limit, from the last hours. */
   atLoadCelsius(): number | undefined {
     return this.#cooling.atLoad();
   }
 
-  /** An instant at which power was read; readings are in already. */
+  /** Called at an instant with a power reading, after the readings were updated. */
   beat(timeMs: number, report: (change: AnomalyChange) => void): void {
     if (timeMs <= this.lastMs) return;
     const spanMs = Math.min(30_000, timeMs - this.lastMs);
@@ -92,7 +92,7 @@ export class AnomalyDeviceWatch {
     const around = this.#surroundings(mostWatts);
     const spike = this.#spike;
     const finding = spike.detector.see(timeMs, this.readings, around, spike.episode.suspected);
-    // A card that comes back from being slow draws more at once: that is the end of an anomaly already reported.
+    // A GPU that recovers from being slow draws more power at once: that ends an anomaly and is not a new one.
     if (!this.#watched.some(({ episode }) => episode.suspected))
       this.#look(spike, spike.detector.kind, timeMs, spanMs, finding, report);
     const limitWatts = this.readings.get("powerLimitWatts") ?? mostWatts;
@@ -101,14 +101,14 @@ export class AnomalyDeviceWatch {
     for (const one of this.#watched) {
       const held = this.#heldBy(one);
       const seen = one.detector.see(block, around, one.episode.suspected || held);
-      // Another of its family is active: it neither learns nor reports.
+      // Another detector of its family is active: this one neither learns nor reports.
       if (held) continue;
       this.#look(one, one.detector.kind, block.endMs, block.spanMs, seen, report);
       if (one.episode.active) this.#endOutranked(one.detector.kind, block.endMs, report);
     }
   }
 
-  /** Nothing has come of it for long: what was claimed is claimed no more. */
+  /** Ends all anomalies: the GPU has not reported for long. */
   end(timeMs: number, report: (change: AnomalyChange) => void): void {
     for (const one of this.#watched) this.#end(one, one.detector.kind, timeMs, report);
     this.#end(this.#spike, this.#spike.detector.kind, timeMs, report);

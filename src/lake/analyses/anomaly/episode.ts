@@ -1,6 +1,9 @@
-/** From single looks to one story: an episode begins once the departure has held, and ends once its absence has. One fault, one anomaly. */
+/**
+ * Combines single verdicts into an episode, which begins once the departure has lasted and ends once its absence has. One fault
+ * is one anomaly.
+ */
 
-/** True: it departs. False: it does not, and would show if it did. Undefined: undecidable now (idle, no reading). */
+/** True: it departs. False: it does not, and a departure would be visible. Undefined: undecidable now (idle, no reading). */
 export type DepartureVerdict = boolean | undefined;
 
 export interface EpisodeTimes {
@@ -8,9 +11,9 @@ export interface EpisodeTimes {
   readonly endAfterMs: number;
 }
 
-/** What cannot be looked at for so long is no longer claimed. */
+/** An anomaly that is undecidable for this long is ended. */
 const silentMs = 2 * 3_600_000;
-/** A departure that lasts a day is the new usual: reported as ended, and learned. */
+/** A departure that lasts a day becomes the new usual: it is reported as ended, and learned. */
 const acceptMs = 24 * 3_600_000;
 
 export class Episode {
@@ -30,12 +33,12 @@ export class Episode {
     return this.#sinceMs;
   }
 
-  /** Whether it departs now, reported or not yet. */
+  /** True if it departs now, reported or not yet. */
   get suspected(): boolean {
     return this.active || this.#badMs > 0;
   }
 
-  /** What changed with this look over the last `spanMs`. */
+  /** Adds a verdict over the last `spanMs` and returns the change, if any. */
   look(timeMs: number, spanMs: number, verdict: DepartureVerdict): "began" | "ended" | undefined {
     if (verdict === undefined) {
       this.#quietMs += spanMs;

@@ -1,9 +1,12 @@
-/** GPUs as each other's control group: what moved on all of a machine's cards alike is the room, not the card. Bounded memory. */
+/**
+ * Compares the GPUs of a machine with each other: a change that all cards share is due to the room, not to the card. Bounded
+ * memory.
+ */
 import type { StreamFit } from "./statistics/fit.ts";
 import { medianOf, Spread } from "./statistics/spread.ts";
 import { WorkGroup } from "./work.ts";
 
-/** Fewer do not make a group: one of three that differs may be any of them. */
+/** Fewer do not form a group: if one of three differs, any of them may be faulty. */
 const leastPeers = 4;
 const mostWork = 1_024;
 const rememberMs = 60_000;
@@ -19,7 +22,7 @@ interface Side {
   common: number;
 }
 
-/** What most of them show at least, up or down: two of four cards that ail are not the room. */
+/** The deviation that most of them reach, up or down: two of four faulty cards do not count as the room. */
 function commonOf(values: readonly number[]): number {
   const sorted = [...values].sort((left, right) => left - right);
   const low = sorted[Math.floor(0.3 * (sorted.length - 1))] ?? 0;
@@ -34,7 +37,7 @@ export class Peers {
   readonly #clocks = new Map<string, Spread>();
   readonly #mostWatts = new Map<string, number>();
 
-  /** How far off a GPU (`deviceKey`) is; gives what all of its group are off by, or 0 where they are too few. */
+  /** Records the deviation of a GPU (`deviceKey`) and returns the group's common deviation; 0 if the group is too small. */
   offBy(group: string, device: string, timeMs: number, value: number, slotMs: number): number {
     let side = this.#sides.get(group);
     if (side === undefined)
@@ -58,7 +61,7 @@ export class Peers {
     return side.common;
   }
 
-  /** Least recently used groups go first when there are too many. */
+  /** Evicts the least recently used group when there are too many. */
   work(key: string): WorkGroup {
     let group = this.#work.get(key);
     if (group === undefined) group = new WorkGroup();
@@ -77,14 +80,14 @@ export class Peers {
     return spread;
   }
 
-  /** The most that any GPU of the model has drawn, this reading included: about its limit, where none is reported. */
+  /** The highest power of any GPU of the model, including this reading: approximates the limit if none is reported. */
   mostWatts(model: string, watts: number): number {
     const most = Math.max(watts, this.#mostWatts.get(model) ?? 0);
     this.#mostWatts.set(model, most);
     return most;
   }
 
-  /** What GPUs of the group have learned of heat, as one that is new may take it; undefined where nobody has. */
+  /** The median thermal fit of the group's other GPUs, for a new one; undefined if none has enough data. */
   learned(group: string, device: string, least: number): Float64Array | undefined {
     const others = [...(this.#fits.get(group) ?? [])].filter(
       ([name, fit]) => name !== device && fit.count >= least,

@@ -1,4 +1,7 @@
-/** What the detectors read of a frame, device by device. A layout is planned once; an absent reading stays absent, never its last value. */
+/**
+ * Extracts the detectors' readings from a frame, per device. A layout is planned once; a missing reading stays missing and is
+ * never the last value.
+ */
 import { gpu, type MetricEntry } from "../../../model/catalogue/index.ts";
 import { deviceKey } from "../../../model/device.ts";
 import type { Frame } from "../../../model/frame.ts";
@@ -30,11 +33,11 @@ const fieldAt = Object.fromEntries(fields.map((field, at) => [field, at])) as Re
   number
 >;
 
-/** The newest readings of one device over all schedules. */
+/** The newest readings of one device across all schedules. */
 export class Readings {
   readonly #values = new Float64Array(fields.length);
   readonly #there = new Uint8Array(fields.length);
-  /** Job, pod or user that holds the GPU; undefined while there is none or none is reported. */
+  /** The job, pod or user that holds the GPU; undefined if there is none or none is reported. */
   owner: string | undefined;
   model = "";
 
@@ -43,7 +46,7 @@ export class Readings {
     return this.#there[at] === 1 ? this.#values[at] : undefined;
   }
 
-  /** Of several series for one field (fans, reasons) the highest counts. */
+  /** Of several series for one field (fans, reasons) the highest value is used. */
   take(frame: Frame, { slots, owners, tellsOwner, model }: PlannedDevice): void {
     for (let at = 0; at < slots.length; at += 2) this.#there[slots[at] as number] = 0;
     for (let at = 0; at < slots.length; at += 2) {
@@ -71,17 +74,17 @@ export interface PlannedDevice {
   readonly uuid: string;
   readonly gpu: string;
   readonly host: string;
-  /** The host of another machine's readings; local ones carry none. */
+  /** The host of another machine's readings; local readings have none. */
   readonly job: string | undefined;
   readonly instance: string | undefined;
   /** Pairs of field and slot. */
   readonly slots: Int32Array;
-  /** By name; the layout may hold those of before and after too. */
+  /** Owners by name; the layout may also contain past and future ones. */
   readonly owners: readonly Owner[];
-  /** Whether this schedule would report an owner if there were one. */
+  /** True if this schedule reports owners. */
   readonly tellsOwner: boolean;
   readonly model: string | undefined;
-  /** Whether a frame of this layout is an instant at which detectors look. */
+  /** True if a frame of this layout triggers the detectors. */
   readonly beats: boolean;
 }
 
@@ -126,7 +129,7 @@ function planLayout({ series }: Layout): readonly PlannedDevice[] {
     const field = fieldOf(one);
     if (field !== undefined) draft.slots.push(fieldAt[field], slot);
     if (metric === gpu.power) draft.beats = true;
-    // Owners come on the slow schedule, with readings that are always there.
+    // Owners are on the slow schedule, together with readings that are always present.
     if (metric === gpu.powerLimit) draft.tellsOwner = true;
     if (metric === gpu.info) draft.model = labelValue(labels, "model");
     if (metric === gpu.ownerInfo) {
@@ -149,7 +152,7 @@ function planLayout({ series }: Layout): readonly PlannedDevice[] {
   }));
 }
 
-/** Several that share it are one owner together. */
+/** Several owners that share the GPU count as one. */
 function ownerIn(frame: Frame, owners: readonly Owner[]): string | undefined {
   let names: string | undefined;
   for (const { name, slot } of owners)
@@ -178,7 +181,7 @@ const plain = new Map<MetricEntry, AnomalyField>([
   [gpu.pcieLinkWidth, "linkWidth"],
 ]);
 
-/** Everything the watch reads, for asking a history for it. */
+/** All metrics that the watch reads, for querying a history. */
 export const metricNames: readonly string[] = [
   ...plain.keys(),
   gpu.temperature,

@@ -10,7 +10,7 @@ import {
 
 const captures = new URL("../../../sources/sim/captures/", import.meta.url);
 
-/** What a real H200 did, a second of it at a time, from the start again when it is over. */
+/** A recording of a real H200, second by second, repeated from the start when it ends. */
 function recorded(folder: string, job: string | undefined): (second: number) => FixtureValues {
   const { rows } = loadRecording(fileURLToPath(new URL(folder, captures)));
   const firstMs = rows[0]?.timeMs ?? 0;

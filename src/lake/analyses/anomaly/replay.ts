@@ -1,6 +1,6 @@
 /**
- * Frames out of the history, in the order of their time: for a watch that starts and wants to know what was, and for asking
- * what it would have reported. Only reads; holds a few minutes of samples at a time.
+ * Replays frames from the history in time order: to warm up a starting watch, and to find out which anomalies it would have
+ * reported. Read-only; holds a few minutes of samples at a time.
  */
 import { findMetric, type Tier } from "../../../model/catalogue/index.ts";
 import { type Frame, FrameWriter } from "../../../model/frame.ts";
@@ -12,14 +12,14 @@ import { metricNames } from "./readings.ts";
 export interface FrameReplayOptions {
   readonly fromMs: number;
   readonly toMs: number;
-  /** Frames of one machine closer together are left out; 0 takes every one. */
+  /** Frames of one machine closer together than this are skipped; 0 replays every one. */
   readonly everyMs: number;
   readonly signal?: AbortSignal;
 }
 
-/** Samples of a hub's whole fleet for this long fit into memory beside everything else. */
+/** A hub's samples of the whole fleet for this long fit into memory. */
 const windowMs = 2 * 60_000;
-/** At one instant what changes rarely comes first, as sources give it. */
+/** At one instant, slow-changing tiers come first, as sources report them. */
 const tierOrder: Readonly<Record<Tier, number>> = { static: 0, slow: 1, fast: 2 };
 
 export async function* replayFrames(
@@ -83,7 +83,7 @@ class Group {
 
   #times(everyMs: number): number[] {
     const all = new Set<number>();
-    // Series read together share one array of times.
+    // Series that are read together share one array of times.
     for (const times of new Set(this.#columns.map((column) => column.times)))
       for (const timeMs of times) all.add(timeMs);
     let lastMs = Number.NEGATIVE_INFINITY;

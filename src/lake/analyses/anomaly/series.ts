@@ -1,4 +1,4 @@
-/** Anomalies as series: 1 while one is active, stale when it is over, so that rules can alert on them. */
+/** Anomalies as series: 1 while an anomaly is active, then a staleness marker, so that rules can alert on them. */
 import { gpu, type MetricEntry } from "../../../model/catalogue/index.ts";
 import type { Frame } from "../../../model/frame.ts";
 import { labelSet } from "../../../model/labels.ts";
@@ -19,7 +19,10 @@ export class AnomalySeries {
   readonly #hosts = new Map<string, ReadingFrames>();
   readonly #all = new ReadingFrames();
 
-  /** A frame for every machine with an anomaly, and an empty one for those that had one, so that their series end. */
+  /**
+   * Returns a frame per machine with an anomaly, and an empty one for machines whose anomalies are over, so that their series
+   * end.
+   */
   byHost(timeMs: number, watch: AnomalyWatch): readonly HostFrame[] {
     const hosts = new Map<string, Sample[]>();
     for (const host of this.#hosts.keys()) hosts.set(host, []);

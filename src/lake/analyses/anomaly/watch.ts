@@ -1,11 +1,14 @@
-/** Watches every GPU of a stream of frames, live or replayed. What it knows follows from the frames alone: no clock, no chance, no I/O. */
+/**
+ * Watches every GPU of a stream of frames, live or replayed. The result depends on the frames alone: no clock, no randomness, no
+ * I/O.
+ */
 import type { Delivery } from "../../../pipeline/sink.ts";
 import type { Anomaly, AnomalyChange, AnomalyListener } from "./anomaly.ts";
 import { AnomalyDeviceWatch } from "./device.ts";
 import { Peers } from "./peers.ts";
 import { AnomalyLayoutPlans } from "./readings.ts";
 
-/** Without a reading for so long an anomaly is no longer claimed; after a day the GPU is forgotten. */
+/** Without a reading for this long an anomaly is ended; after a day the GPU is forgotten. */
 const claimMs = 10 * 60_000;
 const forgetMs = 24 * 3_600_000;
 const sweepMs = 60_000;
@@ -20,7 +23,7 @@ export class AnomalyWatch {
   };
   #sweptMs = Number.NEGATIVE_INFINITY;
 
-  /** Calls the listener with whatever begins and ends from now on; the returned function ends that. */
+  /** Calls the listener for every anomaly that begins or ends from now on; the returned function unsubscribes. */
   subscribe(listener: AnomalyListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -40,7 +43,7 @@ export class AnomalyWatch {
     for (const plan of this.#plans.of(frame.layout)) {
       let device = this.#devices.get(plan.key);
       if (device === undefined) {
-        // A GPU is watched from its first power reading on: parts of one and lost ones have none.
+        // A GPU is watched from its first power reading on: GPU partitions and lost GPUs have none.
         if (plan.slots.length === 0) continue;
         this.#devices.set(plan.key, (device = new AnomalyDeviceWatch(plan, this.#peers)));
       }

@@ -1,6 +1,6 @@
 /**
- * Analyses on DuckDB, inside this process: its own threads do the work, so the event loop stays free. It reads the
- * given files and nothing else: no extension is fetched, nothing is written but its own temporary folder.
+ * Runs analyses on DuckDB inside this process: its own threads do the work, so the event loop stays free. It reads only the given
+ * files: no extension is downloaded, and only its temporary folder is written.
  */
 import { totalmem } from "node:os";
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
@@ -11,7 +11,7 @@ import type { AnalysisSettings } from "../parameters.ts";
 import { analysisSql, type LakeSpan, type LakeView, samplesSql } from "../statement.ts";
 
 export interface DuckdbOptions {
-  /** Where it puts what does not fit into memory. */
+  /** The folder for data that does not fit into memory. */
   readonly tempDir: string;
   readonly memoryBytes?: number;
   readonly threads?: number;
@@ -23,7 +23,7 @@ export interface AnalysisRun {
   readonly paths: readonly string[];
   readonly span: LakeSpan;
   readonly signal?: AbortSignal | undefined;
-  /** From 0 to 1 over all analyses. */
+  /** The fraction over all analyses, 0 to 1. */
   readonly onProgress?: (fraction: number, name: string) => void;
 }
 
@@ -70,7 +70,7 @@ export async function runOnDuckdb(
 async function analyse(connection: DuckDBConnection, run: AnalysisRun): Promise<AnalysisResult[]> {
   const interrupt = (): void => connection.interrupt();
   run.signal?.addEventListener("abort", interrupt);
-  // Reading is a step of its own where several analyses share it.
+  // Reading is a separate step if several analyses share it.
   const shared = run.analyses.length > 1;
   const steps = run.analyses.length + (shared ? 1 : 0);
   let [step, name] = [0, "reading"];
@@ -79,7 +79,8 @@ async function analyse(connection: DuckDBConnection, run: AnalysisRun): Promise<
     run.onProgress?.(Math.min(1, (step + Math.min(1, share)) / steps), name);
   }, progressEveryMs);
   try {
-    // A lake has plain times from gpulse and zoned ones from Spark: together, the plain ones are read in the session's zone.
+    // A lake has timestamps without a zone from gpulse and zoned ones from Spark: if mixed, those without are read in the
+    // session's zone.
     await connection.run(
       "set TimeZone = 'UTC'; set enable_progress_bar = true; set enable_progress_bar_print = false; set preserve_insertion_order = false",
     );
@@ -115,7 +116,7 @@ async function viewOf(
   return { dialect: duckdbDialect, from, has: (column) => names.has(column), span };
 }
 
-/** Unlike a name of ours a path may have a backslash, which DuckDB takes as it is. */
+/** Unlike our names, a path may contain a backslash, which DuckDB does not treat as an escape. */
 const pathSql = (path: string): string =>
   path.includes("\\") ? `'${path.replaceAll("'", "''")}'` : textSql(path);
 

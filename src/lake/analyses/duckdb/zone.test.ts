@@ -1,4 +1,4 @@
-/** In a file of its own: DuckDB asks for the machine's zone once in a process. */
+/** In a file of its own: DuckDB reads the machine's zone once per process. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -16,7 +16,7 @@ test("times that Spark wrote and times that gpulse wrote are the same instants, 
     const own = path.join(dir, "gpu", "date=2026-01-01", "from-spark.parquet");
     const instance = await DuckDBInstance.create(":memory:");
     const connection = await instance.connect();
-    // As Spark does, it marks a zoned time as an instant; the other readings stay as they are.
+    // Like Spark, stores the timestamps with a zone; the other columns stay unchanged.
     await connection.run(
       `set TimeZone = 'UTC'; create table rows as select * replace (time::timestamptz as time) from '${own}'`,
     );

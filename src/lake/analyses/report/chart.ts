@@ -1,4 +1,4 @@
-/** Small charts as SVG text: lines over a category axis, and bars. Pure; a value that is absent leaves a gap. */
+/** Small charts as SVG text: lines over a category axis, and bars. Pure; a missing value leaves a gap. */
 
 export interface ChartSeries {
   readonly name: string;
@@ -15,7 +15,7 @@ export interface Chart {
 
 const [width, height] = [480, 190] as const;
 const edge = { left: 56, right: 12, top: 12, bottom: 28 } as const;
-/** More lines than this cannot be distinguished. */
+/** More lines than this cannot be told apart. */
 export const mostSeries = 8;
 
 export function chartSvg(chart: Chart): string {
@@ -79,7 +79,7 @@ function line(
       return;
     }
     parts.push(`${broken ? "M" : "L"}${round(x(at))} ${round(y(value))}`);
-    // A point without neighbours would be no line at all.
+    // A point without neighbours needs a dot, since it has no line.
     if (broken && (values[at + 1] ?? null) === null)
       dots.push(`<circle class="dot" cx="${round(x(at))}" cy="${round(y(value))}" r="2.5"/>`);
     broken = false;
@@ -106,16 +106,13 @@ function bars(
   return `<g class="c${place}"><title>${escapeHtml(name)}</title>${drawn.join("")}</g>`;
 }
 
-/**
- * Round numbers that enclose the range, about four of them. Values that keep below `bound`, such as 100 %, get an axis that
- * does too.
- */
+/** About four round numbers that enclose the range. Values below `bound`, such as 100 %, get an axis that ends at it. */
 export function ticksOf(least: number, most: number, bound?: number): readonly number[] {
   const span = most - least || Math.abs(most) || 1;
   const rough = span / 4;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = ([1, 2, 5, 10].find((one) => one * power >= rough) ?? 10) * power;
-  // A quotient such as 3.0000000000000004 is 3: it must not open another step.
+  // A quotient such as 3.0000000000000004 is 3: it must not add a step.
   const first = Math.floor(least / step + 1e-9);
   const last = Math.max(first + 1, Math.ceil(most / step - 1e-9));
   const ticks = Array.from({ length: last - first + 1 }, (_, at) => (first + at) * step);
@@ -135,5 +132,5 @@ export const escapeHtml = (text: string): string =>
     .replaceAll('"', "&quot;")
     .replaceAll("'", "&#39;");
 
-/** The content security policy of reports opened from a disk, where no server sends one: no scripts, no requests. */
+/** The content security policy of reports opened from a disk, without a server to send one: no scripts, no requests. */
 export const contentSecurityMeta = `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">`;

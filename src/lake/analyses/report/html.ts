@@ -1,4 +1,4 @@
-/** A report in one file: tables and charts, light or dark as the reader has it, and nothing fetched from anywhere. Pure. */
+/** A report in one file: tables and charts, in the reader's light or dark mode, without any external resource. Pure. */
 import type { AnalysisResult, ResultColumn } from "../analysis.ts";
 import { chartSvg, escapeHtml, contentSecurityMeta } from "./chart.ts";
 import { chartsOf } from "./charts.ts";

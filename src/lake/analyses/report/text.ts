@@ -1,7 +1,7 @@
-/** Results for terminals and programs: columns of text, JSON, CSV and Parquet. Absent values stay absent, never 0. */
+/** Results for terminals and programs: text columns, JSON, CSV and Parquet. Missing values stay missing, never 0. */
 import type { AnalysisResult, ResultCell, ResultColumn } from "../analysis.ts";
 
-/** JSON has every digit, and the unit of every column. */
+/** JSON with full precision and every column's unit. */
 export function jsonOf(results: readonly AnalysisResult[]): string {
   return `${JSON.stringify({ version: 1, analyses: results.map(objectOf) }, undefined, 2)}\n`;
 }
@@ -25,7 +25,7 @@ export function csvOf({ columns, rows }: AnalysisResult): string {
 export function csvCell(value: ResultCell): string {
   if (value === null) return "";
   if (typeof value === "number") return String(value);
-  // A cell that a spreadsheet would take for a formula stays a text.
+  // Prevents a spreadsheet from evaluating the cell as a formula.
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
@@ -33,7 +33,7 @@ export function csvCell(value: ResultCell): string {
 const hidden = new Set(["uuid", "model"]);
 const maxShown = 200;
 
-/** The rows as cells of text, the first being the head; identity that only programs need is left out. */
+/** The rows as text cells, the first being the header; identity columns that only programs need are omitted. */
 export function tableOf({ columns, rows }: AnalysisResult): readonly (readonly string[])[] {
   const shown = columns
     .map((column, at) => ({ column, at }))
@@ -73,7 +73,7 @@ const fixed = (value: number, digits: number): string => {
   return /^-0\.?0*$/.test(text) ? text.slice(1) : text;
 };
 
-/** A result as Parquet: absent values are null. */
+/** A result as Parquet: missing values are null. */
 export async function parquetOf({ columns, rows }: AnalysisResult): Promise<Uint8Array> {
   const { parquetWriteBuffer } = await import("hyparquet-writer");
   return new Uint8Array(

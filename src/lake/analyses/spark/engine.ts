@@ -1,6 +1,6 @@
 /**
- * Analyses on a Spark that somebody else runs: finds spark-sql, hands it the script, reads the answers off its output.
- * The driver runs on this machine (client mode), so that nothing has to be fetched back from the cluster.
+ * Runs analyses on an existing Spark installation: finds spark-sql, passes it the script and parses its output. The driver runs
+ * on this machine (client mode), so that no result has to be fetched from the cluster.
  */
 import { spawn } from "node:child_process";
 import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -13,10 +13,10 @@ import { resultOf } from "../duckdb/engine.ts";
 import { answerMark, type SparkScript, sparkScript } from "./script.ts";
 
 export interface SparkOptions {
-  /** Such as `local[2]`, `yarn` or `spark://host:7077`. */
+  /** For example `local[2]`, `yarn` or `spark://host:7077`. */
   readonly master: string;
   readonly sparkHome?: string | undefined;
-  /** More settings, each `name=value`. */
+  /** Additional settings, each `name=value`. */
   readonly conf?: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal?: AbortSignal | undefined;
@@ -25,7 +25,7 @@ export interface SparkOptions {
 
 const keptErrorLines = 40;
 
-/** Of --spark-home, SPARK_HOME or PATH, in this order. */
+/** Searches --spark-home, SPARK_HOME and PATH, in this order. */
 export function findSparkSql({ sparkHome, env }: Pick<SparkOptions, "sparkHome" | "env">): string {
   const home = sparkHome ?? env["SPARK_HOME"];
   const folders =
@@ -69,9 +69,9 @@ export async function runOnSpark(
       ...conf("spark.sql.warehouse.dir", path.join(dir, "warehouse")),
       ...conf("spark.ui.enabled", "false"),
       ...conf("spark.sql.cli.print.header", "false"),
-      // Nobody looks at the plans, and the formatted kind walks nested ones again and again.
+      // The plans are not used, and the formatted mode walks nested ones again and again.
       ...conf("spark.sql.ui.explainMode", "simple"),
-      // Lines of a driver that never speaks to others leave loopback in local mode.
+      // In local mode, a driver without remote executors stays on loopback.
       ...(options.master.startsWith("local")
         ? [
             ...conf("spark.driver.bindAddress", "127.0.0.1"),
@@ -138,7 +138,7 @@ async function run(
   throw new GpulseError("ANALYSIS_FAILED", `Spark could not do it: ${whatItSays(code, errors)}`);
 }
 
-/** The line that names the error; Spark wraps it into hundreds of others. */
+/** The line with the error, which Spark hides among hundreds of others. */
 function whatItSays(code: number | Error, lines: readonly string[]): string {
   if (code instanceof Error) return code.message;
   const telling = lines.find((line) => /^\[[A-Z_.]+\]|Exception: |^Error |ERROR /.test(line));

@@ -1,6 +1,6 @@
 /**
- * The script that Spark SQL runs for analyses: the same SQL, over the Parquet where it lies. Answers come out as lines of
- * JSON behind a mark, so that Spark's other output is ignored. Pure.
+ * The script that Spark SQL runs for analyses: the same SQL, over the Parquet files in place. Results are lines of JSON with a
+ * prefix, so that Spark's other output is ignored. Pure.
  */
 import { columns } from "../../../model/columns.ts";
 import type { Analysis } from "../analysis.ts";
@@ -11,10 +11,10 @@ import { analysisSql, isOfJobs, type LakeSpan, samplesSql } from "../statement.t
 export interface SparkScript {
   readonly analyses: readonly Analysis[];
   readonly settings: AnalysisSettings;
-  /** The lake's folder as Spark names it: `hdfs://…`, `s3a://…`, `file:/…`. */
+  /** The lake's folder as a Spark URL: `hdfs://…`, `s3a://…`, `file:/…`. */
   readonly input: string;
   readonly span: LakeSpan;
-  /** Where Spark itself writes the answers, a folder for each, if requested. */
+  /** Where Spark writes the results, one folder each, if requested. */
   readonly save?: { readonly folder: string; readonly format: "json" | "csv" | "parquet" };
 }
 
@@ -26,13 +26,13 @@ const isoDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 export function sparkScript({ analyses, settings, input, span, save }: SparkScript): string {
   const lake = {
     dialect: sparkDialect,
-    // Partitions that cannot matter are not opened.
+    // Prunes partitions outside the requested time.
     from: `(select * from lake where date >= date ${textSql(isoDay(Math.max(settings.sinceMs, span.firstMs)))} and date <= date ${textSql(isoDay(Math.min(settings.untilMs, span.lastMs) + dayMs - 1))}) lake_days`,
     has: () => true,
     span,
   };
   const statements = [
-    // With a schema of our own a column that a file lacks is absent, as everywhere.
+    // With an explicit schema, a column that a file lacks is null.
     `create or replace temporary view lake (${schemaSql(analyses, settings)}) using parquet options (path ${textSql(input)})`,
     `create or replace temporary view samples as ${samplesSql(analyses, settings, lake)}`,
     ...(analyses.length > 1 ? ["cache table samples"] : []),
@@ -53,7 +53,7 @@ export function sparkScript({ analyses, settings, input, span, save }: SparkScri
   return `${statements.join(";\n\n")};\n`;
 }
 
-/** A text that a spreadsheet would take for a formula gets an apostrophe, as in our own CSV; numbers stay as they are. */
+/** As in our CSV, a text that a spreadsheet would evaluate as a formula gets an apostrophe; numbers stay unchanged. */
 function disarmedSql({ columns: answered }: Analysis): string {
   const starts = "('=', '+', '-', '@', chr(9), chr(13))";
   return answered

@@ -1,4 +1,4 @@
-/** A comparison as CSV: one line a metric and subject, numbers in base units with every digit, absent ones empty. Pure. */
+/** A comparison as CSV: one line per metric and subject, base units with full precision, missing values empty. Pure. */
 import type { Comparison } from "../compare.ts";
 import { workUnit } from "../words.ts";
 
@@ -50,7 +50,7 @@ export function csvOf(comparison: Comparison): string {
 function cell(value: string | number | undefined): string {
   if (value === undefined) return "";
   if (typeof value === "number") return String(value);
-  // A cell that a spreadsheet would take for a formula stays a text.
+  // Prevents a spreadsheet from evaluating the cell as a formula.
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

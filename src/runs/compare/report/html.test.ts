@@ -21,7 +21,7 @@ const comparison = compare(
   ),
 );
 
-/** The cells of the column "bound by", with every run's GPUs bounded by these words. */
+/** The cells of the column "bound by", with these limits for the GPUs of every run. */
 function boundCells(...words: readonly (string | undefined)[]): (string | undefined)[] {
   const subjects = comparison.subjects.map((subject) => ({
     ...subject,

@@ -1,6 +1,6 @@
 /**
- * A comparison in one file: the verdict first, then differences, tables and charts; light or dark as the reader has it, nothing
- * fetched. Printed, it is one page: the verdict, what to beware of, real differences, means and two charts. Pure.
+ * A comparison in one file: first the verdict, then differences, tables and charts; in the reader's light or dark mode, without
+ * external resources. Printed, it is one page: verdict, warnings, real differences, means and two charts. Pure.
  */
 import { escapeHtml, contentSecurityMeta } from "../../../lake/analyses/report/chart.ts";
 import type { Comparison, ComparedRun } from "../compare.ts";
@@ -9,7 +9,7 @@ import { summarizeComparison, verdictHeadings } from "../words.ts";
 import { methodText, metricRows, repeatsText, spreadHeads, spreadRows } from "./rows.ts";
 import { intervalBar, timeChart } from "./time-chart.ts";
 
-/** How the HTML report looks: an instrument's, on screen and on paper. */
+/** The style sheet, for screen and print. */
 const style = `
 :root{color-scheme:light dark;--ink:#1b2330;--soft:#556070;--line:#dde2e8;--paper:#fff;--card:#f6f8fa;--bad:#b42318;--warn:#8a5a00;--good:#0b6b4f;
 --c0:#2563eb;--c1:#c2620a;--c2:#0b7a55;--c3:#be185d;--c4:#7c3aed;--c5:#0e7490;--c6:#65730b;--c7:#475569}
@@ -73,7 +73,7 @@ ${spread(comparison)}
 `;
 }
 
-/** How sure, and the largest difference of the metric to look at first. */
+/** The verdict and the largest difference of the headline metric. */
 function summary({ subjects, metrics }: Comparison): string {
   const found = summarizeComparison(subjects, metrics);
   if (found === undefined) return "";
@@ -90,14 +90,14 @@ function words({ statements }: Comparison): string {
     .map(([verdict, heading]) => {
       const found = statements.filter((one) => one.verdict === verdict);
       if (found.length === 0) return "";
-      // On paper, what is not a difference stands in the table alone.
+      // In print, metrics without a difference are only in the table.
       const onPaper = verdict === "real" || verdict === "likely";
       return `<div${onPaper ? "" : ' class="screen"'}><h2>${heading}</h2><ul class="words">${found.map(({ text, headline }) => `<li${headline ? ' class="headline"' : ""}>${escapeHtml(text)}</li>`).join("")}</ul></div>`;
     })
     .join("");
 }
 
-/** The verdict stands beside the metric, before figures whose width nobody knows: no screen may cut it off. */
+/** The verdict is beside the metric, before values of unknown width, so that no screen cuts it off. */
 function means(comparison: Comparison): string {
   const { subjects } = comparison;
   const [first = "", ...others] = subjects.map(({ name }) => name);
@@ -148,11 +148,14 @@ function means(comparison: Comparison): string {
   return `<h2>${comparison.basis === "runs" ? "Means over repeats, with 95 % intervals" : "Means"}</h2>${table(heads, rows, "cards")}`;
 }
 
-/** The column's head inside a cell: shown where a narrow screen makes a card of the row. Never an attribute: names are others'. */
+/**
+ * The column header inside a cell: displayed when a narrow screen turns the row into a card. Never an attribute, since names are
+ * user input.
+ */
 const headed = (head: string | undefined): string =>
   `<span class="h">${escapeHtml(head ?? "")}</span>`;
 
-/** A line may break before an interval in brackets, and nowhere inside a figure. */
+/** Allows a line break before an interval in brackets, but not inside a number. */
 const unbroken = (text: string): string =>
   text
     .split(/ (?=\()/)
@@ -213,7 +216,7 @@ function runs(comparison: Comparison): string {
   return `<h2>${comparison.basis === "runs" ? "The runs" : "The windows of time"}</h2>${table(heads, rows, "cards")}`;
 }
 
-/** Of several GPUs that differ, each by its place. */
+/** If several GPUs differ, lists each by its index. */
 function boundsOf({ gpus }: ComparedRun): string {
   const found = gpus.map(({ boundBy }) => boundBy?.replace(/^bound by /, ""));
   if (found.every((text) => text === undefined))
@@ -234,6 +237,8 @@ function spread(comparison: Comparison): string {
   return `<h2>Readings of every run</h2><p class="soft">Percentiles are by time: for 1 % of the run the reading was at or below p1.</p>${table(heads, rows, "wide")}`;
 }
 
-/** `cards`: on a narrow screen a row is a card with its cells below each other. `wide`: figures only, which scroll sideways. */
+/**
+ * `cards`: on a narrow screen a row becomes a card with its cells below each other. `wide`: numbers only, which scroll sideways.
+ */
 const table = (heads: readonly string[], rows: readonly string[], kind: "cards" | "wide"): string =>
   `<div class="wrap ${kind}"><table><thead><tr>${heads.join("")}</tr></thead><tbody>${rows.join("\n")}</tbody></table></div>`;

@@ -5,7 +5,7 @@ import { methodText, metricRows, repeatsText, spreadHeads, spreadRows } from "./
 
 const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 
-/** A text as a text: no element, no link, no picture that would be fetched, no line of its own. */
+/** Escapes a text so that it contains no element, link, remote image or line break. */
 const plain = (text: string): string =>
   text
     .replaceAll(/[&<>]/g, (letter) => entities[letter] ?? "")

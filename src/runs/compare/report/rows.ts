@@ -1,4 +1,4 @@
-/** A comparison as rows of text that every report shows alike: means with their intervals, differences, verdicts. Pure. */
+/** A comparison as rows of text that every report uses: means with their intervals, differences, verdicts. Pure. */
 import type { ComparedMetric, Comparison, SubjectFigures } from "../compare.ts";
 import type { Difference } from "../difference.ts";
 import {
@@ -13,9 +13,9 @@ import { formatDifference, formatInterval, verdictWords, workUnit } from "../wor
 export interface MetricRow {
   readonly metric: ComparedMetric;
   readonly title: string;
-  /** One a subject. */
+  /** One per subject. */
   readonly means: readonly string[];
-  /** One a subject from the second on. */
+  /** One per subject from the second on. */
   readonly differences: readonly DifferenceCell[];
 }
 
@@ -112,7 +112,7 @@ export function spreadRows({ metrics, subjects, basis }: Comparison): readonly S
     );
 }
 
-/** How the numbers came about, for the foot of a report. */
+/** How the numbers were calculated, for the end of a report. */
 export function methodText({ basis, paired, level, seed }: Comparison): string {
   const percent = `${Math.round(100 * level)} %`;
   const unit =

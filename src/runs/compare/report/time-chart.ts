@@ -1,4 +1,4 @@
-/** Runs over their own time as SVG text: a colour a subject, a line a run, gaps left open. Pure. */
+/** Runs over their own time as SVG text: a colour per subject, a line per run, gaps left open. Pure. */
 import { escapeHtml, ticksOf } from "../../../lake/analyses/report/chart.ts";
 import type { Curve } from "../curves.ts";
 import type { CompareUnit } from "../metrics.ts";
@@ -59,7 +59,7 @@ export function pathOf(
         broken = true;
         return "";
       }
-      // A reading without neighbours is drawn as a dot: a line of no length with round ends.
+      // A reading without neighbours is drawn as a dot: a line of zero length with round ends.
       const alone = broken && (values[at + 1] ?? null) === null ? "h0" : "";
       const drawn = `${broken ? "M" : "L"}${round(x(at))} ${round(y(value))}${alone}`;
       broken = false;
@@ -70,7 +70,7 @@ export function pathOf(
 
 const round = (value: number): string => String(Math.round(value * 10) / 10);
 
-/** Intervals of differences as a picture: what does not touch the middle line is real. */
+/** Confidence intervals of differences as bars: an interval that does not touch the middle line is a real difference. */
 export function intervalBar(low: number, high: number, middle: number, most: number): string {
   const at = (value: number): number => 60 + (54 * value) / (most || 1);
   return `<svg class="bar" viewBox="0 0 120 16" aria-hidden="true"><line class="grid" x1="60" x2="60" y1="0" y2="16"/><line x1="${round(at(low))}" x2="${round(at(high))}" y1="8" y2="8"/><circle cx="${round(at(middle))}" cy="8" r="3"/></svg>`;

@@ -1,27 +1,27 @@
 /**
- * Slurm through its own commands, `squeue` and `sacct`, as the hub's user sees it. The machine needs Slurm's client package
- * and configuration; nothing is ever changed in Slurm.
+ * Accesses Slurm through its commands `squeue` and `sacct`, run as the hub's user. The machine needs Slurm's client package and
+ * configuration; nothing is ever changed in Slurm.
  */
 import { spawn } from "node:child_process";
 import { systemCode } from "../../../base/error.ts";
 
-/** What is asked of a controller; each answer is the text of Slurm's JSON. */
+/** The queries to a controller; each result is the text of Slurm's JSON. */
 export interface SlurmClient {
-  /** The cluster's name; undefined where Slurm does not report it. */
+  /** The cluster's name; undefined if Slurm does not report it. */
   cluster(): Promise<string | undefined>;
-  /** Every job that the controller knows: waiting, running, and those that ended lately (MinJobAge, 300 s by default). */
+  /** Every job that the controller lists: pending, running, and recently ended (MinJobAge, 300 s by default). */
   queue(): Promise<string>;
-  /** What accounting recorded about these ids, every attempt of them. */
+  /** The accounting records of these ids, including every attempt. */
   recordsOf(ids: readonly string[]): Promise<string>;
-  /** What accounting recorded about jobs that ended since. */
+  /** The accounting records of jobs that ended since then. */
   endedSince(timeMs: number): Promise<string>;
 }
 
-/** Slurm did not answer; the sentence says what to check. */
+/** Slurm did not respond; the message says what to check. */
 export class SlurmUnavailableError extends Error {}
 
 export interface SlurmCommandOptions {
-  /** A command that takes longer is ended. */
+  /** Timeout of a command. */
   readonly timeoutMs?: number;
   readonly maxBytes?: number;
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -55,7 +55,7 @@ export class SlurmCommands implements SlurmClient {
   }
 
   endedSince(timeMs: number): Promise<string> {
-    // sacct reads its local time; a number behind `uts` is Unix seconds, for which 22.05 has no other spelling.
+    // sacct reads local times; `uts` followed by Unix seconds is the only other form that 22.05 supports.
     const since = `--starttime=uts${Math.floor(timeMs / 1_000)}`;
     const args = ["--json", "--allusers", "--duplicates", since, "--endtime=now"];
     return this.#run("sacct", [...args, `--state=${finalStates}`]);

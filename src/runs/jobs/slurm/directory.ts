@@ -1,6 +1,6 @@
 /**
- * Slurm as the ledger's directory of jobs: asks the controller every few seconds, and accounting about jobs that have ended.
- * While the controller is down nothing is reported and `problem` says why; afterwards accounting fills in what was missed.
+ * Slurm as the ledger's job directory: polls the controller every few seconds, and accounting for ended jobs. While the
+ * controller is down nothing is reported and `problem` gives the reason; afterwards accounting supplies what was missed.
  */
 import { formatError } from "../../../base/error.ts";
 import type { Log } from "../../../base/log.ts";
@@ -22,14 +22,14 @@ export interface SlurmDirectoryOptions {
 }
 
 /**
- * A job's start is the time at which the controller's scheduling pass began, and the job is listed only after the pass, which
- * may take two seconds (max_sched_time); Slurm's times are whole seconds.
+ * A job's start is the time at which the controller's scheduling pass began, and the job is listed only after the pass, which may
+ * take two seconds (max_sched_time); Slurm's times are whole seconds.
  */
 const completeAfterMs = 3_000;
-/** A gap between listings that is longer may hide whole jobs: the controller forgets ended ones (MinJobAge). */
+/** A longer gap between listings may hide whole jobs: the controller forgets ended ones (MinJobAge). */
 const maxUnseenMs = 120_000;
 const longestBackoffMs = 60_000;
-/** A controller whose jobs begin later than now has another clock. */
+/** A controller whose jobs begin later than now has a different clock. */
 const maxClockAheadMs = 5_000;
 
 export class SlurmDirectory implements JobDirectory {
@@ -114,7 +114,7 @@ export class SlurmDirectory implements JobDirectory {
     return new SlurmTracker(this.#cluster, known?.asOfMs ?? nowMs(), known?.jobs);
   }
 
-  /** Undefined where accounting does not answer: jobs are then reported with what the controller says. */
+  /** Undefined if accounting is unavailable: jobs are then reported with the controller's data. */
   async #account(ask: () => Promise<string>): Promise<readonly SchedulerJob[] | undefined> {
     try {
       const { jobs } = parseSlurmAccounting(await ask());
@@ -139,7 +139,7 @@ export class SlurmDirectory implements JobDirectory {
   }
 }
 
-/** What the answer itself shows to be wrong, though it is used. */
+/** Problems visible in the response itself, which is still used. */
 function problemOf(
   { jobs, unreadable, firstProblem }: SlurmJobs,
   nowMs: number,

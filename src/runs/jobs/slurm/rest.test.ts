@@ -19,7 +19,7 @@ afterEach(() => {
 
 type Answer = readonly [status: number, body: string] | undefined;
 
-/** What slurmrestd of 22.05 serves: v0.0.38, and 404 for every other version. */
+/** Serves what slurmrestd of 22.05 serves: v0.0.38, and 404 for every other version. */
 async function serve(answer: (url: string, request: IncomingMessage) => Answer): Promise<string> {
   const server = createServer((request, response) => {
     const [status, body] = answer(request.url ?? "", request) ?? [404, "{}"];

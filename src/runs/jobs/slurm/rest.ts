@@ -1,6 +1,6 @@
 /**
- * Slurm through slurmrestd, for a hub on a machine without Slurm's commands and configuration. Its answers have the form of
- * `squeue --json` and `sacct --json`. Only GET is used; nothing is ever changed in Slurm.
+ * Accesses Slurm through slurmrestd, for a hub on a machine without Slurm's commands and configuration. Its responses have the
+ * form of `squeue --json` and `sacct --json`. Uses only GET; nothing is ever changed in Slurm.
  */
 import { readFileSync } from "node:fs";
 import { formatError } from "../../../base/error.ts";
@@ -12,13 +12,13 @@ export interface SlurmRestOptions {
   readonly url: string;
   /** For `X-SLURM-USER-NAME`. */
   readonly user?: string | undefined;
-  /** Holds the JSON Web Token (`scontrol token`) and is read at every question, since tokens expire. */
+  /** Contains the JSON Web Token (`scontrol token`); read for every request, since tokens expire. */
   readonly tokenFile?: string | undefined;
   readonly timeoutMs?: number;
   readonly maxBytes?: number;
 }
 
-/** Of Slurm 22.05 to 25.05: a daemon serves the last two or three. */
+/** The API versions of Slurm 22.05 to 25.05: a daemon serves the last two or three. */
 const versions = ["v0.0.43", "v0.0.42", "v0.0.41", "v0.0.40", "v0.0.39", "v0.0.38"];
 const parallelQuestions = 8;
 
@@ -30,14 +30,14 @@ export class SlurmRest implements SlurmClient {
     this.#options = { timeoutMs: 30_000, maxBytes: 256 * 2 ** 20, ...options };
   }
 
-  /** Newer releases name it in every answer; else accounting lists the one cluster it has. */
+  /** Newer releases return the name in every response; otherwise accounting lists the only cluster. */
   async cluster(): Promise<string | undefined> {
     const version = await this.#agree();
     const ping = asRecord(parse(await this.#get(`/slurm/${version}/ping`)));
     const named = asText(asRecord(asRecord(ping?.["meta"])?.["slurm"])?.["cluster"]);
     if (named !== undefined && named !== "") return named;
     const listed = await this.#ask(`/slurmdb/${version}/clusters`);
-    // Without accounting there is one cluster, and it has no name.
+    // Without accounting there is one unnamed cluster.
     if (listed.status !== 200) return undefined;
     const names = asList(asRecord(parse(listed.body))?.["clusters"]).map((cluster) =>
       asText(asRecord(cluster)?.["name"]),
@@ -68,7 +68,7 @@ export class SlurmRest implements SlurmClient {
     return this.#get(`/slurmdb/${await this.#agree()}/jobs?start_time=${since}`);
   }
 
-  /** The newest version that both know. */
+  /** The newest version that both sides support. */
   async #agree(): Promise<string> {
     if (this.#version !== undefined) return this.#version;
     for (const version of versions) {

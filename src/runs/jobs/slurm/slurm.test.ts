@@ -18,7 +18,7 @@ const running: SchedulerJob = {
   allocatedGpus: 2,
   allocations: [{ host: "n1", gpuCount: 2, gpuIndexes: [0, 3] }],
 };
-/** As the controller lists it after its end: without the indexes. */
+/** The job as the controller lists it after its end: without the GPU indexes. */
 const ended: SchedulerJob = {
   ...running,
   state: "completed",

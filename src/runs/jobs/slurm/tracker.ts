@@ -1,7 +1,7 @@
 /**
- * From listings of the controller and records of its accounting to reports for the ledger. Pure. An attempt's end is reported
- * once, with what accounting knows about it: the controller lists an ended job for minutes, forgets the indexes of its GPUs as
- * it ends, and replaces a requeued job by its next attempt.
+ * Turns the controller's listings and accounting records into reports for the ledger. Pure. An attempt's end is reported once,
+ * with its accounting data: the controller lists an ended job for minutes, drops its GPU indexes as it ends, and replaces a
+ * requeued job by its next attempt.
  */
 import { defined } from "../../../base/defined.ts";
 import {
@@ -14,30 +14,30 @@ import type { SchedulerReport } from "../directory.ts";
 
 interface TrackedAttempt {
   job: SchedulerJob;
-  /** As it was reported; undefined before. */
+  /** The job as last reported; undefined if it was not. */
   reported?: string;
   lastSeenMs: number;
-  /** It has ended, or the controller no longer lists it. */
+  /** True if it has ended, or the controller no longer lists it. */
   isOver: boolean;
-  /** Listings since then that brought no record of accounting. */
+  /** Listings since then without an accounting record. */
   waits: number;
 }
 
-/** slurmctld sends to slurmdbd within a second or two; a report waits for so many polls at most. */
+/** slurmctld sends to slurmdbd within a second or two; a report waits for at most this many polls. */
 const maxWaits = 5;
-/** Ids in one question to accounting. */
+/** Ids per accounting query. */
 const maxIdsPerQuery = 200;
-/** Reported ends that the controller may still list. */
+/** Remembered ends that the controller may still list. */
 const maxReportedEnds = 500_000;
 
 export class SlurmTracker {
   readonly #cluster: string | undefined;
   readonly #attempts = new Map<string, TrackedAttempt>();
   readonly #reportedEnds = new Set<string>();
-  /** What ended before is in a report of an earlier hub. */
+  /** Jobs that ended before are in a report of an earlier hub. */
   readonly #sinceMs: number;
 
-  /** @param earlier what the ledger already knows of this cluster */
+  /** @param earlier the jobs of this cluster that the ledger already has */
   constructor(cluster: string | undefined, sinceMs: number, earlier: readonly SchedulerJob[] = []) {
     this.#cluster = cluster;
     this.#sinceMs = sinceMs;
@@ -51,7 +51,7 @@ export class SlurmTracker {
       });
   }
 
-  /** Takes a listing of the controller; returns the ids about which accounting has to be asked. */
+  /** Adds a listing of the controller; returns the ids to query in accounting. */
   list(listing: readonly SchedulerJob[], nowMs: number): readonly string[] {
     const listed = new Set<string>();
     const submitted = new Map<string, number>();
@@ -75,10 +75,10 @@ export class SlurmTracker {
   }
 
   /**
-   * Takes records of accounting and returns the report.
+   * Adds accounting records and returns the report.
    *
-   * @param records of the ids that `list` returned; undefined where there is no accounting to wait for
-   * @param asOfMs until when the listing is complete
+   * @param records the records of the ids that `list` returned; undefined if there is no accounting to wait for
+   * @param asOfMs the time up to which the listing is complete
    */
   report(records: readonly SchedulerJob[] | undefined, asOfMs: number): SchedulerReport {
     for (const record of records ?? []) this.#record(record);
@@ -100,7 +100,7 @@ export class SlurmTracker {
     return { scheduler: "slurm", ...defined({ cluster: this.#cluster }), asOfMs: completeMs, jobs };
   }
 
-  /** Jobs that started and ended unseen, as accounting has them after an outage. */
+  /** Adds jobs that started and ended unobserved, from accounting after an outage. */
   addUnseen(records: readonly SchedulerJob[]): void {
     for (const entry of records) {
       const job = this.#own(entry);
@@ -147,8 +147,8 @@ export class SlurmTracker {
 }
 
 /**
- * Later facts win; what only the earlier ones had stays. While a job completes, the controller lists only the nodes that are
- * not clean yet, and then none: what it held is what was listed while it ran.
+ * Later facts take precedence; facts that only the earlier one has are kept. While a job completes, the controller lists only the
+ * nodes that are not clean yet, and then none: its allocations are those listed while it ran.
  */
 function mergeJobs(before: SchedulerJob, after: SchedulerJob): SchedulerJob {
   const held = new Map((before.allocations ?? []).map((one) => [one.host, one]));
@@ -169,8 +169,8 @@ function mergeJobs(before: SchedulerJob, after: SchedulerJob): SchedulerJob {
 }
 
 /**
- * The controller does not list it any more. A later submit time of the same id is the moment of its requeue; otherwise nobody
- * knows when it ended, and the last time it was seen is the least that can be said.
+ * The end of a job that the controller no longer lists. A later submit time of the same id is the time of its requeue; otherwise
+ * the end is unknown, and the last time it was listed is the lower bound.
  */
 function withoutListing({ job, lastSeenMs }: TrackedAttempt, nextSubmitMs?: number): SchedulerJob {
   if (nextSubmitMs !== undefined && nextSubmitMs > (job.submitMs ?? 0))

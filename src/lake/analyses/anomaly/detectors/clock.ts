@@ -1,4 +1,7 @@
-/** The clock a GPU reaches under load when neither power nor heat holds it down. One that stays below that is stuck, locked or braked. */
+/**
+ * The clock that a GPU reaches under load when neither power nor heat limits it. A GPU that stays below is stuck, locked or
+ * throttled.
+ */
 import { gpu } from "../../../../model/catalogue/index.ts";
 import type { ReadingBlock } from "../block.ts";
 import { Spread } from "../statistics/spread.ts";
@@ -15,14 +18,14 @@ import {
 const leastBlocks = 30;
 const leastShare = 0.06;
 const sigmasOff = 6;
-/** Close to the limit, the power cap may be active though it is not reported. */
+/** Near the limit, the power cap may be active though it is not reported. */
 const nearLimit = 0.93;
 
 export class ClockDetector implements Detector {
   readonly kind = "clock_low";
   readonly times = { beginAfterMs: 60_000, endAfterMs: 120_000 };
   readonly #usual = new Spread(5e6);
-  /** The highest it reached since it is low. */
+  /** The highest clock reached since the departure began. */
   #lowHertz = 0;
 
   see(
@@ -31,7 +34,7 @@ export class ClockDetector implements Detector {
     suspected: boolean,
   ): Detection {
     const hertz = block.freeHertz;
-    // Whatever holds it down now, it got higher than it could while it was stuck.
+    // Whatever limits the clock now, it rose higher than a stuck clock could.
     if (suspected && (block.busyHertz ?? 0) > 1.05 * this.#lowHertz) return normalDetection;
     if (hertz === undefined || block.heldByHeat || block.powerWatts > nearLimit * scaleWatts)
       return undecidedDetection;

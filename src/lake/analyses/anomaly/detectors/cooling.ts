@@ -1,7 +1,7 @@
 /**
- * Heat per watt. A fit of each GPU's own temperature on its power now and as the heatsink remembers it, and on its memory
- * load, predicts the temperature; paste that dries, dust and air that is missing show as degrees above
- * that, beyond what the other cards of the machine show.
+ * Heat per watt. A fit of each GPU's own temperature over its current power, the smoothed power of its heatsink and its memory
+ * load predicts the temperature; dried-out thermal paste, dust and a lack of air show as degrees above the prediction, beyond
+ * those of the machine's other cards.
  */
 import { gpu } from "../../../../model/catalogue/index.ts";
 import { deviceKey } from "../../../../model/device.ts";
@@ -21,24 +21,24 @@ import {
 } from "./detector.ts";
 
 const inputCount = 8;
-/** Six hours of blocks: a card learns its new place within a day. */
+/** Six hours of blocks: a card learns new surroundings within a day. */
 const memoryBlocks = 2_160;
-/** Half an hour of its own, or a quarter of that on top of what peers have learned. */
+/** Half an hour of its own blocks, or a quarter of that if it starts from a peer's fit. */
 const leastBlocks = 180;
 const leastOwnBlocks = 45;
 const powerSteps = 13;
 const leastNear = 30;
-/** A fit this young errs by more than its residuals show, and learns from every block. */
+/** A young fit errs by more than its residuals show, and learns from every block. */
 const youngBlocks = 60;
-/** Part of a new block in the running mean: about 40 s, and two minutes where blocks are single instants. */
+/** Weight of a new block in the running mean: about 40 s, and two minutes if blocks are single instants. */
 const meanShare = 0.25;
 const instantMeanShare = 0.125;
 const sigmasOff = 5;
-/** What showed under load would be this many sigmas at less load: enough to see that it is gone. */
+/** The expected excess at a lower load must be this many sigmas before its absence proves a fix. */
 const sigmasGone = 3;
-/** Less than this much of it left is none of it. */
+/** An excess below this share of the expected one counts as gone. */
 const goneShare = 0.3;
-/** Below this much of the load at which it showed, nothing is concluded: fans stand still, and heat per watt is not constant. */
+/** Below this share of the load at which the excess began, nothing is concluded: fans stop, and heat per watt is not constant. */
 const leastLoadShare = 0.35;
 
 export class CoolingDetector implements Detector {
@@ -46,18 +46,18 @@ export class CoolingDetector implements Detector {
   readonly times = { beginAfterMs: 60_000, endAfterMs: 180_000 };
   readonly #fit = new StreamFit(inputCount, memoryBlocks, 0.3, 0.5);
   readonly #season = new Seasonal(0.5);
-  /** The running mean of single instants: it errs by far less than each of them. */
+  /** The spread of the running mean over single instants, which is far smaller than that of each instant. */
   readonly #strays = new Spread(0.5, 0.004);
   readonly #inputs = new Float64Array(inputCount);
-  /** Blocks learned by tenth of the power scale: a straight line is not to be trusted where the card has hardly been. */
+  /** Learned blocks per tenth of the power scale: a linear fit is unreliable at powers that the card has rarely had. */
   readonly #known = new Uint32Array(powerSteps);
-  /** Load at which it showed first, and the most degrees it showed there: at less load it is less. */
+  /** The load at which the excess began, and its maximum there in kelvin: at a lower load it is smaller. */
   #shownAtWatts = 0;
   #shownKelvin = 0;
   #mean = 0;
   #joined = "";
   #believes = false;
-  /** Degrees above what is expected in the newest block, room and season taken off; for the spike detector. */
+  /** Kelvin above the expected temperature in the newest block, corrected for room and season; for the spike detector. */
   offKelvin: number | undefined;
   limitKelvin = 0;
   sigmaKelvin = 1;
@@ -113,7 +113,7 @@ export class CoolingDetector implements Detector {
     return { verdict: suspected && this.#mean > 0.5 * limit ? undefined : false };
   }
 
-  /** The temperature it would have after long at 70 % of its power limit, or undefined where nothing like it was seen. */
+  /** The steady-state temperature at 70 % of the power limit; undefined if no similar load was observed. */
   atLoad(): number | undefined {
     if (this.#fit.count < leastBlocks) return undefined;
     const share = 0.7;
@@ -136,8 +136,8 @@ export class CoolingDetector implements Detector {
   }
 
   /**
-   * Whether it would show at this load, and does not. Bad paste adds degrees per watt: what is 12 K at full load is 5 K at half of
-   * it. While a card idles it does not show, which is no proof that it is fixed.
+   * True if the excess would be visible at this load and is not. Bad paste adds degrees per watt: 12 K at full load is 5 K at
+   * half load. An idle card shows no excess, which does not prove a fix.
    */
   #isGone(watts: number, sigma: number): boolean {
     const share = watts / this.#shownAtWatts;
@@ -160,7 +160,7 @@ export class CoolingDetector implements Detector {
     const learned = around.peers.learned(group, device, 2 * leastBlocks);
     if (learned === undefined) return;
     this.#fit.believe(learned);
-    // Peers stand elsewhere in the air: their numbers are a start, not yet a measure.
+    // Peers have different airflow: their fit is a starting point, not yet a measure.
     this.#believes = this.#fit.count >= leastOwnBlocks;
   }
 
@@ -169,7 +169,7 @@ export class CoolingDetector implements Detector {
     return at(step - 1) + at(step) + at(step + 1);
   }
 
-  /** The fan is not among them: it follows the temperature, and would explain away what it should show. */
+  /** The fan is not an input: it follows the temperature, and would explain away the excess that it should show. */
   #fill(block: ReadingBlock, scaleWatts: number): Float64Array {
     const [fast, middle, slow] = block.pastWatts;
     const inputs = this.#inputs;
@@ -179,9 +179,9 @@ export class CoolingDetector implements Detector {
     inputs[3] = middle / scaleWatts;
     inputs[4] = slow / scaleWatts;
     inputs[5] = block.memoryUtilization ?? 0;
-    // A fan that turns faster the hotter it is bends the line.
+    // A fan that speeds up with temperature makes the relation nonlinear.
     inputs[6] = (middle / scaleWatts) ** 2;
-    // A die warms within a second, over which its power is a mean: at a single instant its load shows the rest.
+    // A die warms within a second, over which its power is averaged: for a single instant, utilization supplies the rest.
     inputs[7] = block.isInstant ? (block.utilization ?? 0) : 0;
     return inputs;
   }
@@ -208,7 +208,7 @@ export class CoolingDetector implements Detector {
 const keyOf = ({ host, uuid }: AnomalyDevice): string => deviceKey(host, uuid);
 const groupOf = ({ device }: DetectorContext): string => `${device.host}\n${device.model}`;
 
-/** Little power makes little heat, and a fan that starts, stops and lags makes more of its own than a straight line says. */
+/** Low power gives little heat, and a fan that starts, stops and lags deviates more from a linear fit. */
 function leastKelvin({ powerWatts, fanRatio }: ReadingBlock, scaleWatts: number): number {
   const share = powerWatts / scaleWatts;
   if (fanRatio === undefined) return share > 0.4 ? 3 : share > 0.2 ? 4.5 : 6;

@@ -1,4 +1,4 @@
-/** A detector: gets a block of one GPU, learns the usual, and decides whether this block departs from it. */
+/** A detector receives the blocks of one GPU, learns its usual behaviour, and decides whether a block departs from it. */
 import type { AnomalyDevice, AnomalyKind, Evidence } from "../anomaly.ts";
 import type { ReadingBlock } from "../block.ts";
 import type { EpisodeTimes, DepartureVerdict } from "../episode.ts";
@@ -9,22 +9,22 @@ export interface DetectorContext {
   readonly device: AnomalyDevice;
   readonly readings: Readings;
   readonly peers: Peers;
-  /** The power that makes heat and load of different cards comparable: the limit, or the most seen. */
+  /** The power scale that makes the heat and load of different cards comparable: the limit, or the highest power observed. */
   readonly scaleWatts: number;
 }
 
 export interface Detection {
   readonly verdict: DepartureVerdict;
-  /** There where the verdict is true. */
+  /** Present if the verdict is true. */
   readonly evidence?: () => Evidence;
 }
 
 export interface Detector {
   readonly kind: AnomalyKind;
   readonly times: EpisodeTimes;
-  /** `suspected`: an episode is on or may be, so the block must not be learned as usual. */
+  /** `suspected`: an episode is active or may be, so the block must not be learned as usual. */
   see(block: ReadingBlock, around: DetectorContext, suspected: boolean): Detection;
-  /** The departure has become the new usual, or the GPU was unavailable. */
+  /** Called when the departure has become the new usual, or the GPU was unavailable. */
   restart?(): void;
 }
 

@@ -1,4 +1,7 @@
-/** Each card's own fan curve, as seen: fan speed by temperature. A fan that turns slower than it used to at this heat is failing. */
+/**
+ * Learns each card's own fan curve, fan speed by temperature. A fan that turns slower than before at the same temperature is
+ * failing.
+ */
 import { gpu } from "../../../../model/catalogue/index.ts";
 import type { ReadingBlock } from "../block.ts";
 import { Spread } from "../statistics/spread.ts";
@@ -30,7 +33,7 @@ export class FanDetector implements Detector {
   ): Detection {
     if (celsius === undefined || fanRatio === undefined) return undecidedDetection;
     const at = Math.min(bins - 1, Math.max(0, Math.floor(celsius / stepCelsius)));
-    // What it turned at a few degrees less, it turns at least now: fans lag, and start at a threshold.
+    // Compares with the speed at a few degrees less, since fans lag and start at a threshold.
     const known = this.#expected(at - 1);
     const limit = known === undefined ? 0 : Math.max(leastRatio, sigmasOff * known.sigma);
     const slow = known !== undefined && fanRatio < known.median - limit;
@@ -52,7 +55,7 @@ export class FanDetector implements Detector {
     };
   }
 
-  /** Of the bin, or of the next cooler one that is known. */
+  /** The spread of the bin, or of the next cooler one with enough data. */
   #expected(bin: number): Spread | undefined {
     for (let at = bin; at >= 0; at--) {
       const spread = this.#curve[at];

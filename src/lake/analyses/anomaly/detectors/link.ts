@@ -1,4 +1,6 @@
-/** The PCIe link as it usually is while the card works. Fewer lanes or a lower generation than that is a slot, a riser or a card. */
+/**
+ * Compares the PCIe link with its usual state under load. Fewer lanes or a lower generation mean a faulty slot, riser or card.
+ */
 import { gpu } from "../../../../model/catalogue/index.ts";
 import type { ReadingBlock } from "../block.ts";
 import { Spread } from "../statistics/spread.ts";
@@ -13,7 +15,7 @@ import {
 } from "./detector.ts";
 
 const leastBlocks = 12;
-/** Links save power while a card idles. */
+/** Links save power while the card is idle. */
 const busyFrom = 0.1;
 
 /** Some exporters report only one of the two. */

@@ -1,4 +1,7 @@
-/** Memory of one job that grows at every look and never shrinks. A job that loads its data, or fills a cache and stops, is none. */
+/**
+ * Detects memory of one job that keeps growing and never shrinks. A job that loads its data, or fills a cache and stops, is not a
+ * leak.
+ */
 import { gpu } from "../../../../model/catalogue/index.ts";
 import type { ReadingBlock } from "../block.ts";
 import {
@@ -12,10 +15,10 @@ import {
 } from "./detector.ts";
 
 const lookMs = 30_000;
-/** Eight minutes of growth at the least, an hour at the most; then every other sample is dropped. */
+/** At least eight minutes of growth and at most an hour; beyond that, every other sample is dropped. */
 const leastLooks = 16;
 const mostLooks = 128;
-/** Of the card's memory. */
+/** As a share of the card's memory. */
 const leastShare = 0.02;
 const parts = 4;
 const mib = 2 ** 20;
@@ -33,7 +36,7 @@ export class MemoryLeakDetector implements Detector {
     const total = readings.get("memoryTotalBytes");
     if (memoryBytes === undefined || total === undefined) return undecidedDetection;
     const last = this.#bytes.at(-1);
-    // Without an owner, freed memory shows that another job began.
+    // If no owner is reported, freed memory means that another job began.
     const isNewJob =
       owner !== this.#owner || (last !== undefined && memoryBytes < last - 0.02 * total);
     this.#owner = owner;
@@ -57,7 +60,7 @@ export class MemoryLeakDetector implements Detector {
     this.#lastMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** Looks at the newest stretch, so that a quiet beginning does not hide a leak that came later. */
+  /** Also checks the newest stretch alone, so that a quiet beginning does not hide a later leak. */
   #judge(total: number, device: DetectorContext["device"]): Detection {
     const kept = this.#bytes;
     if (kept.length < leastLooks) return undecidedDetection;
@@ -87,7 +90,7 @@ export class MemoryLeakDetector implements Detector {
   }
 }
 
-/** Grows in most looks, never shrinks to speak of, and no faster at first than later. */
+/** True if memory grows in most samples, never shrinks noticeably, and grows no faster at first than later. */
 function isLeak(bytes: readonly number[], total: number): boolean {
   const growth = (bytes.at(-1) ?? 0) - (bytes[0] ?? 0);
   if (growth < leastShare * total) return false;
@@ -104,6 +107,6 @@ function isLeak(bytes: readonly number[], total: number): boolean {
     return to - from;
   });
   if (grown.some((part) => part < (0.5 * growth) / parts)) return false;
-  // What fills up grows ever more slowly; a leak does not.
+  // Growth towards a limit slows down; a leak does not.
   return (grown.at(-1) ?? 0) >= 0.65 * (grown[0] ?? 0);
 }

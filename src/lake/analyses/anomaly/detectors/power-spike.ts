@@ -1,4 +1,7 @@
-/** Power that passes what it drew in the last minute by far though the load did not, or that passes the limit: instant by instant, since a spike is short. */
+/**
+ * Detects power far above that of the last minute although the load did not rise, or above the limit. Checks every instant, since
+ * spikes are short.
+ */
 import { gpu } from "../../../../model/catalogue/index.ts";
 import type { Readings } from "../readings.ts";
 import { Spread } from "../statistics/spread.ts";
@@ -11,7 +14,7 @@ import {
   undecidedDetection,
 } from "./detector.ts";
 
-/** Reported power is a mean over a second or two, so a load that changed within this time explains it. */
+/** Reported power is averaged over a second or two, so a load change within this time explains it. */
 const recentMs = 5_000;
 const stretchMs = 5_000;
 const steadyMs = 15_000;
@@ -22,7 +25,7 @@ const sigmasOff = 8;
 const sameUtilization = 0.05;
 const overLimit = 1.15;
 
-/** The most of a few seconds: a spike is more than the most of a minute. */
+/** Maxima over a few seconds: a spike exceeds the maximum of a whole minute. */
 interface Stretch {
   readonly startMs: number;
   watts: number;
@@ -35,7 +38,7 @@ interface Stretch {
 export class PowerSpikeDetector {
   readonly kind = "power_spike";
   readonly times = { beginAfterMs: 3_000, endAfterMs: 60_000 };
-  /** How far the most of one stretch usually passes the most of the minute before. */
+  /** How much the maximum of one stretch usually exceeds that of the minute before. */
   readonly #passes = new Spread(2);
   #past: Stretch[] = [];
   #owner: string | undefined;
@@ -69,7 +72,7 @@ export class PowerSpikeDetector {
     if (before === undefined) return undecidedDetection;
     const more = watts - before.watts;
     this.#passes.add(more);
-    // As busy as before with more or less use of memory is other work, and other work draws other power.
+    // The same utilization with different memory traffic is different work, which draws different power.
     const isOtherWork =
       this.#leastOf(timeMs - steadyMs) < utilization - 2 * sameUtilization ||
       utilization > before.utilization + sameUtilization ||
@@ -94,7 +97,7 @@ export class PowerSpikeDetector {
     if (this.#past.length > stretches) this.#past.shift();
   }
 
-  /** The lowest utilisation since then: work that has just begun explains what it draws. */
+  /** The lowest utilisation since `fromMs`: work that has just started explains the power. */
   #leastOf(fromMs: number): number {
     let least = 1;
     for (const one of this.#past)
@@ -102,7 +105,7 @@ export class PowerSpikeDetector {
     return least;
   }
 
-  /** All stretches that were over by then as one; undefined where they are too few. */
+  /** Joins all stretches that ended by `untilMs`; undefined if there are too few. */
   #most(untilMs: number): Stretch | undefined {
     let all: Stretch | undefined;
     let count = 0;

@@ -1,7 +1,7 @@
 /**
- * Work that is not done costs no energy and moves no data: a GPU that is as busy as it was, or as others are on the same
- * kind of work, at the same clock, and draws less above idle or uses its memory less, gets less done. Compared within one
- * job, and with other runs of the same kind.
+ * Work that is not done uses no energy and moves no data: a GPU does less work if, at the same utilization and clock as before or
+ * as others on the same kind of work, it draws less power above idle or uses its memory less. Compares within one job, and with
+ * other runs of the same kind.
  */
 import { gpu } from "../../../../model/catalogue/index.ts";
 import type { ReadingBlock } from "../block.ts";
@@ -17,19 +17,19 @@ import {
   undecidedDetection,
 } from "./detector.ts";
 
-/** Two minutes: utilisation is a sample of an instant, so means over less are noise. */
+/** Two minutes: utilisation is sampled at instants, so means over less time are noise. */
 const windowBlocks = 12;
 const leastUtilization = 0.25;
-/** With both measures: where there is little work, one alone may depart by chance. */
+/** Threshold if both measures exist: with little work, one alone may deviate by chance. */
 const leastUtilizationOfBoth = 0.15;
-/** Below this much above idle, power does not measure work. */
+/** Below this share above idle, power does not measure work. */
 const leastLoad = 0.08;
 const leastShare = 0.06;
 const sigmasOff = 5;
-/** A slower clock explains less power; the clock detector reports that. */
+/** A slower clock explains lower power; the clock detector reports that. */
 const slowerClock = 0.97;
 const leastBlocks = 60;
-/** The other measure must show at least this much of what one shows; a power cap hides part of it. */
+/** The other measure must deviate by at least this share of the first one; a power cap hides part of it. */
 const agreeShare = 0.35;
 /** A single measure needs a higher threshold. */
 const aloneShare = 0.6;
@@ -47,7 +47,7 @@ interface MeasureComparison {
   readonly than: "before" | "others";
 }
 
-/** One measure of the job that runs. */
+/** One measure of the running job. */
 class RunningMeasure {
   readonly by: string;
   readonly of: (group: WorkGroup) => Measure;
@@ -60,7 +60,7 @@ class RunningMeasure {
     this.of = of;
   }
 
-  /** `times` scales what was seen: 2 tests whether it is half way to being reported. */
+  /** `times` scales the deviation: 2 tests whether it is halfway to being reported. */
   compare(group: WorkGroup, times = 1): MeasureComparison | undefined {
     if (this.less === undefined) return undefined;
     const measure = this.of(group);
@@ -75,7 +75,7 @@ class RunningMeasure {
     return { less, sigma: Math.max(usually.sigma, this.noise), than: "others" };
   }
 
-  /** By how much it is below the same job before, or the middle of other runs; undefined where that is not known. */
+  /** How far the measure is below the same job before, or below the median of other runs; undefined if unknown. */
   fell(group: WorkGroup, than: MeasureComparison["than"]): number | undefined {
     if (this.less === undefined) return undefined;
     if (than === "before")
@@ -90,7 +90,7 @@ class RunningMeasure {
     this.run.add(this.less);
   }
 
-  /** The job is over; it counts as a run of its kind where nothing was wrong with it. */
+  /** Called when the job is over; `group` is given if nothing was wrong, so that the job counts as a run of its kind. */
   over(group: WorkGroup | undefined): void {
     if (group !== undefined && this.run.count >= windowBlocks / 2)
       this.of(group).ran(this.run.median);
@@ -151,7 +151,7 @@ export class StragglerDetector implements Detector {
     };
   }
 
-  /** The result of one measure, unless the other contradicts it: less work is less of both. */
+  /** The result of one measure, unless the other contradicts it: less work lowers both. */
   #agreed(one: RunningMeasure, group: WorkGroup): MeasureComparison | undefined {
     const other = one === this.#power ? this.#traffic : this.#power;
     const found = one.compare(group, other.less === undefined ? aloneShare : 1);
@@ -201,7 +201,7 @@ export class StragglerDetector implements Detector {
     this.#power.less =
       isFull && work > leastLoad * scaleWatts * windowBlocks ? less / work : undefined;
     const byLoad = noiseOf(this.#seen.map((one) => one.utilization));
-    // Instants of a load that swings within seconds differ by more than its utilisation shows.
+    // Single instants of a load that swings within seconds differ by more than its utilisation shows.
     const byPower = block.isSparse
       ? noiseOf(this.#seen.map((one) => one.workWatts - one.lessWatts))
       : 0;
@@ -234,7 +234,7 @@ function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
   return total;
 }
 
-/** How much the mean of these may be off by chance, over itself: what a fitful load leaves uncertain. */
+/** The relative standard error of the mean: the uncertainty due to an uneven load. */
 function noiseOf(values: readonly number[]): number {
   if (values.length === 0) return 0;
   const mean = sum(values, (value) => value) / values.length;

@@ -1,4 +1,4 @@
-/** A jump of temperature within a minute that no change of power explains: air that stopped, a pump, a sensor. */
+/** Detects a temperature jump within a minute that no change of power explains: blocked air, a failed pump, a faulty sensor. */
 import { gpu } from "../../../../model/catalogue/index.ts";
 import type { ReadingBlock } from "../block.ts";
 import type { CoolingDetector } from "./cooling.ts";
@@ -15,7 +15,7 @@ import {
 const backBlocks = 4;
 const leastKelvin = 8;
 const sigmasOff = 8;
-/** Where power moved by more, heat follows, and the fit may lag. */
+/** If power changed by more, heat follows, and the fit may lag. */
 const steadyShare = 0.1;
 
 interface Past {
@@ -29,7 +29,7 @@ export class TemperatureSpikeDetector implements Detector {
   readonly times = { beginAfterMs: 10_000, endAfterMs: 120_000 };
   readonly #cooling: CoolingDetector;
   #past: Past[] = [];
-  /** What it was off by before the jump. */
+  /** The excess before the jump. */
   #fromKelvin = 0;
 
   constructor(cooling: CoolingDetector) {

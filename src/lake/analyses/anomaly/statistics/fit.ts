@@ -1,20 +1,20 @@
 /**
- * A linear fit that follows a stream: least squares with slow forgetting, a pull towards what peers have learned, and
- * outliers that count for little. Constant memory: a few dozen numbers whatever has been seen.
+ * A streaming linear fit: least squares with slow forgetting, regularized towards what peers have learned, and with a small
+ * weight for outliers. Constant memory: a few dozen numbers.
  */
 import { Spread } from "./spread.ts";
 
 export interface Prediction {
   readonly value: number;
-  /** The robust standard deviation of what was off before, wider where the inputs are unlike any seen. */
+  /** The robust standard deviation of past residuals, larger for inputs unlike any seen before. */
   readonly sigma: number;
 }
 
-/** Residuals beyond this many sigmas pull no harder than at it. */
+/** Residuals beyond this many sigmas have no more influence than one at it. */
 const huberSigmas = 2.5;
-/** Neighbours in time are alike: this many observations count as one independent one. */
+/** Consecutive observations are correlated: this many count as one independent observation. */
 const alike = 10;
-/** Solving again changes little from one block to the next. */
+/** The solution changes little from one block to the next. */
 const solveEvery = 6;
 
 export class StreamFit {
@@ -31,7 +31,7 @@ export class StreamFit {
   #untilSolve = 0;
   count = 0;
 
-  /** `memory` is how many observations count; `pull` how many the prior is worth in each direction. */
+  /** `memory` is the number of observations that count; `pull` is the weight of the prior, in observations per direction. */
   constructor(size: number, memory: number, pull: number, leastSigma: number) {
     this.size = size;
     this.#gram = new Float64Array(size * size);
@@ -41,7 +41,7 @@ export class StreamFit {
     this.#work = new Float64Array(size);
     this.#keep = 1 - 1 / memory;
     this.#pull = pull;
-    // Slower than the fit itself: a fault that creeps in must not become the noise it is measured by.
+    // Slower than the fit itself: a creeping fault must not become the noise it is compared with.
     this.#residuals = new Spread(leastSigma, 0.004);
   }
 
@@ -53,7 +53,7 @@ export class StreamFit {
     return this.#residuals.sigma;
   }
 
-  /** A prior learned from peers: used until own observations outweigh it. */
+  /** Sets a prior learned from peers: used until own observations outweigh it. */
   believe(weights: Float64Array): void {
     this.#prior = weights.slice();
     if (this.count === 0) this.#weights.set(weights);
@@ -68,7 +68,7 @@ export class StreamFit {
     return { value, sigma: this.sigma * Math.sqrt(1 + alike * this.#leverage(inputs)) };
   }
 
-  /** How far off the prediction was; the fit takes it in. */
+  /** Learns an observation and returns the residual of the prediction. */
   learn(inputs: Float64Array, value: number): number {
     const { size } = this;
     const residual = value - this.predict(inputs).value;
@@ -90,7 +90,7 @@ export class StreamFit {
     return residual;
   }
 
-  /** Cholesky of the gram with the pull on its diagonal; the pull keeps it positive whatever was seen. */
+  /** Cholesky decomposition of the Gram matrix with `pull` on its diagonal, which keeps it positive definite. */
   #solve(): void {
     const { size } = this;
     const factor = this.#factor;
@@ -122,7 +122,7 @@ export class StreamFit {
     this.#untilSolve = solveEvery;
   }
 
-  /** Inputs' distance from what was seen: near 0 among many like it, large where nothing like it came before. */
+  /** The inputs' distance from past observations: near 0 for common inputs, large for unprecedented ones. */
   #leverage(inputs: Float64Array): number {
     const { size } = this;
     let sum = 0;

@@ -1,9 +1,11 @@
-/** The usual value at this hour of the day, learned from at least two days: rooms are warmer in the afternoon. Constant memory. */
+/**
+ * The usual value at this hour of the day, learned from at least two days: rooms are warmer in the afternoon. Constant memory.
+ */
 import { Spread } from "./spread.ts";
 
 const hourMs = 3_600_000;
 const hours = 24;
-/** One day's hour is no season. */
+/** The hour of a single day is not a season. */
 const leastDays = 2;
 
 interface Hour {
@@ -33,7 +35,7 @@ export class Seasonal {
     hour.spread.add(value);
   }
 
-  /** The median of this hour on other days, or undefined with too few days. */
+  /** The median of this hour on other days; undefined with too few days. */
   at(timeMs: number): number | undefined {
     const at = Math.floor(timeMs / hourMs);
     const hour = this.#hours[at % hours];

@@ -1,9 +1,9 @@
 /**
- * The middle and the spread of a stream of numbers, robust against outliers, in constant memory: exact over the first few,
+ * The median and the spread of a stream of numbers, robust against outliers and in constant memory: exact over the first few,
  * then each new number moves the median and the median absolute deviation by a small step towards it.
  */
 
-/** Makes the median absolute deviation of normal noise its standard deviation. */
+/** Converts the median absolute deviation of normal noise to its standard deviation. */
 export const sigmaPerMad = 1.4826;
 
 const seedCount = 31;
@@ -16,7 +16,7 @@ export class Spread {
   #mad = 0;
   count = 0;
 
-  /** `share` is the step over the spread: 0.01 forgets within a few hundred numbers. */
+  /** `share` is the step relative to the spread: 0.01 forgets within a few hundred numbers. */
   constructor(leastSigma: number, share = 0.01) {
     this.#leastMad = leastSigma / sigmaPerMad;
     this.#mad = this.#leastMad;
@@ -50,7 +50,7 @@ export class Spread {
   }
 }
 
-/** 0 of an empty list. */
+/** Returns 0 for an empty list. */
 export function medianOf(values: readonly number[]): number {
   const sorted = [...values].sort((left, right) => left - right);
   const middle = sorted.length >> 1;

@@ -4,7 +4,7 @@ import { StreamFit } from "./fit.ts";
 import { Seasonal } from "./seasonal.ts";
 import { medianOf, Spread } from "./spread.ts";
 
-/** Close enough to normal for a spread: a sum of uniform draws. */
+/** Approximately normal noise: a sum of uniform draws. */
 const noise = (random: Random): number =>
   Array.from({ length: 12 }, () => random.next()).reduce((sum, one) => sum + one, -6);
 
