@@ -41,8 +41,8 @@ const rule = v.strictObject({
   replacement: v.optional(v.string()),
 });
 
-const described = <Schema extends v.GenericSchema>(schema: Schema, text: string) =>
-  v.pipe(schema, v.description(text));
+const described = <Schema extends v.GenericSchema>(schema: Schema, meaning: string) =>
+  v.pipe(schema, v.description(meaning));
 
 /** How to reach a receiver over HTTP: headers, credentials and TLS. */
 export const httpOptions = {
