@@ -1,9 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  ownCapture,
-  publicFolder,
-  publicSection,
-} from "../../../../test/fixtures/sources/nvidia-smi.ts";
+import { noCaptures } from "../../../../test/captures/public.ts";
+import { ownCapture, publicSection } from "../../../../test/fixtures/sources/nvidia-smi.ts";
 import { parsePmon } from "./pmon.ts";
 
 test("pmon under load gives the one process its share", () => {
@@ -26,16 +23,15 @@ describe("captures from ../shared/captures/public", () => {
   const turing = "ngpuexp_windows-x86_64__nvidia-geforce-rtx-2080-super__610.62.txt";
 
   /** The last share in five samples. */
-  test.for([
+  test.skipIf(noCaptures).for([
     [ada, "idle", {}],
     [ada, "load", { "0/5021": 0.02, "0/5022": 0.03 }],
     [hopper, "idle", {}],
     [hopper, "load", {}],
     [turing, "idle", {}],
     [turing, "load", { "0/12940": 0.03, "0/13820": 0.03 }],
-  ] as const)("pmon: %s, %s", ([name, phase, wanted], context) => {
+  ] as const)("pmon: %s, %s", ([name, phase, wanted]) => {
     const text = publicSection(name, `${phase} :: pmon`);
-    if (text === undefined) return context.skip(`${publicFolder} is not here`);
     expect(Object.fromEntries(parsePmon(text))).toEqual(wanted);
   });
 });

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { noCaptures, publicCapture } from "../../../../test/captures/public.ts";
 import {
   ownCapture,
   processesOf,
-  publicCapture,
-  publicFolder,
   readingsOf,
 } from "../../../../test/fixtures/sources/nvidia-smi.ts";
 import { parseSmiXml } from "./query-xml.ts";
@@ -238,16 +237,14 @@ const xmlCaptures: readonly (readonly [string, Record<string, number | string>])
 ];
 
 describe("captures from ../shared/captures/public", () => {
-  test.for(xmlCaptures)("%s", ([name, wanted], context) => {
-    const text = publicCapture(`nvidia-smi-xml/${name}`);
-    if (text === undefined) return context.skip(`${publicFolder} is not here`);
+  test.skipIf(noCaptures).for(xmlCaptures)("%s", ([name, wanted]) => {
+    const text = publicCapture("nvidia-smi-xml", name).toString();
     const [one] = parseSmiXml(text);
     expect(only(readingsOf(one), wanted)).toEqual(wanted);
   });
 
-  test("an A100 in MIG mode has four instances with memory of their own", (context) => {
-    const text = publicCapture("nvidia-smi-xml/telegraf_a100-sxm4-v12.xml");
-    if (text === undefined) return context.skip(`${publicFolder} is not here`);
+  test.skipIf(noCaptures)("an A100 in MIG mode has four instances with memory of their own", () => {
+    const text = publicCapture("nvidia-smi-xml", "telegraf_a100-sxm4-v12.xml").toString();
     const [, ...instances] = parseSmiXml(text);
     expect(instances.map(({ device }) => device.uuid.replace(/^MIG-GPU-[^/]*/, ""))).toEqual([
       "/3/0",
@@ -263,12 +260,16 @@ describe("captures from ../shared/captures/public", () => {
     });
   });
 
-  test("processes of an RTX 3080 with a desktop are graphics, each with its memory", (context) => {
-    const text = publicCapture("nvidia-smi-xml/telegraf_rtx-3080-v12.xml");
-    if (text === undefined) return context.skip(`${publicFolder} is not here`);
-    const processes = processesOf(parseSmiXml(text)[0]);
-    expect(processes.map(({ pid }) => pid)).toEqual([835, 1481, 2214, 4044, 42_416]);
-    expect(processes.map(({ kind }) => kind)).toEqual(Array.from({ length: 5 }, () => "graphics"));
-    expect(processes[0]?.memoryBytes).toBe(550 * MIB);
-  });
+  test.skipIf(noCaptures)(
+    "processes of an RTX 3080 with a desktop are graphics, each with its memory",
+    () => {
+      const text = publicCapture("nvidia-smi-xml", "telegraf_rtx-3080-v12.xml").toString();
+      const processes = processesOf(parseSmiXml(text)[0]);
+      expect(processes.map(({ pid }) => pid)).toEqual([835, 1481, 2214, 4044, 42_416]);
+      expect(processes.map(({ kind }) => kind)).toEqual(
+        Array.from({ length: 5 }, () => "graphics"),
+      );
+      expect(processes[0]?.memoryBytes).toBe(550 * MIB);
+    },
+  );
 });

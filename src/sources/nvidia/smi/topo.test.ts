@@ -1,9 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  ownCapture,
-  publicFolder,
-  publicSection,
-} from "../../../../test/fixtures/sources/nvidia-smi.ts";
+import { noCaptures } from "../../../../test/captures/public.ts";
+import { ownCapture, publicSection } from "../../../../test/fixtures/sources/nvidia-smi.ts";
 import { parseTopo, peerCell } from "./topo.ts";
 
 const alone = new Map([[0, new Map([[0, "X"]])]]);
@@ -55,13 +52,14 @@ test("text that is no matrix gives none", () => {
 });
 
 describe("captures from ../shared/captures/public", () => {
-  test.for([
-    "ngpuexp_linux-x86_64__nvidia-geforce-rtx-4080-super__595.71.05.txt",
-    "ngpuexp_linux-x86_64__nvidia-h100-mig__590.48.01.txt",
-    "ngpuexp_windows-x86_64__nvidia-geforce-rtx-2080-super__610.62.txt",
-  ])("topo -m of %s", (name, context) => {
+  test
+    .skipIf(noCaptures)
+    .for([
+      "ngpuexp_linux-x86_64__nvidia-geforce-rtx-4080-super__595.71.05.txt",
+      "ngpuexp_linux-x86_64__nvidia-h100-mig__590.48.01.txt",
+      "ngpuexp_windows-x86_64__nvidia-geforce-rtx-2080-super__610.62.txt",
+    ])("topo -m of %s", (name) => {
     const text = publicSection(name, "capabilities :: topo -m");
-    if (text === undefined) return context.skip(`${publicFolder} is not here`);
     expect(parseTopo(text)).toEqual(alone);
   });
 });
