@@ -89,6 +89,7 @@ function takes(piece: Piece): string {
 /** Empty for an empty mapping or list: nothing is set then. */
 function fallbackOf({ default: value }: Piece): string {
   if (value === undefined) return "";
-  if (typeof value !== "object" || value === null) return `\`${String(value)}\``;
-  return Object.keys(value).length === 0 ? "" : `\`${JSON.stringify(value)}\``;
+  const isEmpty = typeof value === "object" && value !== null && Object.keys(value).length === 0;
+  if (isEmpty) return "";
+  return `\`${typeof value === "string" ? value : JSON.stringify(value)}\``;
 }
