@@ -127,6 +127,38 @@ test("frames of a stream take turns at the same instant, and none ends another's
   rmSync(folder, { recursive: true, force: true });
 });
 
+test("after an interruption of fifteen seconds those series end that have missed three of their samples", async () => {
+  const folder = dir();
+  const stoppedMs = Math.floor(Date.now() / 1_000) * 1_000;
+  const first = await openStore({ ...options(folder), nowMs: () => stoppedMs });
+  // 40 samples: the newest of a series may be the first of a chunk.
+  for (const [name, everyMs, count] of [
+    ["every_second", 1_000, 40],
+    ["first_of_a_chunk", 1_000, 33],
+    ["every_ten_seconds", 10_000, 5],
+    ["once", 1_000, 1],
+  ] as const) {
+    const appender = first.appender();
+    const ref = appender.ref(labelSet({ __name__: name }));
+    for (let at = count - 1; at >= 0; at--) appender.add(ref, stoppedMs - at * everyMs, 1);
+    appender.commit();
+  }
+  expect(first.stats().appended.stored).toBe(79);
+  await first.close();
+  const wal = path.join(folder, "wal");
+  for (const file of readdirSync(wal))
+    utimesSync(path.join(wal, file), stoppedMs / 1e3, stoppedMs / 1e3);
+
+  const second = await openStore({ ...options(folder), nowMs: () => stoppedMs });
+  expect(second.endInterrupted(stoppedMs + 14_999)).toMatchObject({ stored: 0 });
+  expect(second.endInterrupted(stoppedMs + 16_000)).toMatchObject({ stored: 2 });
+  const { data } = await second.instant('{__name__=~".+"}', stoppedMs + 16_000);
+  const names = data.type === "vector" ? data.samples.map(({ labels }) => labels[0]?.[1]) : [];
+  expect(new Set(names)).toEqual(new Set(["every_ten_seconds", "once"]));
+  await second.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
 test("after an interruption of more than a minute every series that was up to date ends at its last sample", async () => {
   const folder = dir();
   const [hour, minute] = [3_600_000, 60_000];

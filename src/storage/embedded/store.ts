@@ -58,8 +58,12 @@ import { problemsOf, statsOf } from "./stats.ts";
 const syncEveryMs = 1_000;
 const upkeepEveryMs = 5_000;
 const refusedLogEveryMs = 60_000;
-/** A restart takes less time, and a series that is scraped once a minute continues within it. */
+/** A restart takes less time. */
+const shortestInterruptionMs = 15_000;
+/** An interruption of a series whose interval is unknown: one that is scraped once a minute continues within it. */
 const interruptionMs = 60_000;
+/** An interruption, in intervals of the series. */
+const interruptedIntervals = 3;
 const resultKinds = [
   "stored",
   "late",
@@ -196,19 +200,24 @@ export class Store extends StoreReader implements History {
   }
 
   /**
-   * Ends every series that was current when the last process stopped, right after its last sample, so that the downtime
-   * is a gap and not a flat line. Does nothing after a short interruption, because most series continue.
+   * Ends every series that was current when the last process stopped and has missed samples since, right after its last
+   * sample, so that the downtime is a gap and not a flat line. Does nothing after a short interruption, because most series
+   * continue.
    */
   endInterrupted(nowMs: number): AppendResult {
     const { head, index } = this.#state;
     const { lastWriteMs } = this.#report;
     const appender = this.appender();
-    if (lastWriteMs === undefined || nowMs - lastWriteMs < interruptionMs) return appender.commit();
+    if (lastWriteMs === undefined || nowMs - lastWriteMs < shortestInterruptionMs)
+      return appender.commit();
     for (let ref = 0; ref < index.table.end; ref++) {
       const newestMs = head.newestMs(ref);
       // Excludes imported and late samples, whose series had ended before.
-      const wasCurrent = newestMs >= lastWriteMs - lookbackMs && newestMs < nowMs - interruptionMs;
-      if (wasCurrent && index.table.isAlive(ref)) appender.addStale(ref, newestMs + 1);
+      if (newestMs < lastWriteMs - lookbackMs || !index.table.isAlive(ref)) continue;
+      const intervalMs = head.newestIntervalMs(ref) ?? interruptionMs / interruptedIntervals;
+      const missingMs = Math.max(shortestInterruptionMs, interruptedIntervals * intervalMs);
+      if (newestMs < nowMs - Math.min(missingMs, interruptionMs))
+        appender.addStale(ref, newestMs + 1);
     }
     return appender.commit();
   }

@@ -39,6 +39,20 @@ export class EpochSource implements ColumnSource {
     if (late !== undefined) this.#collectLane(late, openLate, ref, fromMs, toMs, pieces);
   }
 
+  /** Time between the two newest in-order samples of a series; undefined if the epoch has fewer than two. */
+  newestIntervalMs(ref: number): number | undefined {
+    const { inOrder, timebases, arena } = this.#view;
+    const count = inOrder.count[ref] ?? 0;
+    if (count === 0) return undefined;
+    const timebase = inOrder.timebase[ref] as number;
+    const newestMs = timeOf(timebases, timebase, count - 1);
+    if (count > 1) return newestMs - timeOf(timebases, timebase, count - 2);
+    const before = (inOrder.chain[ref] as number) - 1;
+    if (before < 0) return undefined;
+    const [slab, at] = [arenaSlab(arena, before), arenaOffset(before)];
+    return newestMs - timeOf(timebases, readWord(slab, at + 4), readWord(slab, at + 8) - 1);
+  }
+
   /** True if the series has a piece that reaches into the range. */
   has(ref: number, fromMs: number, toMs: number): boolean {
     scratch.clear();

@@ -46,6 +46,11 @@ export class Head {
     return (this.#newest.array[ref] ?? 0) - 1;
   }
 
+  /** Time between the two newest samples of a series, if both are in the open epoch. */
+  newestIntervalMs(ref: number): number | undefined {
+    return this.#active.source.newestIntervalMs(ref);
+  }
+
   /** Called before a series' number is reused. */
   forget(ref: number): void {
     this.#newest.put(ref, 0);
