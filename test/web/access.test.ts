@@ -139,8 +139,9 @@ describe.skipIf("missing" in chromium)(
       await logIn(page, "ada");
       await page.waitForSelector("header.top");
       await account(page, "Share this view");
-      await page.getByLabel("Name").fill("as it was");
-      await page.getByLabel("Keep showing this time").check();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Name").fill("as it was");
+      await dialog.getByLabel("Keep showing this time").check();
       await page.getByRole("button", { name: "Make the link" }).click();
       const shown = page.getByLabel("the link", { exact: true });
       await expect.poll(() => shown.innerText(), poll).toMatch(/\/share#/);

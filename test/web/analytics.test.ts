@@ -161,7 +161,7 @@ describe.skipIf("missing" in chromium)(
       await power.waitFor();
       await page.keyboard.press("Escape");
       await dialog.waitFor({ state: "hidden" });
-      expect(new URL(page.url()).searchParams.get("changed")).toBeNull();
+      await expect.poll(() => new URL(page.url()).searchParams.get("changed")).toBeNull();
       // The menu of the chart opens the dialog for the current range, without dragging. At noon the load is unchanged.
       await page.goto(gpu(pastUuids[1], 12, 13));
       await page.getByRole("button", { name: "Menu of Power" }).click();
