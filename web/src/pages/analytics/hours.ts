@@ -52,22 +52,22 @@ export function groupHoursByDay(
   return [...found].map(([day, at]) => ({ day, at }));
 }
 
-type How = "mean" | "max" | "sum";
+type HourAggregate = "mean" | "max" | "sum";
 
 /** Undefined if none of these hours has a reading. */
 export function aggregateHours(
   values: Float64Array | undefined,
   at: readonly number[],
-  how: How,
+  aggregate: HourAggregate,
 ): number | undefined {
   const known = at.flatMap((one) => {
     const value = values?.[one];
     return value === undefined || Number.isNaN(value) ? [] : [value];
   });
   if (known.length === 0) return undefined;
-  if (how === "max") return Math.max(...known);
+  if (aggregate === "max") return Math.max(...known);
   const sum = known.reduce((all, one) => all + one, 0);
-  return how === "sum" ? sum : sum / known.length;
+  return aggregate === "sum" ? sum : sum / known.length;
 }
 
 export interface HourlyPattern {

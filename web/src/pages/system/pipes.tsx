@@ -57,7 +57,7 @@ export function Pipes({ answer }: { answer: FetchState<PipesResponse> }) {
       toast(message);
       answer.again();
     });
-  const acts: Acts = {
+  const actions: PipeActions = {
     start: ({ id, name }) =>
       change(() => send("POST", `api/pipes/${id}/start`), `${name} is started.`),
     stop: ({ id, name }) =>
@@ -117,7 +117,7 @@ export function Pipes({ answer }: { answer: FetchState<PipesResponse> }) {
       <Table
         caption="Pipes and replays, and how far behind they are"
         class="stacked pipes"
-        columns={columns(acts)}
+        columns={columns(actions)}
         rows={answer.value?.pipes ?? []}
         rowKey={({ id }) => id}
         rowLevel={({ state }) =>
@@ -160,7 +160,7 @@ export function Pipes({ answer }: { answer: FetchState<PipesResponse> }) {
   );
 }
 
-interface Acts {
+interface PipeActions {
   readonly start: (pipe: ApiPipe) => void;
   readonly stop: (pipe: ApiPipe) => void;
   readonly remove: (pipe: ApiPipe) => void;
@@ -175,7 +175,7 @@ const stateWords: Readonly<Record<ApiPipe["state"], string>> = {
   failed: "given up",
 };
 
-const columns = (acts: Acts): readonly TableColumn<ApiPipe>[] => [
+const columns = (actions: PipeActions): readonly TableColumn<ApiPipe>[] => [
   {
     key: "name",
     label: "Name",
@@ -258,11 +258,11 @@ const columns = (acts: Acts): readonly TableColumn<ApiPipe>[] => [
     cell: (pipe) => (
       <span class="acts">
         {pipe.wanted === "running" ? (
-          <Act name="Stop" pipe={pipe} act={acts.stop} />
+          <Act name="Stop" pipe={pipe} act={actions.stop} />
         ) : (
-          <Act name="Start" pipe={pipe} act={acts.start} />
+          <Act name="Start" pipe={pipe} act={actions.start} />
         )}
-        <Act name="Remove" pipe={pipe} act={acts.remove} />
+        <Act name="Remove" pipe={pipe} act={actions.remove} />
       </span>
     ),
   },

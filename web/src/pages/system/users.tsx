@@ -44,14 +44,14 @@ const passwordSchema = {
   properties: { password: newPassword },
 } as const;
 
-interface Question {
+interface UserDialog {
   readonly user: ApiUser;
   readonly about: "password" | "remove";
 }
 
 export function Users({ answer }: { answer: FetchState<UsersResponse> }) {
   const [open, setOpen] = useState(false);
-  const [asked, setAsked] = useState<Question | undefined>(undefined);
+  const [asked, setAsked] = useState<UserDialog | undefined>(undefined);
   const close = (): void => setAsked(undefined);
   const done = (message: string): void => {
     toast(message);
@@ -156,7 +156,7 @@ function FileUsers({ names }: { names: readonly string[] }) {
 
 const columns = (
   change: (user: ApiUser, wanted: object, message: string) => void,
-  ask: (question: Question) => void,
+  ask: (question: UserDialog) => void,
 ): readonly TableColumn<ApiUser>[] => [
   {
     key: "name",
