@@ -23,7 +23,7 @@ const schema = {
     kind: {
       enum: ["pipe", "replay"],
       default: "pipe",
-      description: "pipe: carries what comes. replay: gives a recording again, at its own pace.",
+      description: "pipe: copies data as it arrives. replay: plays a recording at its own pace.",
     },
     from: {
       type: "array",
@@ -66,7 +66,7 @@ export function Pipes({ answer }: { answer: FetchState<PipesResponse> }) {
   };
   if (answer.error !== undefined && answer.error.status !== 0)
     return (
-      <Banner level="note" title="There are no pipes to be seen here.">
+      <Banner level="note" title="No pipes are visible here.">
         {answer.error.message}
       </Banner>
     );
@@ -171,7 +171,7 @@ const stateWords: Readonly<Record<ApiPipe["state"], string>> = {
   waiting: "failed, waits",
   stopping: "stopping",
   stopped: "stopped",
-  done: "came to its end",
+  done: "finished",
   failed: "given up",
 };
 
@@ -228,7 +228,7 @@ const columns = (actions: PipeActions): readonly TableColumn<ApiPipe>[] => [
     key: "frames",
     label: "Frames",
     numeric: true,
-    tip: "Of this run: frames that came out of a source and into every sink.",
+    tip: "In this run: frames read from a source and passed to every sink.",
     by: ({ frames }) => frames ?? undefined,
     cell: ({ frames }) => counted(frames),
   },
@@ -301,7 +301,7 @@ function lagWords({ lagSeconds, lagRecords }: ApiPipe): string | undefined {
 const paceWords = ({ speed, loop, now }: ApiPipe["options"]): string[] => [
   ...(speed === undefined
     ? []
-    : [speed === "max" ? "as fast as it goes" : `${speed} times as fast`]),
+    : [speed === "max" ? "as fast as possible" : `${speed} times as fast`]),
   ...(loop === true ? ["again and again"] : []),
   ...(now === true ? ["with the time of now"] : []),
 ];

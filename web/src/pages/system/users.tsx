@@ -118,7 +118,7 @@ export function Users({ answer }: { answer: FetchState<UsersResponse> }) {
       </Dialog>
       <Dialog label="Remove a user" open={asked?.about === "remove"} onClose={close}>
         <h2>Remove {asked?.user.name}?</h2>
-        <p>They are logged out at once. What they made stays.</p>
+        <p>They are logged out at once. What they created stays.</p>
         <div class="bar-line">
           <button
             type="button"
