@@ -64,24 +64,24 @@ export function momentOf({ fault, atMs, forMs }: PlannedFault, random: Random): 
   return Math.round((atMs + forMs * share) / 1_000) * 1_000 - 1_000;
 }
 
-export interface Answered {
+export interface AnsweredHour {
   readonly truths: readonly { readonly cause: CauseName; readonly uuid: string | undefined }[];
   readonly explanation: Explanation;
 }
 
-const isTrue = (cause: Explanation["causes"][number], truths: Answered["truths"]): boolean =>
+const isTrue = (cause: Explanation["causes"][number], truths: AnsweredHour["truths"]): boolean =>
   truths.some(
     (truth) =>
       truth.cause === cause.cause && (truth.uuid === undefined || cause.gpus.includes(truth.uuid)),
   );
 
-export function isFirst({ truths, explanation }: Answered): boolean {
+export function isFirst({ truths, explanation }: AnsweredHour): boolean {
   const [first] = explanation.causes;
   return first !== undefined && isTrue(first, truths);
 }
 
 /** True if all true causes are among the first three. */
-export function isWithinThree({ truths, explanation }: Answered): boolean {
+export function isWithinThree({ truths, explanation }: AnsweredHour): boolean {
   const three = explanation.causes.slice(0, 3);
   return truths.every((truth) => three.some((cause) => isTrue(cause, [truth])));
 }

@@ -43,7 +43,7 @@ const leastWork = 0.3;
 /** A bin with a lower probability of being busy counts as idle. */
 const leastShare = 0.03;
 /** A load that lowers the clock by less is not visible in it. */
-export const leastClockDrop = 0.05;
+const leastClockDrop = 0.05;
 /** Readings between these are work that is neither on nor off for a whole window. */
 const [mostlyOff, mostlyOn] = [0.15, 0.85];
 const mostBetween = 0.5;
@@ -130,7 +130,7 @@ export function inferActivity(
   const powerShares = switchesWithinRefresh(phase, rows, boostHertz)
     ? slotShares(phase, rows, boostHertz, slots)
     : [];
-  const explanations: Smoothed[] = [];
+  const explanations: SmoothedExplanation[] = [];
   for (let delayBins = 0; delayBins <= mostDelayBins; delayBins++) {
     const evidence = new Evidence(bins);
     for (const { timeMs, utilization } of readings)
@@ -271,7 +271,7 @@ function refreshes(
   return found;
 }
 
-interface Smoothed {
+interface SmoothedExplanation {
   /** The probability that each bin was busy, given all evidence before and after it. */
   readonly busy: readonly number[];
   /** The log-likelihood of all evidence. */
@@ -279,7 +279,7 @@ interface Smoothed {
 }
 
 /** The mean of several explanations, each weighted by its likelihood. */
-function average(explanations: readonly Smoothed[]): number[] {
+function average(explanations: readonly SmoothedExplanation[]): number[] {
   const most = Math.max(...explanations.map(({ logLikelihood }) => logLikelihood));
   const weights = explanations.map(({ logLikelihood }) => Math.exp(logLikelihood - most));
   const all = weights.reduce((sum, weight) => sum + weight, 0);
@@ -337,7 +337,7 @@ class Evidence {
       likelihood[state] = (likelihood[state] ?? 0) - difference(state) ** 2 / (2 * sigma ** 2);
   }
 
-  smooth(): Smoothed {
+  smooth(): SmoothedExplanation {
     const forward: Float64Array[] = [];
     let logLikelihood = 0;
     for (const [bin, likelihood] of this.#bins.entries()) {

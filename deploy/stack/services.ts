@@ -22,12 +22,12 @@ import type { Declared, Service } from "./service.ts";
 const MIB = 1024 * 1024;
 type Body = Omit<Service, "name" | "summary" | "command"> & { readonly args: readonly string[] };
 
-export interface Around {
+export interface ServiceContext {
   readonly mail: MailSettings;
   readonly cadvisor: Cadvisor;
 }
 
-export function declareServices(place: Place, around: Around): readonly Declared[] {
+export function declareServices(place: Place, around: ServiceContext): readonly Declared[] {
   const { ports, dataDir } = place;
   const files = paths(dataDir);
   const runs = (name: string): boolean => !place.without.includes(name);

@@ -17,7 +17,7 @@ import { committedTables, type Rows } from "./table.ts";
  * The kinds of problems: a repair needs a backup or Kafka, except for `unfinished`, which the next writer completes, and `stray`,
  * which the user has to judge.
  */
-export const problemKinds = [
+const problemKinds = [
   "missing",
   "unreadable",
   "changed",
@@ -134,7 +134,7 @@ async function checkFile(
     problem: { kind, path, message },
   });
   if (info === undefined)
-    return problem("missing", "The manifest has this file, the lake has not.");
+    return problem("missing", "The manifest has this file, but the lake does not.");
   if (info.bytes !== file.bytes)
     return problem("changed", `It has ${info.bytes} bytes; ${file.bytes} were committed.`);
   try {

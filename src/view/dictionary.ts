@@ -32,7 +32,7 @@ const fixedEntries: readonly DictionaryEntry[] = [
   ),
   throttle(
     "power_brake",
-    "An outside signal (a power supply or the rack) asks for half the clocks or less.",
+    "An external signal (power supply or rack) requests half the clocks or less.",
     "Check the power supplies and their cables.",
   ),
   throttle(
@@ -48,8 +48,8 @@ const fixedEntries: readonly DictionaryEntry[] = [
   throttle("sync_boost", "GPUs of a sync-boost group run at one clock."),
   throttle(
     "clock_setting",
-    "Locked or application clocks hold it there.",
-    "Reset them where nobody wants them: nvidia-smi -rgc and -rac.",
+    "Locked or application clocks limit it.",
+    "Reset them if they are not intended: nvidia-smi -rgc and -rac.",
   ),
   memory(
     "ECC corrected",

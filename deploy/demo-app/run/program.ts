@@ -6,13 +6,16 @@ import { SettingsError } from "./settings.ts";
 
 const STOP_LIMIT_MS = 20_000;
 
-export interface Started {
+export interface RunningProgram {
   readonly log: Log;
   stop(): Promise<void>;
 }
 
-export async function runProgram(name: string, start: () => Promise<Started>): Promise<void> {
-  let started: Started;
+export async function runProgram(
+  name: string,
+  start: () => Promise<RunningProgram>,
+): Promise<void> {
+  let started: RunningProgram;
   try {
     started = await start();
   } catch (error) {

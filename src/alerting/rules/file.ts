@@ -100,27 +100,34 @@ export async function checkRules(source: string, file: string): Promise<CheckedR
     return nothing(...problems);
   }
   const problems: string[] = [];
-  const say: Say = (path, sentence) => void problems.push(`${document.at(path)}: ${sentence}`);
+  const reportProblem: ReportProblem = (path, sentence) =>
+    void problems.push(`${document.at(path)}: ${sentence}`);
   const names = new Set<string>();
   const groups = checked.value.groups.map((group, index) => {
     const path = ["groups", index];
-    if (group.name === "") say(path, "the group has no name.");
-    if (names.has(group.name)) say(path, `duplicate group name "${group.name}".`);
+    if (group.name === "") reportProblem(path, "the group has no name.");
+    if (names.has(group.name)) reportProblem(path, `duplicate group name "${group.name}".`);
     names.add(group.name);
-    for (const name of Object.keys(group.labels)) checkLabelName(name, [...path, "labels"], say);
-    return groupOf(group, path, file, say);
+    for (const name of Object.keys(group.labels))
+      checkLabelName(name, [...path, "labels"], reportProblem);
+    return groupOf(group, path, file, reportProblem);
   });
   return { groups, problems, warnings: document.ignored === undefined ? [] : [document.ignored] };
 }
 
-type Say = (path: ConfigPath, sentence: string) => void;
+type ReportProblem = (path: ConfigPath, sentence: string) => void;
 
 function whole({ groups, problems }: CheckedRules): readonly RuleGroup[] {
   if (problems.length > 0) throw new GpulseError("RULE_FILE", problems.join("\n"));
   return groups;
 }
 
-function groupOf(group: RawGroup, path: ConfigPath, file: string, say: Say): RuleGroup {
+function groupOf(
+  group: RawGroup,
+  path: ConfigPath,
+  file: string,
+  reportProblem: ReportProblem,
+): RuleGroup {
   return {
     file,
     name: group.name,
@@ -131,28 +138,29 @@ function groupOf(group: RawGroup, path: ConfigPath, file: string, say: Say): Rul
       const named = rule.alert || rule.record;
       const where = `group "${group.name}", rule ${index + 1}, "${named}"`;
       return ruleOf(rule, group, (key, sentence) =>
-        say([...path, "rules", index, ...key], `${where}: ${sentence}`),
+        reportProblem([...path, "rules", index, ...key], `${where}: ${sentence}`),
       );
     }),
   };
 }
 
-function ruleOf(raw: RawRule, group: RawGroup, say: Say): Rule {
+function ruleOf(raw: RawRule, group: RawGroup, reportProblem: ReportProblem): Rule {
   if (raw.record !== "" && raw.alert !== "")
-    say(["alert"], "only one of record and alert may be set.");
-  if (raw.record === "" && raw.alert === "") say([], "one of record and alert must be set.");
-  checkExpr(raw.expr, say);
-  for (const name of Object.keys(raw.labels)) checkLabelName(name, ["labels", name], say);
+    reportProblem(["alert"], "only one of record and alert may be set.");
+  if (raw.record === "" && raw.alert === "")
+    reportProblem([], "one of record and alert must be set.");
+  checkExpr(raw.expr, reportProblem);
+  for (const name of Object.keys(raw.labels)) checkLabelName(name, ["labels", name], reportProblem);
   const labels = { ...group.labels, ...raw.labels };
   if (raw.alert === "") {
-    checkRecord(raw, say);
+    checkRecord(raw, reportProblem);
     return { kind: "record", name: raw.record, expr: raw.expr, labels };
   }
   for (const kind of ["labels", "annotations"] as const)
     for (const [name, value] of Object.entries(raw[kind]))
-      checkTemplate(value, name, [kind, name], say);
+      checkTemplate(value, name, [kind, name], reportProblem);
   for (const name of Object.keys(raw.annotations))
-    if (!isLabelName(name)) say(["annotations"], `invalid annotation name "${name}".`);
+    if (!isLabelName(name)) reportProblem(["annotations"], `invalid annotation name "${name}".`);
   return {
     kind: "alert",
     name: raw.alert,
@@ -164,35 +172,41 @@ function ruleOf(raw: RawRule, group: RawGroup, say: Say): Rule {
   };
 }
 
-function checkRecord(raw: RawRule, say: Say): void {
+function checkRecord(raw: RawRule, reportProblem: ReportProblem): void {
   for (const key of ["for", "keep_firing_for"] as const)
-    if (raw[key] !== 0) say([key], `a recording rule must not have ${key}.`);
+    if (raw[key] !== 0) reportProblem([key], `a recording rule must not have ${key}.`);
   if (Object.keys(raw.annotations).length > 0)
-    say(["annotations"], "a recording rule must not have annotations.");
+    reportProblem(["annotations"], "a recording rule must not have annotations.");
   if (/[{}]/.test(raw.record))
-    say(["record"], `braces in the name "${raw.record}": do they belong in expr?`);
+    reportProblem(["record"], `braces in the name "${raw.record}": do they belong in expr?`);
 }
 
-function checkLabelName(name: string, path: ConfigPath, say: Say): void {
-  if (!isLabelName(name) || name === "__name__") say(path, `invalid label name "${name}".`);
+function checkLabelName(name: string, path: ConfigPath, reportProblem: ReportProblem): void {
+  if (!isLabelName(name) || name === "__name__")
+    reportProblem(path, `invalid label name "${name}".`);
 }
 
-function checkExpr(expr: string, say: Say): void {
-  if (expr === "") return say([], "expr must be set.");
+function checkExpr(expr: string, reportProblem: ReportProblem): void {
+  if (expr === "") return reportProblem([], "expr must be set.");
   try {
     parse(expr);
   } catch (thrown) {
     if (!(thrown instanceof QueryError)) throw thrown;
-    say(["expr"], `could not parse expression: ${thrown.message}`);
+    reportProblem(["expr"], `could not parse expression: ${thrown.message}`);
   }
   return undefined;
 }
 
-function checkTemplate(source: string, name: string, path: ConfigPath, say: Say): void {
+function checkTemplate(
+  source: string,
+  name: string,
+  path: ConfigPath,
+  reportProblem: ReportProblem,
+): void {
   try {
     checkAlertTemplate(source);
   } catch (thrown) {
     if (!(thrown instanceof TemplateError)) throw thrown;
-    say(path, `the template of "${name}" cannot be parsed: ${thrown.message}`);
+    reportProblem(path, `the template of "${name}" cannot be parsed: ${thrown.message}`);
   }
 }

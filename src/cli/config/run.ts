@@ -56,13 +56,13 @@ async function whoseFile(file: string): Promise<"alertmanager" | "prometheus" | 
   return isTheirs && !/gpulse[^/]*\.ya?ml$/i.test(file) ? "prometheus" : "ours";
 }
 
-interface ConfigCheckResult {
+interface ConfigReport {
   readonly problems: readonly FileProblem[];
   /** Valid settings without effect in gpulse. */
   readonly notes: readonly string[];
 }
 
-async function checkOurs(file: string, io: CommandIo): Promise<ConfigCheckResult> {
+async function checkOurs(file: string, io: CommandIo): Promise<ConfigReport> {
   const checked = await checkFile(file, configSchema, io.env);
   if (!checked.ok) return { problems: checked.problems, notes: [] };
   const rules = await checkRetentionRules(checked.value);
@@ -96,7 +96,7 @@ async function checkRetentionRules({ hub }: ConfigFile): Promise<FileProblem | u
 }
 
 /** Checks the same as promtool: the file itself, its targets, and the target and rule files it refers to. */
-async function checkTheirs(file: string, io: CommandIo): Promise<ConfigCheckResult> {
+async function checkTheirs(file: string, io: CommandIo): Promise<ConfigReport> {
   const checked = await checkPrometheusFile(file, io.env);
   if (!checked.ok) return { problems: checked.problems, notes: [] };
   const { scrapeConfigs, ruleFiles, unsupported } = checked.value;

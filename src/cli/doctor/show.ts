@@ -77,21 +77,21 @@ function gpuLines({ gpus, sources }: DoctorReport, view: DoctorView): string[] {
   return [...table, ...read];
 }
 
-interface Problem {
+interface DoctorProblem {
   readonly title: string;
   readonly says: string;
   readonly fix?: string | undefined;
 }
 
-const noGpuFix: Problem = {
+const noGpuFix: DoctorProblem = {
   title: "no GPU",
   says: "no source found one.",
   fix: "If this machine has a GPU, install its driver. In a container, pass the GPU through: --gpus all (NVIDIA) or --device /dev/dri (AMD, Intel).",
 };
 
 /** A missing source is only a problem if there is no GPU at all, or if it was named. */
-function problemsOf(report: DoctorReport, { named }: DoctorView): Problem[] {
-  const sources = report.sources.flatMap(({ source, state, says, fix, auto }): Problem[] => {
+function problemsOf(report: DoctorReport, { named }: DoctorView): DoctorProblem[] {
+  const sources = report.sources.flatMap(({ source, state, says, fix, auto }): DoctorProblem[] => {
     const isMissing = state === "not-found" && (named || (auto && report.gpus.length === 0));
     if (state !== "denied" && state !== "failed" && !isMissing) return [];
     return [{ title: `${source} ${state.replace("-", " ")}`, says, fix }];

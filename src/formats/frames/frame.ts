@@ -38,18 +38,18 @@ export type FrameHead = Omit<PushFrame, "presence" | "values">;
 /** How presence is encoded: all present, the same as in the previous frame, or in runs. */
 const presenceForm = { allPresent: 0, asBefore: 1, runs: 2 } as const;
 
-interface Before {
+interface PreviousFrame {
   readonly presence: Uint8Array;
   readonly multiples: Float64Array;
 }
 
 /** The previous frame of each layout; encoder and decoder maintain the same state. */
 class Memory {
-  readonly #before = new Map<string, Before>();
+  readonly #before = new Map<string, PreviousFrame>();
   timeMs = 0;
   sequence = 0;
 
-  of(layout: string, slots: number): Before {
+  of(layout: string, slots: number): PreviousFrame {
     const known = this.#before.get(layout);
     if (known !== undefined) return known;
     const none = new Uint8Array(slots).fill(presence.failed);
@@ -100,7 +100,7 @@ export class FrameDecoder {
     const { layout, devices, source, host, tier } = readNames(reader);
     const freshForMs = reader.varint();
     const timeMs = this.#memory.timeMs + reader.zigzag();
-    if (timeMs < 0 || timeMs > 8.64e15) throw new FramesError("a frame's time is no time");
+    if (timeMs < 0 || timeMs > 8.64e15) throw new FramesError("a frame's timestamp is invalid");
     this.#memory.timeMs = timeMs;
     return { sequence, layout, devices, source, host, tier, freshForMs, timeMs };
   }

@@ -28,7 +28,7 @@ export const messageLimits = {
 
 const { columns, others, labels, tags, textLength, labelValueLength } = messageLimits;
 
-export const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
+const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 
 const text = (says: string) =>
   v.pipe(v.string(says), v.nonEmpty(says), v.maxLength(textLength, says));
@@ -97,7 +97,7 @@ export const messageSchema = v.object({
   values: v.pipe(
     v.record(metricName, value),
     v.maxEntries(columns, `at most ${columns} values`),
-    v.description("Readings by the column of the lake that they are kept in; base units."),
+    v.description("Readings by their column in the lake; base units."),
   ),
   absent: v.optional(
     v.pipe(

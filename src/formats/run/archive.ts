@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { GpulseError, formatError } from "../../base/error.ts";
 import { UnpackLimitError, unzip } from "./unzip.ts";
 
-export const entryNames = [
+const entryNames = [
   "run.json",
   "trace.parquet",
   "snapshot-before.json",
@@ -96,7 +96,7 @@ async function unpacked(
   } catch (thrown) {
     if (thrown instanceof UnpackLimitError)
       throw bad(shown, `${thrown.message} (${totalBytes / 2 ** 20} MiB in all)`);
-    throw bad(shown, `is no .gpulserun file, or is cut off (${formatError(thrown)})`, thrown);
+    throw bad(shown, `is not a .gpulserun file, or is truncated (${formatError(thrown)})`, thrown);
   }
 }
 
@@ -113,8 +113,7 @@ function readManifest(bytes: Uint8Array, shown: string): Readonly<Record<string,
   throw bad(shown, "has a manifest.json without hashes");
 }
 
-export const sha256 = (bytes: Uint8Array): string =>
-  createHash("sha256").update(bytes).digest("hex");
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
 const bad = (shown: string, what: string, cause?: unknown): GpulseError =>
   new GpulseError("RUN_FILE", `${shown} ${what}.`, cause === undefined ? {} : { cause });

@@ -8,12 +8,12 @@ import type { AlertSink } from "./sink.ts";
 import { addAlertmanagerApi } from "./v2/api.ts";
 import { routedExternally } from "./v2/failure.ts";
 
-type Around = Pick<ApiContext, "log" | "nowMs" | "version" | "startedMs">;
+type AlertApiContext = Pick<ApiContext, "log" | "nowMs" | "version" | "startedMs">;
 
 export async function addAlertApis(
   app: FastifyInstance,
   sink: AlertSink,
-  around: Around,
+  around: AlertApiContext,
   quota = new AlertQuota(),
 ): Promise<void> {
   const router = () => {

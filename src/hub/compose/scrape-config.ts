@@ -12,14 +12,17 @@ export interface ScrapeFiles {
   readonly yaml: string;
 }
 
-type Places = Pick<Settings, "prometheusConfig" | "configFile" | "features">;
+type ScrapeSettings = Pick<Settings, "prometheusConfig" | "configFile" | "features">;
 
 /** Returns undefined if neither file configures scraping. @throws GpulseError if a file is invalid. */
-export async function loadScrapeFiles(places: Places, env: Env): Promise<ScrapeFiles | undefined> {
-  const scrapesNative = places.features.includes("native-histograms");
+export async function loadScrapeFiles(
+  settings: ScrapeSettings,
+  env: Env,
+): Promise<ScrapeFiles | undefined> {
+  const scrapesNative = settings.features.includes("native-histograms");
   const [prometheus, own] = [
-    await fromPrometheusFile(places.prometheusConfig, env, scrapesNative),
-    await fromOwnFile(places.configFile, env, scrapesNative),
+    await fromPrometheusFile(settings.prometheusConfig, env, scrapesNative),
+    await fromOwnFile(settings.configFile, env, scrapesNative),
   ];
   if (prometheus === undefined || own === undefined) return prometheus ?? own;
   const jobs = [...prometheus.config.scrapeConfigs, ...own.config.scrapeConfigs];
@@ -29,7 +32,7 @@ export async function loadScrapeFiles(places: Places, env: Env): Promise<ScrapeF
   if (twice !== undefined)
     throw new GpulseError(
       "CONFIG_WRONG_VALUE",
-      `The job "${twice.jobName}" stands in ${places.prometheusConfig ?? ""} and in ${places.configFile ?? ""}: give it another name in one of them.`,
+      `The job "${twice.jobName}" is defined in ${settings.prometheusConfig ?? ""} and in ${settings.configFile ?? ""}: give it another name in one of them.`,
     );
   return {
     config: {
@@ -81,7 +84,7 @@ const secretKey =
   /^(password|credentials|bearer_token|key|secret|secrets|client_secret|secret_key|token)$/;
 
 /** Returns a file's content without potential secrets: comments, values of secret keys, passwords in URLs. */
-export async function redactYaml(text: string, only?: readonly string[]): Promise<string> {
+async function redactYaml(text: string, only?: readonly string[]): Promise<string> {
   const { parseAllDocuments, stringify } = await import("./yaml.ts");
   // Only the first document is used.
   const [document] = parseAllDocuments(text, { schema: "failsafe", merge: true });

@@ -21,7 +21,7 @@ const dayMs = 86_400_000;
 const ratio = "a ratio from 0 to 1";
 const instant = "a date, an ISO time, or how long ago, such as 7d";
 
-export const parameters = {
+const parameters = {
   since: { takes: instant, fallbackText: "all", help: "Only readings from this time on." },
   until: { takes: instant, fallbackText: "now", help: "Only readings before this time." },
   timezone: {
@@ -220,7 +220,7 @@ function columnsOf(names: readonly string[]): readonly string[] {
         const column = findColumn(name)?.column;
         if (column === undefined)
           throw usage(
-            `metrics names ${name}, which is no column of the lake: see docs/guides/lake.md.`,
+            `metrics contains ${name}, which is not a column of the lake: see docs/guides/lake.md.`,
           );
         return column;
       }),

@@ -50,10 +50,10 @@ async function readUpTo(file: number, maxBytes: number): Promise<Buffer> {
   return buffer.subarray(0, length);
 }
 
-type Done<T> = (error: NodeJS.ErrnoException | null, value: T) => void;
+type Callback<T> = (error: NodeJS.ErrnoException | null, value: T) => void;
 
 /** Uses callbacks: node:fs/promises takes twice the processor time for files this small. */
-function called<T>(call: (done: Done<T>) => void): Promise<T> {
+function called<T>(call: (done: Callback<T>) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     call((error, value) => (error === null ? resolve(value) : reject(error)));
   });

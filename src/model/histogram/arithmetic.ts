@@ -13,7 +13,7 @@ import {
   toSchema,
 } from "./histogram.ts";
 
-export interface Combined {
+export interface CombinedHistogram {
   readonly histogram: Histogram;
   /** True if one histogram has the hint `reset` and the other `no-reset`. */
   readonly resetCollision: boolean;
@@ -21,11 +21,12 @@ export interface Combined {
   readonly boundsReconciled: boolean;
 }
 
-export const add = (a: Histogram, b: Histogram): Combined | undefined => combine(a, b, 1);
-export const subtract = (a: Histogram, b: Histogram): Combined | undefined => combine(a, b, -1);
+export const add = (a: Histogram, b: Histogram): CombinedHistogram | undefined => combine(a, b, 1);
+export const subtract = (a: Histogram, b: Histogram): CombinedHistogram | undefined =>
+  combine(a, b, -1);
 
 /** Returns undefined for an exponential and a custom histogram, which have no common buckets. */
-function combine(a: Histogram, b: Histogram, sign: 1 | -1): Combined | undefined {
+function combine(a: Histogram, b: Histogram, sign: 1 | -1): CombinedHistogram | undefined {
   if (isCustom(a) !== isCustom(b)) return undefined;
   const { hint, collision } = combinedHint(a.resetHint, b.resetHint);
   const totals = {

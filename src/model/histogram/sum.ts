@@ -83,7 +83,7 @@ export class HistogramSum {
     return true;
   }
 
-  #sameBounds(term: Histogram): Three {
+  #sameBounds(term: Histogram): HistogramTriple {
     const { bounds: own } = this.#total;
     if (equalNumbers(own, term.bounds)) return [this.#total, this.#lost, term];
     this.boundsReconciled = true;
@@ -96,7 +96,7 @@ export class HistogramSum {
     return [fit(this.#total), fit(this.#lost), fit(term)];
   }
 
-  #sameSchema(term: Histogram): Three {
+  #sameSchema(term: Histogram): HistogramTriple {
     let threshold = Math.max(this.#total.zeroThreshold, term.zeroThreshold);
     for (let before = -1; before !== threshold;) {
       before = threshold;
@@ -109,10 +109,10 @@ export class HistogramSum {
   }
 }
 
-type Three = readonly [Histogram, Histogram, Histogram];
+type HistogramTriple = readonly [Histogram, Histogram, Histogram];
 
 /** Gives all three a bucket for every index that one of them has. */
-function withSameBuckets(...all: Three): Three {
+function withSameBuckets(...all: HistogramTriple): HistogramTriple {
   const union = (side: "positive" | "negative"): Int32Array => {
     const [a, b, c] = all.map((one) => one[side].indexes) as [Int32Array, Int32Array, Int32Array];
     return unionOf(unionOf(a, b), c);

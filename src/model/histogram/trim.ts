@@ -11,17 +11,17 @@ import {
 import { shareBelow } from "./quantile.ts";
 
 /** The remaining count of a bucket, and the value assumed for its observations. */
-interface Rest {
+interface RemainingCount {
   readonly count: number;
   readonly middle: number;
 }
 
-const nothing: Rest = { count: 0, middle: 0 };
+const nothing: RemainingCount = { count: 0, middle: 0 };
 
 /** Count and sum are estimated from the remaining buckets, unless nothing was removed. */
 export function trim(histogram: Histogram, at: number, keep: "below" | "above"): Histogram {
   let [count, sum, isChanged] = [0, 0, false];
-  const take = (before: number, rest: Rest): number => {
+  const take = (before: number, rest: RemainingCount): number => {
     count += rest.count;
     sum += rest.middle * rest.count;
     isChanged ||= before !== rest.count;
@@ -49,7 +49,7 @@ function restOf(
   keep: "below" | "above",
   sign: 1 | -1,
   isLinear: boolean,
-): Rest {
+): RemainingCount {
   const { lower, upper, count } = bucket;
   const isBelow = keep === "below";
   if (isBelow ? upper <= at : lower >= at)
@@ -64,7 +64,7 @@ function restOf(
 }
 
 /** Cuts a bucket without one of its bounds in two. The distribution in it is unknown, except between 0 and a positive bound. */
-function restOfOpen({ lower, upper, count }: Bucket, at: number, isBelow: boolean): Rest {
+function restOfOpen({ lower, upper, count }: Bucket, at: number, isBelow: boolean): RemainingCount {
   // No lower bound; the cut is below the upper one.
   if (lower === -Infinity) {
     if (isBelow) {
@@ -79,7 +79,7 @@ function restOfOpen({ lower, upper, count }: Bucket, at: number, isBelow: boolea
   return isBelow ? nothing : { count, middle: at };
 }
 
-function restOfZero(histogram: Histogram, at: number, keep: "below" | "above"): Rest {
+function restOfZero(histogram: Histogram, at: number, keep: "below" | "above"): RemainingCount {
   const { zeroThreshold, zeroCount, positive, negative } = histogram;
   const isUsed = ({ counts }: Buckets): boolean => counts.some((count) => count !== 0);
   const lower = isUsed(positive) && !isUsed(negative) ? 0 : -zeroThreshold;

@@ -18,7 +18,7 @@ export async function listen(server: Server, host: string, port: number): Promis
   return { port: bound, url: localUrl(host, bound, isSecure(server)) };
 }
 
-export function listenError(error: Error, host: string, port: number): Error {
+function listenError(error: Error, host: string, port: number): Error {
   const code = systemCode(error);
   if (code === "EADDRINUSE") {
     return new GpulseError(
@@ -34,7 +34,7 @@ export function listenError(error: Error, host: string, port: number): Error {
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
     return new GpulseError(
       "PORT_DENIED",
-      `This machine has no address ${host}: give one of its own with --host, or 127.0.0.1.`,
+      `This machine does not have the address ${host}: pass one of its addresses with --host, or 127.0.0.1.`,
     );
   }
   return error;

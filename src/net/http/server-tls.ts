@@ -78,7 +78,7 @@ function readPem(what: string, file: string): string {
     throw new GpulseError("TLS_FILES", `The TLS ${what} ${file} ${why}.`, { cause: thrown });
   }
   if (!text.includes("-----BEGIN "))
-    throw new GpulseError("TLS_FILES", `The TLS ${what} ${file} is no PEM file.`);
+    throw new GpulseError("TLS_FILES", `The TLS ${what} ${file} is not a PEM file.`);
   return text;
 }
 
@@ -136,7 +136,7 @@ function refusalOf(socket: TLSSocket, tls: ServerTls): string | undefined {
 }
 
 /** Returns only the names of `DNS:a.example, IP Address:10.0.0.1`. */
-export function sansOf(certificate: Pick<X509Certificate, "subjectAltName">): string[] {
+function sansOf(certificate: Pick<X509Certificate, "subjectAltName">): string[] {
   return (certificate.subjectAltName ?? "")
     .split(/,\s*/)
     .map((entry) => entry.replace(/^(?:DNS|IP Address|URI|email):/, ""))

@@ -28,7 +28,7 @@ export interface ActivityOptions {
   readonly precision?: AssumedPrecision;
 }
 
-export const defaultBoundWindowMs = 60_000;
+const defaultBoundWindowMs = 60_000;
 
 interface Estimate {
   readonly metric: MetricEntry;
@@ -187,7 +187,7 @@ function planLayout(
   return { layout: { series }, devices, wordCount: countWords(devices, activityOf) };
 }
 
-interface Derived {
+interface DerivedActivity {
   /** By UUID. */
   readonly rates: ReadonlyMap<string, GpuRates | undefined>;
   /** By `deviceKey`, like the fields below. */
@@ -196,7 +196,11 @@ interface Derived {
   readonly activityOf: (key: string) => DeviceActivity;
 }
 
-function extend(frame: Frame, plan: Plan, { rates, means, bounds, activityOf }: Derived): Frame {
+function extend(
+  frame: Frame,
+  plan: Plan,
+  { rates, means, bounds, activityOf }: DerivedActivity,
+): Frame {
   const { series } = plan.layout;
   const values = new Float64Array(series.length);
   const states = new Uint8Array(series.length).fill(presence.unsupported);

@@ -57,7 +57,7 @@ export function combineHistograms(
   return result?.histogram;
 }
 
-interface Around {
+interface NearbySamples {
   /** The range of samples that are near enough, and the first of them at or after the timestamp. */
   readonly from: number;
   readonly to: number;
@@ -68,7 +68,7 @@ interface Around {
 /** A native histogram interpolated between those before and after a timestamp; the previous one if none follows. */
 export function smoothedHistogram(
   { times, histograms = [] }: Pick<SampleColumn, "times" | "histograms">,
-  { from, to, next, ref }: Around,
+  { from, to, next, ref }: NearbySamples,
   metric: string,
   notes: Notes,
 ): Histogram | undefined {

@@ -125,13 +125,13 @@ export function memoryOf(owner: TickOwner | undefined, gpu: EnergyInterval["afte
 
 const noMemory = { memoryBytes: undefined, peakMemoryBytes: undefined };
 
-type Times = Pick<EnergyInterval, "fromMs" | "toMs">;
+type PieceTimes = Pick<EnergyInterval, "fromMs" | "toMs">;
 
 /** The idle time of a holder's piece; undefined if neither the GPU nor the process reports activity. */
 export function idleTimeOf(
   { owner, id }: GpuHolder,
   interval: EnergyInterval,
-  piece: Times,
+  piece: PieceTimes,
   holders: number,
   floorRatio: number,
 ): IdleTime | undefined {
@@ -145,7 +145,7 @@ export function idleTimeOf(
 
 const never: IdleTime = { seconds: 0, sinceMs: undefined };
 
-const wholly = ({ fromMs, toMs }: Times): IdleTime => ({
+const wholly = ({ fromMs, toMs }: PieceTimes): IdleTime => ({
   seconds: (toMs - fromMs) / 1_000,
   sinceMs: fromMs,
 });
@@ -153,8 +153,8 @@ const wholly = ({ fromMs, toMs }: Times): IdleTime => ({
 /** Idle time within an interval is spread evenly over its pieces, except for the part that continues at its end. */
 function idleTime(
   { activityRatio, idleMs, idleSinceMs }: EnergyInterval["after"],
-  interval: Times,
-  piece: Times,
+  interval: PieceTimes,
+  piece: PieceTimes,
   floorRatio: number,
 ): IdleTime | undefined {
   const lengthMs = interval.toMs - interval.fromMs;

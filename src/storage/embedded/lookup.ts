@@ -5,7 +5,7 @@ import { type ColumnSource, SeriesPieces } from "./column-source.ts";
 import { ColumnBuffer } from "./merge.ts";
 import type { WalSampleColumns } from "./wal/records.ts";
 
-interface Collecting extends ColumnSource {
+interface CollectingSource extends ColumnSource {
   collect(ref: number, fromMs: number, toMs: number, pieces: SeriesPieces): void;
 }
 
@@ -16,7 +16,7 @@ export type LookupResult = "nothing" | "same" | "other";
 
 /** Compares with sample `i` bit by bit, ignoring a native histogram's reset hint. */
 export function lookUp(
-  sources: Iterable<Collecting>,
+  sources: Iterable<CollectingSource>,
   samples: WalSampleColumns,
   i: number,
 ): LookupResult {

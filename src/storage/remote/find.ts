@@ -21,7 +21,7 @@ const timeoutMs = 10_000;
 const maxBytes = 1024 * 1024;
 
 /** An empty WriteRequest, snappy-compressed: a length of 0. */
-export const emptyWrite = Uint8Array.of(0);
+const emptyWrite = Uint8Array.of(0);
 export const writeHeaders = {
   "content-encoding": "snappy",
   "content-type": "application/x-protobuf",
@@ -68,7 +68,7 @@ async function fetchBuildInfo(
     });
     if (answer.status === 200) return { readBase, answer };
     if (answer.status >= 500 || answer.status === 429)
-      throw new StoreError("unavailable", `the store at ${base} says: ${wordsOf(answer)}`);
+      throw new StoreError("unavailable", `the store at ${base} responded: ${wordsOf(answer)}`);
     if (answer.status === 401 || answer.status === 403)
       throw unusable(
         `${base} refuses these credentials (${wordsOf(answer)}): put user and password into the URL, or set hub.store in gpulse.yaml.`,
@@ -124,7 +124,7 @@ async function checkWritable(
   });
   if (answer.status < 300 || answer.status === 400) return;
   if (answer.status >= 500 || answer.status === 429)
-    throw new StoreError("unavailable", `${writeUrl} says: ${wordsOf(answer)}`);
+    throw new StoreError("unavailable", `${writeUrl} responded: ${wordsOf(answer)}`);
   throw unusable(`${name} takes no samples at ${writeUrl} (${wordsOf(answer)}): ${remedy(name)}`);
 }
 

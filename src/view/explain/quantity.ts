@@ -1,13 +1,13 @@
 /** Formats the numbers of an explanation, on the page and in the terminal. */
 import type { CauseEvidence, Explanation } from "./explanation.ts";
 
-interface Shown {
+interface DisplayUnit {
   readonly divisor: number;
   readonly digits: number;
   readonly unit: string;
 }
 
-const shown: Readonly<Record<string, Shown>> = {
+const shown: Readonly<Record<string, DisplayUnit>> = {
   ratio: { divisor: 0.01, digits: 0, unit: " %" },
   bytes: { divisor: 2 ** 30, digits: 1, unit: " GiB" },
   celsius: { divisor: 1, digits: 0, unit: " °C" },

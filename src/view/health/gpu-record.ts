@@ -1,13 +1,13 @@
 /** State of one GPU between frames: readings, growth, how long conditions have held, and its Xids. Time comes from frames. */
 import type { Frame } from "../../model/frame.ts";
 import { type ConditionName, conditions } from "./conditions.ts";
-import { Growth, Smoothed } from "./growth.ts";
+import { Growth, SmoothedValue } from "./growth.ts";
 import { type GpuInput, HealthReadings, type PlannedInput } from "./inputs.ts";
 import type { HealthReason, UncheckedCheck } from "./verdict.ts";
 import { XidHistory } from "./xid-history.ts";
 
 /** Counters whose growth is tracked. A memory error counter that decreases shows a reset of the GPU. */
-export const counters = [
+const counters = [
   "eccCorrected",
   "eccUncorrected",
   "blockCorrected",
@@ -28,7 +28,7 @@ export interface ReportedVerdict {
   readonly unchecked: readonly UncheckedCheck[];
 }
 
-interface Held {
+interface HeldCondition {
   sinceMs: number;
   lastMs: number;
   /** True once the condition has held long enough, until it has been false for long enough. */
@@ -41,15 +41,15 @@ const longestGapMs = 30_000;
 export class GpuRecord {
   readonly readings = new HealthReadings();
   readonly xids = new XidHistory();
-  readonly busy = new Smoothed();
-  readonly clockRatio = new Smoothed();
-  readonly clockHeld = new Smoothed();
+  readonly busy = new SmoothedValue();
+  readonly clockRatio = new SmoothedValue();
+  readonly clockHeld = new SmoothedValue();
   readonly heatSeconds = new Growth();
   readonly brakeSeconds = new Growth();
   /** Minutes in which the driver logged a hang or reset; one fault writes several lines. */
   readonly driverResets = new Growth();
   readonly #growth = new Map<CounterInput, Growth>();
-  readonly #held = new Map<ConditionName, Held>();
+  readonly #held = new Map<ConditionName, HeldCondition>();
   readonly xidCounts = new Map<string, number>();
   reported: ReportedVerdict | undefined;
   /** Owner of the GPU, for the history of Xids. */

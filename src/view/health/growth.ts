@@ -48,7 +48,7 @@ export class Growth {
 }
 
 /** Mean over about a minute. */
-export class Smoothed {
+export class SmoothedValue {
   #value: number | undefined;
   #timeMs = 0;
 

@@ -43,7 +43,7 @@ const mostGpus = 100_000;
 /** A GPU without readings for this long is removed. */
 const forgottenMs = 24 * 3_600_000;
 
-interface Known {
+interface WatchedGpu {
   readonly record: GpuRecord;
   readonly host: string;
   device: Device;
@@ -51,7 +51,7 @@ interface Known {
 
 export class HealthWatch {
   readonly #options: HealthWatchOptions;
-  readonly #gpus = new Map<string, Known>();
+  readonly #gpus = new Map<string, WatchedGpu>();
   readonly #hosts = new Map<string, HostRecord>();
   readonly #plans = new WeakMap<Layout, PlannedLayout>();
 

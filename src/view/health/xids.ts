@@ -69,12 +69,7 @@ const reboot = row("failing", "reboot");
 const replace = row("failing", "drain");
 
 export const xidEntries: readonly XidEntry[] = [
-  application(
-    [8],
-    "GPU stopped processing",
-    "Work in a channel made no progress in time.",
-    "RESTART_APP",
-  ),
+  application([8], "GPU stopped processing", "Work in a channel timed out.", "RESTART_APP"),
   application(
     [11, 25, 32],
     "Bad push buffer",
@@ -106,7 +101,7 @@ export const xidEntries: readonly XidEntry[] = [
   information(
     [37, 38, 66, 67],
     "Driver firmware message",
-    "A context-switch firmware call was refused or slow; work goes on.",
+    "A context-switch firmware call was refused or slow; work continues.",
     "IGNORE",
   ),
   application(

@@ -60,8 +60,8 @@ export function defineTool<Schema extends v.GenericSchema>(
   };
 }
 
-export const mostRows = 100;
-export const usualRows = 20;
+const mostRows = 100;
+const usualRows = 20;
 
 /** Names of hosts, GPUs, jobs and the like, as written by the caller. */
 export const text = (description: string) =>
@@ -99,7 +99,7 @@ export const oneOf = <const Words extends readonly string[]>(
 /** Paging of a list. */
 export const paging = {
   limit: whole("Rows to return.", 1, mostRows, usualRows),
-  offset: whole("Rows to skip, as a former answer says.", 0, 100_000, 0),
+  offset: whole("Rows to skip, from a previous response.", 0, 100_000, 0),
 };
 
 /** Paging of the lines of one document. */

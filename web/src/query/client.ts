@@ -17,7 +17,7 @@ export type ApiHistogramPoint = readonly [seconds: number, histogram: ApiHistogr
 /** Late samples still change the last instants, which are queried again with every refresh. */
 const OVERLAP_MS = 30_000;
 
-interface Answer {
+interface QueryResponse {
   readonly data: { readonly resultType: string; readonly result: unknown };
   readonly warnings?: readonly string[];
   readonly infos?: readonly string[];
@@ -48,7 +48,7 @@ export async function queryRange(
   const answer = await api("query_range", rangeParams(query, grid), signal);
   const { resultType, result } = answer.data;
   if (resultType !== "matrix")
-    throw new ApiError(`This query gives no curve but a ${resultType}.`, 200);
+    throw new ApiError(`This query returns a ${resultType}, not a curve.`, 200);
   return matrixOf(result as Parameters<typeof matrixOf>[0], grid, answer.warnings ?? []);
 }
 
@@ -85,7 +85,7 @@ export async function queryInstant(
   };
 }
 
-function samplesIn({ resultType, result }: Answer["data"]): InstantSample[] {
+function samplesIn({ resultType, result }: QueryResponse["data"]): InstantSample[] {
   if (resultType === "vector") {
     const rows = result as readonly {
       metric: Labels;
@@ -156,7 +156,7 @@ async function api(
   path: string,
   params: Record<string, string>,
   signal?: AbortSignal,
-): Promise<Answer> {
+): Promise<QueryResponse> {
   const query = new URLSearchParams(params);
-  return (await getJson(`api/v1/${path}?${query.toString()}`, signal)) as Answer;
+  return (await getJson(`api/v1/${path}?${query.toString()}`, signal)) as QueryResponse;
 }

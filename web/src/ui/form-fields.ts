@@ -137,7 +137,7 @@ export function parseField(field: SchemaField, text: string): ParsedField {
   if (schema.format === "uri" && !URL.canParse(trimmed))
     return { wrong: `${field.label} must be an address such as https://example.org/hook.` };
   if (schema.pattern !== undefined && !new RegExp(schema.pattern).test(trimmed))
-    return { wrong: `${field.label} does not have the form that is asked for.` };
+    return { wrong: `${field.label} does not have the required form.` };
   return { value: trimmed };
 }
 

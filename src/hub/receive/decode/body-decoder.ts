@@ -50,7 +50,7 @@ export interface BodyDecoderOptions {
   readonly file?: string | undefined;
 }
 
-type Hold = Pick<
+type DecodeHold = Pick<
   AdmissionHold,
   "client" | "connection" | "isAlone" | "isReleased" | "enterLarge" | "leaveLarge"
 >;
@@ -93,7 +93,7 @@ export class BodyDecoder {
     kind: Kind,
     body: Buffer,
     options: DecodeKinds[Kind]["options"],
-    hold: Hold,
+    hold: DecodeHold,
     store: (decoded: DecodeKinds[Kind]["result"]) => Promise<Stored>,
     bytes = body.length,
   ): Promise<Stored> {
@@ -119,7 +119,7 @@ export class BodyDecoder {
     kind: Kind,
     body: Buffer,
     options: DecodeKinds[Kind]["options"],
-    hold: Hold,
+    hold: DecodeHold,
     bytes: number,
     store: (decoded: DecodeKinds[Kind]["result"]) => Promise<Stored>,
   ): Promise<Stored> {
@@ -154,7 +154,7 @@ export class BodyDecoder {
   }
 
   /** Returns undefined if the hub's thread decodes the body: it is small, or a worker would not be faster. */
-  #poolFor(bytes: number, hold: Hold): DecodePool | undefined {
+  #poolFor(bytes: number, hold: DecodeHold): DecodePool | undefined {
     const pool = this.#pool;
     if (pool === undefined || bytes > longBytes) return pool;
     const gains = this.#usesPool && bytes > smallBytes && !hold.isAlone && pool.isAvailable;

@@ -26,7 +26,7 @@ export interface SparkOptions {
 const keptErrorLines = 40;
 
 /** Searches --spark-home, SPARK_HOME and PATH, in this order. */
-export function findSparkSql({ sparkHome, env }: Pick<SparkOptions, "sparkHome" | "env">): string {
+function findSparkSql({ sparkHome, env }: Pick<SparkOptions, "sparkHome" | "env">): string {
   const home = sparkHome ?? env["SPARK_HOME"];
   const folders =
     home === undefined || home === ""
@@ -45,7 +45,7 @@ export function findSparkSql({ sparkHome, env }: Pick<SparkOptions, "sparkHome" 
   throw new GpulseError(
     "ANALYSIS_ENGINE",
     home === undefined || home === ""
-      ? "No spark-sql on the PATH: say where Spark 3.4 or newer is with --spark-home or SPARK_HOME, or use --engine duckdb."
+      ? "No spark-sql on the PATH: pass the folder of Spark 3.4 or newer with --spark-home or SPARK_HOME, or use --engine duckdb."
       : `There is no bin/spark-sql in ${home}: --spark-home and SPARK_HOME name the folder that Spark was unpacked into.`,
   );
 }
@@ -135,12 +135,12 @@ async function run(
   const code = await ended;
   signal?.throwIfAborted();
   if (code === 0) return answers;
-  throw new GpulseError("ANALYSIS_FAILED", `Spark could not do it: ${whatItSays(code, errors)}`);
+  throw new GpulseError("ANALYSIS_FAILED", `Spark failed: ${describeFailure(code, errors)}`);
 }
 
 /** The line with the error, which Spark hides among hundreds of others. */
-function whatItSays(code: number | Error, lines: readonly string[]): string {
+function describeFailure(code: number | Error, lines: readonly string[]): string {
   if (code instanceof Error) return code.message;
-  const telling = lines.find((line) => /^\[[A-Z_.]+\]|Exception: |^Error |ERROR /.test(line));
-  return telling?.trim() ?? `it ended with code ${code}. ${lines.slice(-3).join(" ").trim()}`;
+  const errorLine = lines.find((line) => /^\[[A-Z_.]+\]|Exception: |^Error |ERROR /.test(line));
+  return errorLine?.trim() ?? `it ended with code ${code}. ${lines.slice(-3).join(" ").trim()}`;
 }

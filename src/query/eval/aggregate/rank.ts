@@ -14,7 +14,7 @@ export async function rankK(
   let order: readonly number[] = [];
   for (let step = 0; step < scope.grid.count; step++) {
     if (scope.run.isDue()) await scope.run.breathe();
-    const best = new Best(Math.min(counts[step] ?? 0, group.series.length), largest);
+    const best = new RankHeap(Math.min(counts[step] ?? 0, group.series.length), largest);
     for (const [index, one] of group.series.entries()) {
       if (one.present[step] === 1) best.offer(index, one.values[step] ?? 0);
     }
@@ -30,7 +30,7 @@ export async function rankK(
 }
 
 /** A heap with the worst of the best at the top, sifted like Go's container/heap, so that ties are resolved the same way. */
-class Best {
+class RankHeap {
   readonly indexes: number[] = [];
   private readonly values: number[] = [];
   private readonly size: number;

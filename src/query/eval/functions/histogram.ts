@@ -76,7 +76,7 @@ function bucketsAt(histogram: Histogram, step: number): CumulativeBucket[] {
 }
 
 /** A function's implementations for the two kinds of histograms. */
-interface Answers {
+interface HistogramFunctions {
   readonly labels: (histogram: Histogram) => LabelSet;
   readonly classic: (buckets: CumulativeBucket[], step: number, histogram: Histogram) => number;
   readonly native: (native: NativeHistogram, step: number, histogram: Histogram) => number;
@@ -86,7 +86,7 @@ async function answer(
   histograms: readonly Histogram[],
   span: Span,
   scope: EvalScope,
-  answers: Answers,
+  answers: HistogramFunctions,
 ): Promise<StepSeries[]> {
   const all: StepSeries[] = [];
   for (const histogram of histograms) {

@@ -90,7 +90,7 @@ function floatsOf({ times, values, histograms, starts }: MixedSeries): RangeSamp
 }
 
 /** Functions that return one sample of the window, or a result of the last two. */
-type Picked = (
+type SamplePicker = (
   series: MixedSeries,
   from: number,
   to: number,
@@ -100,7 +100,7 @@ type Picked = (
 const sampleAt = ({ values, histograms }: MixedSeries, at: number): number | Histogram =>
   histograms[at] ?? values[at] ?? 0;
 
-const picked: Readonly<Record<string, Picked>> = {
+const picked: Readonly<Record<string, SamplePicker>> = {
   first_over_time: (series, from) => sampleAt(series, from),
   last_over_time: (series, _, to) => sampleAt(series, to - 1),
   irate: (series, from, to, call) => lastChange(series, from, to, call, true),
@@ -109,7 +109,7 @@ const picked: Readonly<Record<string, Picked>> = {
 
 function pickEach(
   series: MixedSeries,
-  pick: Picked,
+  pick: SamplePicker,
   windows: StepWindows,
   call: WindowCall,
   out: StepSeries,

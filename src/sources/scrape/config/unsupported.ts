@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import type { ConfigPath, ConfigDiagnostics } from "../../../config/yaml/diagnostics.ts";
 
-interface Lack {
+interface UnsupportedKey {
   readonly why: string;
   /** The file is rejected, since ignoring the key would change the meaning of the configuration. */
   readonly isRefused?: true;
@@ -12,10 +12,10 @@ interface Lack {
   readonly only?: readonly string[];
 }
 
-type UnsupportedKeys = Readonly<Record<string, Lack>>;
+type UnsupportedKeys = Readonly<Record<string, UnsupportedKey>>;
 
 const off = ["false", "no", "off"];
-const noDiscovery: Lack = {
+const noDiscovery: UnsupportedKey = {
   why: "it discovers no targets here; list them with http_sd_configs or file_sd_configs.",
 };
 
@@ -26,7 +26,7 @@ export const unsupportedTopKeys: UnsupportedKeys = {
   remote_read: { why: "nothing is read from elsewhere; --store puts the whole history elsewhere." },
 };
 
-const otlpDefault: Lack = { why: "OTLP is received with Prometheus's default settings." };
+const otlpDefault: UnsupportedKey = { why: "OTLP is received with Prometheus's default settings." };
 export const unsupportedOtlpKeys: UnsupportedKeys = {
   promote_resource_attributes: otlpDefault,
   promote_all_resource_attributes: { ...otlpDefault, fine: off },
@@ -103,7 +103,7 @@ export const unsupportedDiscoveryKeys: UnsupportedKeys = Object.fromEntries(
   ].map((kind) => [`${kind}_sd_configs`, noDiscovery]),
 );
 
-const noReference: Lack = {
+const noReference: UnsupportedKey = {
   why: "there is no secret manager; use the _file beside it.",
   isRefused: true,
 };
@@ -118,10 +118,10 @@ export const unsupportedTlsKeys: UnsupportedKeys = {
   ca_ref: noReference,
   cert_ref: noReference,
   key_ref: noReference,
-  next_protos: { why: "HTTP/1.1 is spoken." },
+  next_protos: { why: "HTTP/1.1 is used." },
 };
 
-const noCloud: Lack = { why: "use basic_auth or authorization.", isRefused: true };
+const noCloud: UnsupportedKey = { why: "use basic_auth or authorization.", isRefused: true };
 
 export const unsupportedAlertmanagerKeys: UnsupportedKeys = { sigv4: noCloud };
 

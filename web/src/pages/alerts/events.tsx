@@ -74,8 +74,8 @@ export function Events() {
       </div>
       {shown.length === 0 && answer.value !== undefined ? (
         <Empty title="Nothing happened in this range.">
-          Alerts, GPUs that come and go, and what programs send to <code>POST /api/events</code>{" "}
-          stand here, and as marks on every chart.
+          Alerts, GPUs that come and go, and what programs send to <code>POST /api/events</code> are
+          listed here and marked on every chart.
         </Empty>
       ) : (
         <ol class="events">

@@ -46,7 +46,7 @@ export function History() {
         </div>
       </div>
       <Table
-        caption="Notifications and what became of them"
+        caption="Notifications and their outcomes"
         class="stacked"
         columns={columns}
         rows={rows}

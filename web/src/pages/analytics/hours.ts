@@ -52,22 +52,22 @@ export function groupHoursByDay(
   return [...found].map(([day, at]) => ({ day, at }));
 }
 
-type How = "mean" | "max" | "sum";
+type HourAggregate = "mean" | "max" | "sum";
 
 /** Undefined if none of these hours has a reading. */
 export function aggregateHours(
   values: Float64Array | undefined,
   at: readonly number[],
-  how: How,
+  aggregate: HourAggregate,
 ): number | undefined {
   const known = at.flatMap((one) => {
     const value = values?.[one];
     return value === undefined || Number.isNaN(value) ? [] : [value];
   });
   if (known.length === 0) return undefined;
-  if (how === "max") return Math.max(...known);
+  if (aggregate === "max") return Math.max(...known);
   const sum = known.reduce((all, one) => all + one, 0);
-  return how === "sum" ? sum : sum / known.length;
+  return aggregate === "sum" ? sum : sum / known.length;
 }
 
 export interface HourlyPattern {
@@ -82,7 +82,7 @@ export interface HourlyPattern {
 }
 
 /** More days than this are grouped by weekday. */
-export const MOST_DAYS = 15;
+const MOST_DAYS = 15;
 const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const;
 
 /** Means by hour of the day, with a row per day, or per weekday for many days. Undefined without a reading. */

@@ -71,7 +71,7 @@ const isSettled = ({ value, error }: RowsState): boolean =>
 
 function Waste({ state, price }: { state: RowsState; price: Price | undefined }) {
   return (
-    <Section id="waste" title="Idling and waste">
+    <Section id="waste" title="Idle time and waste">
       <AnalysisRows state={state}>
         {(rows) => (
           <Table

@@ -161,7 +161,7 @@ function workDone(
   asked: boolean,
 ): WorkDone {
   if (rate?.mean === undefined)
-    return { why: rate?.why ?? (asked ? "not answered yet" : "no work counter given") };
+    return { why: rate?.why ?? (asked ? "not answered yet" : "no work counter set") };
   if (perWatt?.mean === undefined) return { why: perWatt?.why ?? "no power was read" };
   return { work: rate.mean, perJoule: perWatt.mean };
 }

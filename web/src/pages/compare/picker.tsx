@@ -232,7 +232,7 @@ function Earlier({ compared }: { compared: readonly ChosenSubject[] }) {
               {at === 0 ? "the range before" : `${text.slice(1)} earlier`}
             </option>
           ))}
-          <option value="own">from a time of its own…</option>
+          <option value="own">from another time…</option>
         </select>
       </label>
       {own && (

@@ -180,7 +180,7 @@ const starters: readonly (readonly [string, string])[] = [
   ["topk(5, gpu_temperature_celsius)", "the five hottest sensors"],
   ["sum(gpu_power_watts)", "the draw of the whole fleet"],
   ["gpu_temperature_margin_celsius < 10", "who is close to slowing down"],
-  ["sum by (reason) (gpu_throttle_active)", "what holds clocks down"],
+  ["sum by (reason) (gpu_throttle_active)", "throttle reasons"],
 ];
 
 function Start() {

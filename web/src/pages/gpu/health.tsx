@@ -46,7 +46,7 @@ export function Health({ gpu }: { gpu: Gpu }) {
           title={verdict?.state === "unknown" ? "It cannot be judged." : "Nothing is wrong."}
         >
           {verdict === undefined
-            ? "No alert; this hub gives no verdict"
+            ? "No alert; this hub has no verdict"
             : `No alert, and the verdict is ${verdict.state}`}
           {read === undefined ? "." : `; read ${formatAge(read + feedDelayMs.value)} ago.`}
           {notes.map(({ title, says }) => (

@@ -1,6 +1,6 @@
 /** The response of `/api/runbook`. */
 
-export interface RunbookSection {
+export interface RunbookSectionView {
   readonly alert: string;
   /** Markdown, with its heading. */
   readonly text: string;
@@ -8,5 +8,5 @@ export interface RunbookSection {
 
 export interface RunbookChapterView {
   readonly title: string;
-  readonly sections: readonly RunbookSection[];
+  readonly sections: readonly RunbookSectionView[];
 }

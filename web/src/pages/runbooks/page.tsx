@@ -7,7 +7,7 @@ import { useJson } from "../../query/use-fetch.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import { hrefOf } from "../../view-state/address.ts";
 import { optional, Param } from "../../view-state/param.ts";
-import type { RunbookChapterView, RunbookSection } from "./api.ts";
+import type { RunbookChapterView, RunbookSectionView } from "./api.ts";
 import { type MarkdownPart, parseMarkdown, resolveRunbookLink } from "./markdown.ts";
 import "./runbooks.css";
 
@@ -86,7 +86,7 @@ function List({ chapters }: { chapters: readonly RunbookChapterView[] }) {
 }
 
 /** The first sentence of its meaning. */
-function meaningOf({ text }: RunbookSection): string {
+function meaningOf({ text }: RunbookSectionView): string {
   const parts = parseMarkdown(text)[0]?.parts ?? [];
   const plain = parts
     .filter(({ kind }) => kind !== "bold")
@@ -97,7 +97,7 @@ function meaningOf({ text }: RunbookSection): string {
   return sentence.replace(/^Information: (.)/, (_, first: string) => first.toUpperCase());
 }
 
-function Section({ section: { alert, text } }: { section: RunbookSection }) {
+function Section({ section: { alert, text } }: { section: RunbookSectionView }) {
   const firing = (useAlerts().value ?? []).filter(
     ({ labels, state }) => labels["alertname"] === alert && state === "firing",
   ).length;

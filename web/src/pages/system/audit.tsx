@@ -21,7 +21,7 @@ export function Audit() {
   const answer = useJson<{ readonly entries: readonly Entry[] }>("api/audit?limit=200", 15_000);
   if (answer.error !== undefined && answer.error.status !== 0)
     return (
-      <Banner level="note" title="Who changed what is an administrator's to see.">
+      <Banner level="note" title="Only administrators can see the audit log.">
         {answer.error.message}
       </Banner>
     );

@@ -147,7 +147,7 @@ const agentColumns = (again: () => void): readonly TableColumn<ApiAgent>[] => [
     key: "lag",
     label: "Lag",
     numeric: true,
-    tip: "How old its newest frame was when it came.",
+    tip: "Age of its newest frame on arrival.",
     by: ({ lagSeconds }) => lagSeconds,
     cell: ({ lagSeconds }) => seconds(lagSeconds),
   },
@@ -155,7 +155,7 @@ const agentColumns = (again: () => void): readonly TableColumn<ApiAgent>[] => [
     key: "clock",
     label: "Clock",
     numeric: true,
-    tip: "How far its clock is from this hub's, give or take half the way there and back.",
+    tip: "Difference of its clock from this hub's, to half the round-trip time.",
     by: ({ clockDifferenceSeconds }) => clockDifferenceSeconds,
     cell: ({ clockDifferenceSeconds: off, clockDifferenceBoundSeconds: bound }) =>
       off === undefined ? (
@@ -172,7 +172,7 @@ const agentColumns = (again: () => void): readonly TableColumn<ApiAgent>[] => [
     key: "spool",
     label: "Spooled",
     numeric: true,
-    tip: "Frames in its spool that are not sent yet, and those it had to give up.",
+    tip: "Frames in its spool that are not sent yet, and dropped ones.",
     by: ({ spool }) => spool?.bytes,
     cell: ({ spool }) =>
       spool === undefined ? (

@@ -23,7 +23,7 @@ const schema = {
     kind: {
       enum: ["pipe", "replay"],
       default: "pipe",
-      description: "pipe: carries what comes. replay: gives a recording again, at its own pace.",
+      description: "pipe: copies data as it arrives. replay: plays a recording at its own pace.",
     },
     from: {
       type: "array",
@@ -57,7 +57,7 @@ export function Pipes({ answer }: { answer: FetchState<PipesResponse> }) {
       toast(message);
       answer.again();
     });
-  const acts: Acts = {
+  const actions: PipeActions = {
     start: ({ id, name }) =>
       change(() => send("POST", `api/pipes/${id}/start`), `${name} is started.`),
     stop: ({ id, name }) =>
@@ -66,7 +66,7 @@ export function Pipes({ answer }: { answer: FetchState<PipesResponse> }) {
   };
   if (answer.error !== undefined && answer.error.status !== 0)
     return (
-      <Banner level="note" title="There are no pipes to be seen here.">
+      <Banner level="note" title="No pipes are visible here.">
         {answer.error.message}
       </Banner>
     );
@@ -117,7 +117,7 @@ export function Pipes({ answer }: { answer: FetchState<PipesResponse> }) {
       <Table
         caption="Pipes and replays, and how far behind they are"
         class="stacked pipes"
-        columns={columns(acts)}
+        columns={columns(actions)}
         rows={answer.value?.pipes ?? []}
         rowKey={({ id }) => id}
         rowLevel={({ state }) =>
@@ -160,7 +160,7 @@ export function Pipes({ answer }: { answer: FetchState<PipesResponse> }) {
   );
 }
 
-interface Acts {
+interface PipeActions {
   readonly start: (pipe: ApiPipe) => void;
   readonly stop: (pipe: ApiPipe) => void;
   readonly remove: (pipe: ApiPipe) => void;
@@ -171,11 +171,11 @@ const stateWords: Readonly<Record<ApiPipe["state"], string>> = {
   waiting: "failed, waits",
   stopping: "stopping",
   stopped: "stopped",
-  done: "came to its end",
+  done: "finished",
   failed: "given up",
 };
 
-const columns = (acts: Acts): readonly TableColumn<ApiPipe>[] => [
+const columns = (actions: PipeActions): readonly TableColumn<ApiPipe>[] => [
   {
     key: "name",
     label: "Name",
@@ -228,7 +228,7 @@ const columns = (acts: Acts): readonly TableColumn<ApiPipe>[] => [
     key: "frames",
     label: "Frames",
     numeric: true,
-    tip: "Of this run: frames that came out of a source and into every sink.",
+    tip: "In this run: frames read from a source and passed to every sink.",
     by: ({ frames }) => frames ?? undefined,
     cell: ({ frames }) => counted(frames),
   },
@@ -258,11 +258,11 @@ const columns = (acts: Acts): readonly TableColumn<ApiPipe>[] => [
     cell: (pipe) => (
       <span class="acts">
         {pipe.wanted === "running" ? (
-          <Act name="Stop" pipe={pipe} act={acts.stop} />
+          <Act name="Stop" pipe={pipe} act={actions.stop} />
         ) : (
-          <Act name="Start" pipe={pipe} act={acts.start} />
+          <Act name="Start" pipe={pipe} act={actions.start} />
         )}
-        <Act name="Remove" pipe={pipe} act={acts.remove} />
+        <Act name="Remove" pipe={pipe} act={actions.remove} />
       </span>
     ),
   },
@@ -301,7 +301,7 @@ function lagWords({ lagSeconds, lagRecords }: ApiPipe): string | undefined {
 const paceWords = ({ speed, loop, now }: ApiPipe["options"]): string[] => [
   ...(speed === undefined
     ? []
-    : [speed === "max" ? "as fast as it goes" : `${speed} times as fast`]),
+    : [speed === "max" ? "as fast as possible" : `${speed} times as fast`]),
   ...(loop === true ? ["again and again"] : []),
   ...(now === true ? ["with the time of now"] : []),
 ];

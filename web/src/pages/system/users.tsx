@@ -44,14 +44,14 @@ const passwordSchema = {
   properties: { password: newPassword },
 } as const;
 
-interface Question {
+interface UserDialog {
   readonly user: ApiUser;
   readonly about: "password" | "remove";
 }
 
 export function Users({ answer }: { answer: FetchState<UsersResponse> }) {
   const [open, setOpen] = useState(false);
-  const [asked, setAsked] = useState<Question | undefined>(undefined);
+  const [asked, setAsked] = useState<UserDialog | undefined>(undefined);
   const close = (): void => setAsked(undefined);
   const done = (message: string): void => {
     toast(message);
@@ -118,7 +118,7 @@ export function Users({ answer }: { answer: FetchState<UsersResponse> }) {
       </Dialog>
       <Dialog label="Remove a user" open={asked?.about === "remove"} onClose={close}>
         <h2>Remove {asked?.user.name}?</h2>
-        <p>They are logged out at once. What they made stays.</p>
+        <p>They are logged out at once. What they created stays.</p>
         <div class="bar-line">
           <button
             type="button"
@@ -156,7 +156,7 @@ function FileUsers({ names }: { names: readonly string[] }) {
 
 const columns = (
   change: (user: ApiUser, wanted: object, message: string) => void,
-  ask: (question: Question) => void,
+  ask: (question: UserDialog) => void,
 ): readonly TableColumn<ApiUser>[] => [
   {
     key: "name",

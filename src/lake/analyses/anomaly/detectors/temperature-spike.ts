@@ -18,7 +18,7 @@ const sigmasOff = 8;
 /** If power changed by more, heat follows, and the fit may lag. */
 const steadyShare = 0.1;
 
-interface Past {
+interface PastExcess {
   readonly offKelvin: number;
   readonly powerWatts: number;
   readonly celsius: number;
@@ -28,7 +28,7 @@ export class TemperatureSpikeDetector implements Detector {
   readonly kind = "temperature_spike";
   readonly times = { beginAfterMs: 10_000, endAfterMs: 120_000 };
   readonly #cooling: CoolingDetector;
-  #past: Past[] = [];
+  #past: PastExcess[] = [];
   /** The excess before the jump. */
   #fromKelvin = 0;
 
