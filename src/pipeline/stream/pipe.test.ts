@@ -170,7 +170,11 @@ test("of a checkpoint that fails beside the reading nothing is committed", async
 test("a checkpoint of a shared stream does not wait for what a sink took in memory after it began", async () => {
   const queue = memoryShipping("influxdb", {
     name: "influxdb",
-    ...{ sentRecords: 0, sentSamples: 0, refusedSamples: 0, retries: 0, lagSeconds: 0 },
+    sentRecords: 0,
+    sentSamples: 0,
+    refusedSamples: 0,
+    retries: 0,
+    lagSeconds: 0,
     // There are always newer frames.
     waiting: 1,
     dropped: 0,
