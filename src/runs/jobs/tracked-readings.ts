@@ -87,10 +87,7 @@ export interface LayoutPlan {
   dueMs: number;
 }
 
-export function layoutPlan(
-  gpus: readonly JobGpuPlan[],
-  tracked: TrackedReadings[],
-): LayoutPlan {
+export function layoutPlan(gpus: readonly JobGpuPlan[], tracked: TrackedReadings[]): LayoutPlan {
   const hasUtilization = gpus.some(({ utilization }) => utilization >= 0);
   return {
     gpus,

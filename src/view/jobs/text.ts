@@ -1,6 +1,7 @@
 /** A job as text in the style of Slurm's `seff`, for a terminal or an epilog's mail. */
 import type { JobRecord, JobStretch } from "../../runs/jobs/record.ts";
 import { joulesPerKwh } from "../../runs/jobs/tariff.ts";
+import { costText, massText } from "./price.ts";
 import { summarizeJob } from "./summary.ts";
 import { judgeJob, percent } from "./verdict.ts";
 
@@ -60,13 +61,8 @@ export function jobFacts(job: JobRecord, price: JobPrice = {}): [string, string]
         : `${ratio(scheduler.peakMemoryBytes, scheduler.allocatedMemoryBytes)} of ${gigabytes(scheduler.allocatedMemoryBytes)}`,
     ],
     ["Energy", energy(summary.joules, summary.assumedJoules)],
-    [
-      "Cost",
-      price.cost === undefined
-        ? undefined
-        : `${price.cost.toFixed(2)} ${price.currency ?? ""}`.trim(),
-    ],
-    ["CO2", price.co2Grams === undefined ? undefined : `${(price.co2Grams / 1_000).toFixed(2)} kg`],
+    ["Cost", price.cost === undefined ? undefined : costText(price.cost, price.currency)],
+    ["CO2", price.co2Grams === undefined ? undefined : massText(price.co2Grams)],
   ];
   return facts.flatMap(([name, value]) =>
     value === undefined || value === "" ? [] : [[name, value] satisfies [string, string]],

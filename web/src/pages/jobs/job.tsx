@@ -1,5 +1,6 @@
 /** One job: the verdict, its facts, activity of its GPUs, their charts over the job's time, and each GPU's share. */
 import { useMemo } from "preact/hooks";
+import { costText, massText } from "../../../../src/view/jobs/price.ts";
 import { useTitle } from "../../app/title.ts";
 import { QueryChart } from "../../chart/query-chart.tsx";
 import { QueryTimeline } from "../../chart/query-timeline.tsx";
@@ -90,8 +91,8 @@ function Facts({ summary, job, cost, currency, co2Grams }: JobResponse) {
         ? `${formatEnergy(summary.assumedJoules)}, divided equally`
         : undefined,
     ],
-    ["Cost", cost === undefined ? undefined : `${cost.toFixed(2)} ${currency ?? ""}`],
-    ["CO₂", co2Grams === undefined ? undefined : `${(co2Grams / 1_000).toFixed(2)} kg`],
+    ["Cost", cost === undefined ? undefined : costText(cost, currency)],
+    ["CO₂", co2Grams === undefined ? undefined : massText(co2Grams)],
     ["Requeued before", scheduler?.restartCount === 0 ? undefined : scheduler?.restartCount],
     ["Reason", scheduler?.stateReason],
   ];
