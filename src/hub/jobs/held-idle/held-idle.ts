@@ -252,8 +252,8 @@ export class HeldIdle {
     if (user !== undefined && mailName.test(user)) labels.set("user", user);
     if (account !== undefined) labels.set("account", account);
     if (namespace !== undefined) labels.set("namespace", namespace);
-    const count = gpus.length === heldGpus ? `${heldGpus}` : `${gpus.length} of ${heldGpus}`;
-    const some = heldGpus === 1 ? "1 GPU without using it" : `${count} GPUs without using them`;
+    const held = gpus.length === heldGpus ? `${heldGpus}` : `${gpus.length} of ${heldGpus}`;
+    const some = heldGpus === 1 ? "1 GPU without using it" : `${held} GPUs without using them`;
     const places = gpus.slice(0, 8).map(({ host, gpu }) => `${host} GPU ${gpu}`);
     const { action } = policy;
     const next =
