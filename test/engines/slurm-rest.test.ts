@@ -30,10 +30,8 @@ test(
     const train = await slurm.submit(work, "-J", "train", "-w", "n1", "--gres=gpu:2");
     const requeued = await slurm.submit("sleep 20", "-J", "again", "-w", "n2", "--gres=gpu:1");
     const cancelled = await slurm.submit("sleep 100", "-J", "off", "-w", "n3", "--gres=gpu:4");
-    const array = await slurm.submit(
-      "sleep 6",
-      ...["-J", "sweep", "-w", "n4", "--gres=gpu:1", "--array=0-9%2"],
-    );
+    const sweep = ["-J", "sweep", "-w", "n4", "--gres=gpu:1", "--array=0-9%2"];
+    const array = await slurm.submit("sleep 6", ...sweep);
     for (const id of [train, requeued, cancelled]) await untilRunning(lab(), id);
     await waitUntil({ what: "the ledger to have them", timeoutMs: 60_000 }, async () => {
       const { jobs, problems } = await listedJobs(lab());

@@ -14,8 +14,17 @@ import type { Finish } from "../program.ts";
 
 /** As in `analyses`, without importing it for every command. */
 export const analysisNames = [
-  ...["daily", "hourly", "spikes", "correlation", "energy", "idle", "efficiency"],
-  ...["jobs_user", "jobs_account", "jobs_project", "jobs_day"],
+  "daily",
+  "hourly",
+  "spikes",
+  "correlation",
+  "energy",
+  "idle",
+  "efficiency",
+  "jobs_user",
+  "jobs_account",
+  "jobs_project",
+  "jobs_day",
 ];
 export const outputFormats = ["table", "json", "csv", "parquet", "html"] as const;
 
