@@ -40,6 +40,8 @@ export interface RunningSlurm {
   startNode(node: string): Promise<void>;
   stopController(): Promise<void>;
   startController(): Promise<void>;
+  /** Starts the controller without its saved state: it forgets every job, and job ids begin at 1 again. */
+  resetController(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -87,9 +89,9 @@ export async function startSlurm(options: SlurmOptions = {}): Promise<RunningSlu
       return /^(idle|mixed|allocated)$/.test(state.trim()) ? true : undefined;
     });
   };
-  const startController = async (): Promise<void> => {
+  const startController = async (...more: readonly string[]): Promise<void> => {
     const file = requiredTool("slurmctld");
-    const controller = start("slurmctld", file, ["-D", "-f", env.SLURM_CONF]);
+    const controller = start("slurmctld", file, ["-D", "-f", env.SLURM_CONF, ...more]);
     const giveUp = (): string | undefined => (controller.exited() ? "it ended" : undefined);
     await waitUntil({ what: "slurmctld to answer", timeoutMs: 30_000, giveUp }, () =>
       client("scontrol", "ping"),
@@ -125,7 +127,8 @@ export async function startSlurm(options: SlurmOptions = {}): Promise<RunningSlu
     restUrl,
     client,
     startNode,
-    startController,
+    startController: () => startController(),
+    resetController: () => startController("-c"),
     stopController: () => end("slurmctld"),
     submit: async (script, ...args) => {
       const file = path.join(folder, `job-${randomBytes(4).toString("hex")}.sh`);
