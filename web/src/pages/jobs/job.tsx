@@ -1,6 +1,7 @@
 /** One job: the verdict, its facts, activity of its GPUs, their charts over the job's time, and each GPU's share. */
 import { useMemo } from "preact/hooks";
 import { costText, massText } from "../../../../src/view/jobs/price.ts";
+import { formatState } from "../../../../src/view/jobs/state.ts";
 import { useTitle } from "../../app/title.ts";
 import { QueryChart } from "../../chart/query-chart.tsx";
 import { QueryTimeline } from "../../chart/query-timeline.tsx";
@@ -15,7 +16,7 @@ import { hrefOf } from "../../view-state/address.ts";
 import { formatInstant, type TimeWindow } from "../../view-state/range.ts";
 import type { JobResponse, JobStretch } from "./api.ts";
 import { SimulatedMark, UsefulShare } from "./list.tsx";
-import { formatEnergy, formatGpuTime, formatState } from "./words.ts";
+import { formatEnergy, formatGpuTime } from "./words.ts";
 
 /** Charts of more GPUs are unreadable; the table lists all. */
 const MOST_GPUS = 64;
