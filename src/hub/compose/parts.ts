@@ -95,7 +95,7 @@ export async function openParts(
     log,
     nowMs: Date.now,
     trustedNowMs: storage.trustedNowMs,
-    anomalies: () => anomalies.active(),
+    anomaliesOf: ({ key }) => anomalies.activeKindsOf(key),
   });
   if (jobs !== undefined) parts.push(jobs);
   const hubLake = await withJobTable(lake, jobs, settings, io, log);

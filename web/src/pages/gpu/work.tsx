@@ -2,6 +2,7 @@
 import type { ComponentChild } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { formatAge } from "../../../../src/view/age.ts";
+import { formatState } from "../../../../src/view/jobs/state.ts";
 import type { WireDevice } from "../../../../src/view/live/protocol.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { formatReadable } from "../../format/readable.ts";
@@ -13,7 +14,7 @@ import { formatInstant } from "../../view-state/range.ts";
 import { timeWindow } from "../../view-state/time.ts";
 import type { JobsResponse, JobSummary } from "../jobs/api.ts";
 import { UsefulShare } from "../jobs/list.tsx";
-import { formatKey, formatState, usefulShare } from "../jobs/words.ts";
+import { formatKey, usefulShare } from "../jobs/words.ts";
 import { type Process, processesIn } from "./processes.ts";
 
 const EVERY_MS = 5_000;

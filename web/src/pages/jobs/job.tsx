@@ -1,5 +1,7 @@
 /** One job: the verdict, its facts, activity of its GPUs, their charts over the job's time, and each GPU's share. */
 import { useMemo } from "preact/hooks";
+import { costText, massText } from "../../../../src/view/jobs/price.ts";
+import { formatState } from "../../../../src/view/jobs/state.ts";
 import { useTitle } from "../../app/title.ts";
 import { QueryChart } from "../../chart/query-chart.tsx";
 import { QueryTimeline } from "../../chart/query-timeline.tsx";
@@ -14,7 +16,7 @@ import { hrefOf } from "../../view-state/address.ts";
 import { formatInstant, type TimeWindow } from "../../view-state/range.ts";
 import type { JobResponse, JobStretch } from "./api.ts";
 import { SimulatedMark, UsefulShare } from "./list.tsx";
-import { formatEnergy, formatGpuTime, formatState } from "./words.ts";
+import { formatEnergy, formatGpuTime } from "./words.ts";
 
 /** Charts of more GPUs are unreadable; the table lists all. */
 const MOST_GPUS = 64;
@@ -90,8 +92,8 @@ function Facts({ summary, job, cost, currency, co2Grams }: JobResponse) {
         ? `${formatEnergy(summary.assumedJoules)}, divided equally`
         : undefined,
     ],
-    ["Cost", cost === undefined ? undefined : `${cost.toFixed(2)} ${currency ?? ""}`],
-    ["CO₂", co2Grams === undefined ? undefined : `${(co2Grams / 1_000).toFixed(2)} kg`],
+    ["Cost", cost === undefined ? undefined : costText(cost, currency)],
+    ["CO₂", co2Grams === undefined ? undefined : massText(co2Grams)],
     ["Requeued before", scheduler?.restartCount === 0 ? undefined : scheduler?.restartCount],
     ["Reason", scheduler?.stateReason],
   ];
