@@ -72,6 +72,12 @@ test.for([
     "query_promql",
     { promql: 'gpu_throttle_active{reason=~"power.*"} == 1' },
   ],
+  [
+    "which gpus were throttled yesterday",
+    "query_promql",
+    { promql: "max_over_time(gpu_throttle_active[2d]) == 1" },
+  ],
+  ["memory of user alice", "current_state", { owner: "alice", sort: "memory", limit: 20 }],
   ["is nvlink ok", "query_promql", { promql: "increase(gpu_interconnect_errors_total[1d]) > 0" }],
   [
     "how much energy did gpu-node-1 use today",
@@ -146,5 +152,8 @@ test.for([
   "which jobs failed",
   "is the earth flat",
   "cheapest user",
+  "average power of H100s",
+  "why was node-1 slow last week",
+  "temperature by user",
   "what does GPU stand for",
 ])("%j is not understood", (question) => expect(matchQuestion(question)).toBeUndefined());

@@ -24,9 +24,24 @@ export function matchFreeForm(question: string): MatchedQuestion | undefined {
   if (parts === undefined) return undefined;
   for (const intent of intents) {
     const matched = intent(parts);
-    if (matched !== undefined) return matched;
+    if (matched !== undefined) return ignoresName(parts, matched) ? undefined : matched;
   }
   return undefined;
+}
+
+/** True if the tool's input leaves out a model, an owner, a number or a period of the question: it would answer another one. */
+function ignoresName(
+  { model, owner, count, back }: QuestionParts,
+  { tool, input }: MatchedQuestion,
+): boolean {
+  const text = JSON.stringify(input);
+  // A bill lists all owners.
+  const names = tool === "bill_jobs" ? [] : [model, owner?.name];
+  return (
+    names.some((name) => name !== undefined && !text.includes(JSON.stringify(name).slice(1, -1))) ||
+    (count !== undefined && input["limit"] !== count && !text.includes(`(${count},`)) ||
+    (back !== undefined && tool !== "compare" && !text.includes(back))
+  );
 }
 
 type Intent = (parts: QuestionParts) => MatchedQuestion | undefined;
@@ -144,7 +159,9 @@ function throttleIntent(parts: QuestionParts): MatchedQuestion | undefined {
     : has("temperature", "heat")
       ? ['reason=~"thermal.*"']
       : [];
-  const promql = `gpu_throttle_active${deviceMatchers(subject, reason)} == 1`;
+  const series = `gpu_throttle_active${deviceMatchers(subject, reason)}`;
+  const { back } = parts;
+  const promql = `${back === undefined ? series : `max_over_time(${series}[${back}])`} == 1`;
   return { tool: "query_promql", input: { promql } };
 }
 
@@ -192,7 +209,7 @@ function eventIntent(parts: QuestionParts): MatchedQuestion | undefined {
 
 /** "How many": numbers of GPUs in a state. */
 function countIntent(parts: QuestionParts): MatchedQuestion | undefined {
-  const { has, model, by } = parts;
+  const { has, model, by, back = idleWindow } = parts;
   const subject = subjectOf(parts);
   if (by === "model")
     return { tool: "query_promql", input: { promql: "count by (model) (gpu_info)" }, unit: "GPUs" };
@@ -200,7 +217,7 @@ function countIntent(parts: QuestionParts): MatchedQuestion | undefined {
   if (!has("many") || subject === undefined || has("job", "who")) return undefined;
   if (has("host") && !has("gpu")) return { tool: "find", input: { kind: "host" } };
   const matchers = deviceMatchers(subject);
-  const mean = `avg_over_time(gpu_utilization_ratio${matchers}[${idleWindow}])`;
+  const mean = `avg_over_time(gpu_utilization_ratio${matchers}[${back}])`;
   const counted = has("idle")
     ? `${mean} < ${idleShare}`
     : has("busy", "use", "running")
@@ -225,7 +242,8 @@ function jobsIntent(parts: QuestionParts): MatchedQuestion | undefined {
   const isReading = stateReadings.some(({ concept }) => has(concept));
   const isAsked = has("job", "ended", "ran") || (has("running") && !isReading);
   if (!isAsked && !(has("who") && back !== undefined)) return undefined;
-  if (gpus.length > 0 || hosts.length > 1 || has("why", "health", "can", "where")) return undefined;
+  if (gpus.length > 0 || hosts.length > 1 || owner?.kind === "project") return undefined;
+  if (has("why", "health", "can", "where")) return undefined;
   const isNow = has("running", "idle") && back === undefined;
   const state = isNow ? "running" : has("job") && has("ended") ? "ended" : "all";
   return {
@@ -233,7 +251,7 @@ function jobsIntent(parts: QuestionParts): MatchedQuestion | undefined {
     input: {
       state,
       ...(host && { host }),
-      ...(owner && { [owner.kind === "project" ? "account" : owner.kind]: owner.name }),
+      ...(owner && { [owner.kind]: owner.name }),
       ...since(parts),
     },
   };
@@ -251,7 +269,7 @@ function ownerIntent(parts: QuestionParts): MatchedQuestion | undefined {
 }
 
 function readingIntent(parts: QuestionParts): MatchedQuestion | undefined {
-  const { has, back, count, model, by } = parts;
+  const { has, back, count, model, owner, by } = parts;
   const subject = subjectOf(parts);
   if (subject === undefined || (by !== undefined && by !== "host")) return undefined;
   const other = otherReadings.find(([concept]) => has(concept));
@@ -298,6 +316,7 @@ function readingIntent(parts: QuestionParts): MatchedQuestion | undefined {
     input: {
       ...subject,
       ...(model && { model }),
+      ...(owner && { owner: owner.name }),
       sort,
       ...((isRanked || order === "lowest") && { order }),
       ...(back && { window: back }),
