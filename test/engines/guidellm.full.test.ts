@@ -53,7 +53,7 @@ test("guidellm's run counts the server's tokens over its own window", async (con
         `--output=kind=json,path=${result}`,
         "--disable-console",
       ],
-      { timeoutMs: 240_000 },
+      { timeoutMs: 400_000 },
     );
     expect(code, stderr).toBe(0);
     const { run, trace } = await readRunFile(out);
@@ -75,4 +75,4 @@ test("guidellm's run counts the server's tokens over its own window", async (con
   } finally {
     await server.stop();
   }
-}, 400_000);
+}, 600_000);

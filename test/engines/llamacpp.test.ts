@@ -89,7 +89,8 @@ test("llama.cpp is recognised, its tokens are counted, and what it does not expo
   expect(await read("llamacpp:prompt_tokens_total")).toBe(prompt);
   const replica = await waitUntil({ what: "the rate of tokens", timeoutMs: 60_000 }, async () => {
     const found = await serving();
-    return found !== undefined && "value" in found.figures.generatedTokens ? found : undefined;
+    const rate = found?.figures.generatedTokens;
+    return rate !== undefined && "value" in rate && rate.value > 0 ? found : undefined;
   });
   expect(replica).toMatchObject({ program: "llama.cpp", role: "engine", problems: [] });
   const { promptTokens, generatedTokens, running, waiting, timeToFirstTokenP50, requests } =
