@@ -17,9 +17,9 @@ const gained = `(${atLoad} - ${weekBefore}) - on (host) group_left () quantile b
 const limitCelsius = 4;
 /** As in the rule. */
 export const wearCondition = `${gained} > ${limitCelsius}`;
-/** The condition has to hold for six hours, as in the rule. */
-const wearQuery = `min_over_time((${gained})[6h:1h]) > ${limitCelsius}`;
-/** The condition changes over days; the query reads a fleet's last six hours and those of a week ago. */
+/** The condition has to hold now and this long ago: the rule has the same time in `for`. */
+const heldMs = 6 * 3_600_000;
+/** The condition changes over days, and each query reads twelve hours of every GPU. */
 const everyMs = 30 * 60_000;
 /** After a start, others need the history first. */
 const firstMs = 60_000;
@@ -51,17 +51,17 @@ export class ThermalWear {
     const { history, log, nowMs } = this.#options;
     const timeMs = nowMs();
     try {
-      const { data } = await history.instant(wearQuery, timeMs);
-      const samples = data.type === "vector" ? data.samples : [];
+      const now = gainsOf(await history.instant(wearCondition, timeMs));
+      // Most fleets have none, and need no second query.
+      const before =
+        now.size === 0 ? now : gainsOf(await history.instant(wearCondition, timeMs - heldMs));
       this.#reasons = new Map(
-        samples.flatMap(({ labels, value }) => {
-          const host = labelValue(labels, "host");
-          const uuid = labelValue(labels, "uuid");
-          if (host === undefined || uuid === undefined) return [];
-          const key = deviceKey(host, uuid);
-          const sinceMs = this.#reasons.get(key)?.sinceMs ?? timeMs;
-          return [[key, wearReason(value, sinceMs)] as const];
-        }),
+        [...now]
+          .filter(([key]) => before.has(key))
+          .map(([key, celsius]) => {
+            const sinceMs = this.#reasons.get(key)?.sinceMs ?? timeMs - heldMs;
+            return [key, wearReason(celsius, sinceMs)];
+          }),
       );
       this.#isFailing = false;
     } catch (thrown) {
@@ -83,6 +83,18 @@ export class ThermalWear {
     }, afterMs);
     this.#timer.unref();
   }
+}
+
+/** Degrees gained, by `deviceKey`. */
+function gainsOf({ data }: QueryResult): ReadonlyMap<string, number> {
+  const samples = data.type === "vector" ? data.samples : [];
+  return new Map(
+    samples.flatMap(({ labels, value }) => {
+      const host = labelValue(labels, "host");
+      const uuid = labelValue(labels, "uuid");
+      return host === undefined || uuid === undefined ? [] : [[deviceKey(host, uuid), value]];
+    }),
+  );
 }
 
 function wearReason(celsius: number, sinceMs: number): HealthReason {
