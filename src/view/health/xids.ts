@@ -69,7 +69,62 @@ const reboot = row("failing", "reboot");
 const replace = row("failing", "drain");
 
 export const xidEntries: readonly XidEntry[] = [
-  application([8], "GPU stopped processing", "Work in a channel timed out.", "RESTART_APP"),
+  // Numbers of GPUs before Ampere, which the catalogue of newer ones lists as unused.
+  application(
+    [1, 2, 3, 4, 6, 7, 20, 21, 22],
+    "Bad push buffer",
+    "The command stream of a program was invalid or corrupted (GPUs before Ampere).",
+    undefined,
+    "errors",
+  ),
+  application(
+    [24, 30],
+    "GPU semaphore error",
+    "A program waited too long for a semaphore, or had no access to it (GPUs before Ampere).",
+    undefined,
+    "errors",
+  ),
+  application(
+    [27, 28, 29, 34, 35, 36, 42, 47, 65, 73],
+    "Video processor exception",
+    "A video engine rejected a program's work (GPUs before Ampere).",
+    undefined,
+    "errors",
+  ),
+  watch(
+    [9, 12],
+    "Driver error",
+    "The driver programmed the GPU wrongly, or failed to handle an exception (GPUs before Ampere).",
+    undefined,
+    "errors",
+  ),
+  watch(
+    [16, 19, 81],
+    "Display engine error",
+    "The display or VGA unit hung or reported an error (GPUs before Ampere).",
+    undefined,
+    "errors",
+  ),
+  watch(
+    [18],
+    "Bus mastering disabled",
+    "The GPU may not access the machine's memory: its PCI configuration was changed.",
+    undefined,
+    "errors",
+  ),
+  watch(
+    [26, 33],
+    "Framebuffer timeout or micro-controller error",
+    "Device memory or an internal controller did not answer (GPUs before Ampere).",
+    undefined,
+    "errors",
+  ),
+  application(
+    [8],
+    "GPU stopped processing",
+    "Work in a channel made no progress in time.",
+    "RESTART_APP",
+  ),
   application(
     [11, 25, 32],
     "Bad push buffer",
