@@ -352,6 +352,17 @@ test.each<readonly [string, Labels, readonly string[]]>([
   expect(agentsOn(await rendered("minimal"), node)).toEqual(vendors);
 });
 
+test("simulated GPUs run where no vendor's agent does, and a vendor without labels has every node", async () => {
+  const on = async (...set: readonly string[]): Promise<readonly Manifest[]> =>
+    manifestsOf(await renderChart({ release: "gp", namespace: "gpu", set }));
+  const withSim = await on("agent.vendors.sim.enabled=true");
+  expect(agentsOn(withSim, { "kubernetes.io/os": "linux" })).toEqual(["sim"]);
+  expect(agentsOn(withSim, NVIDIA_NODE)).toEqual(["nvidia"]);
+  expect(agentsOn(withSim, INTEL_NODE)).toEqual(["intel"]);
+  const everywhere = await on("agent.vendors.nvidia.nodeLabels=null");
+  expect(workloads(everywhere).map(vendorOf)).toEqual(["nvidia"]);
+});
+
 test("an agent per vendor is an option, and its series say which agent they are of", async () => {
   const set = ["agent.onePerNode=false", "hub.enabled=true", "monitoring.podMonitor.enabled=true"];
   const text = await renderChart({ release: "gp", namespace: "gpu", set });

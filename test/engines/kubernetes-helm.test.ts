@@ -75,6 +75,7 @@ const RESOURCES: Readonly<Record<string, string>> = {
   StatefulSet: "statefulsets",
   Deployment: "deployments",
   NetworkPolicy: "networkpolicies",
+  Ingress: "ingresses",
   Service: "services",
   ServiceAccount: "serviceaccounts",
   ConfigMap: "configmaps",
