@@ -1,10 +1,12 @@
 // Rules for every rendering of the chart: no more access than the vendor needs, limits, probes, a network policy.
 
+import { isDeepStrictEqual } from "node:util";
 import { beforeEach, expect, test } from "vitest";
 import { stringify } from "yaml";
 
 import { orSkip } from "../../engines/cache.ts";
 import { checkManifests, kubeTools, renderChart } from "../../engines/helm.ts";
+import { taintKey } from "../../src/hub/node-taints/node-api.ts";
 import {
   examples,
   type Labels,
@@ -362,6 +364,20 @@ test("simulated GPUs run where no vendor's agent does, and a vendor without labe
   const everywhere = await on("agent.vendors.nvidia.nodeLabels=null");
   expect(workloads(everywhere).map(vendorOf)).toEqual(["nvidia"]);
 });
+
+test.each(examples)(
+  "in examples/%s.yaml agents tolerate the taint of the hub, without which a tainted node never returns",
+  async (example) => {
+    for (const { kind, metadata, spec } of workloads(await rendered(example))) {
+      const { tolerations = [] } = spec.template.spec as { tolerations?: readonly object[] };
+      const own = { key: taintKey, operator: "Exists", effect: "NoSchedule" };
+      expect(
+        tolerations.some((one) => isDeepStrictEqual(one, own)),
+        metadata.name,
+      ).toBe(kind === "DaemonSet");
+    }
+  },
+);
 
 test("an agent per vendor is an option, and its series say which agent they are of", async () => {
   const set = ["agent.onePerNode=false", "hub.enabled=true", "monitoring.podMonitor.enabled=true"];
