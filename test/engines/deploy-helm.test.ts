@@ -228,7 +228,7 @@ test("a blank optional setting means its empty default", async () => {
 test("a blank setting that needs a value is refused with its place", async () => {
   /** Blank means none: lists of labels and tolerations, amounts, a vendor; and no class, no host folder. */
   const none =
-    /^(image\.tag|agent\.(sysfs|vendors\.\w+)|agent\.vendors\.\w+\.(nodeLabels|tolerations|runtimeClassName)|networkPolicy\.(prometheus|hub)|monitoring\.dashboards\.labels.*|.*\bresources.*)$/;
+    /^(image\.tag|hub\.ingress|agent\.(sysfs|vendors\.\w+)|agent\.vendors\.\w+\.(nodeLabels|tolerations|runtimeClassName)|networkPolicy\.(prometheus|hub)|monitoring\.dashboards\.labels.*|.*\bresources.*)$/;
   const needed = settings().needed.filter((place) => !none.test(place.join(".")));
   expect(needed.length).toBeGreaterThan(40);
   // One rendering for the settings and one for the sections of each depth: Helm lists all mistakes of one file.

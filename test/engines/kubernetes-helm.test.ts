@@ -165,7 +165,7 @@ test("install, upgrade, rollback with and without the hub, and uninstall with th
   await helm("upgrade", ...release, "--set", "hub.enabled=true");
   const [first] = await secrets();
   expect(first).toMatch(/^gpulse-hub-auth \w+/);
-  await helm("upgrade", ...release, "--set", "hub.enabled=true,hub.retention=7d");
+  await helm("upgrade", ...release, "--reset-then-reuse-values", "--set", "hub.retention=7d");
   expect(await secrets()).toEqual([first]);
   await waitUntil({ what: "the hub's volume claim", timeoutMs: 60_000 }, async () =>
     (await claims()).length === 1 ? true : undefined,

@@ -68,7 +68,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{/* Where a browser finds the hub. */}}
 {{- define "gpulse.externalUrl" -}}
-{{- $ingress := .Values.hub.ingress -}}
+{{- $ingress := .Values.hub.ingress | default dict -}}
 {{- if .Values.hub.externalUrl -}}
 {{- .Values.hub.externalUrl -}}
 {{- else if $ingress.host -}}
