@@ -188,10 +188,11 @@ test("install, upgrade, rollback with and without the hub, and uninstall with th
   // A larger volume, in the way that the guide describes.
   const larger = [...release, "--set", "hub.enabled=true,hub.persistence.size=60Gi"];
   await expect(helm("upgrade", ...larger)).rejects.toThrow(/Forbidden|forbidden/);
-  await cluster().api(
-    "DELETE",
-    `/apis/apps/v1/namespaces/${name}/statefulsets/gpulse-hub?propagationPolicy=Orphan`,
-  );
+  const hub = `/apis/apps/v1/namespaces/${name}/statefulsets/gpulse-hub`;
+  await cluster().api("DELETE", `${hub}?propagationPolicy=Orphan`);
+  await expect
+    .poll(async () => (await cluster().api("GET", hub)).status, { timeout: 60_000 })
+    .toBe(404);
   expect((await helm("upgrade", ...larger)).stdout).toContain("port-forward svc/gpulse-hub 9410");
   expect(await claims()).toEqual(["data-gpulse-hub-0"]);
 
