@@ -320,7 +320,7 @@ describe.skipIf("missing" in chromium)(
     test("the dictionary explains an Xid by its number", async () => {
       const { page } = await open("gpu?range=5m");
       await page.getByText("Dictionary of Xid errors").click();
-      await page.getByLabel("Find a word").fill("79");
+      await page.getByLabel("Search the dictionary").fill("79");
       expect(await page.locator(".dictionary dt").allInnerTexts()).toEqual(["Xid 79"]);
       await page.context().close();
     });

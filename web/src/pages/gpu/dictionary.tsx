@@ -14,7 +14,7 @@ export function Dictionary() {
             class="input"
             type="search"
             placeholder="79, power brake, row remap"
-            aria-label="Find a word"
+            aria-label="Search the dictionary"
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}
           />

@@ -43,7 +43,7 @@ export function Health({ gpu }: { gpu: Gpu }) {
       {problems.length === 0 && !isWaiting && (
         <Banner
           level={verdict?.state === "unknown" ? "note" : "good"}
-          title={verdict?.state === "unknown" ? "It cannot be judged." : "Nothing is wrong."}
+          title={verdict?.state === "unknown" ? "Health is unknown." : "Nothing is wrong."}
         >
           {verdict === undefined
             ? "No alert; this hub gives no verdict"
