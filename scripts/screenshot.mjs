@@ -151,6 +151,9 @@ function quantise(file) {
  */
 async function take(page, name, clip) {
   await page.mouse.move(0, 0);
+  await page.waitForFunction(`!/(?:Loading|Reading)…/.test(document.body.innerText)`, undefined, {
+    timeout: START_MS,
+  });
   await sleep(1_500);
   const file = path.join(OUT, `${name}.png`);
   await page.screenshot({ path: file, ...(clip === undefined ? {} : { clip }) });

@@ -12,8 +12,8 @@ const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
 
 const GPUS = 2_000;
 const [MOST_FIRST_BYTES, MOST_BYTES_PER_SECOND] = [600_000, 40_000] as const;
-/** The leak that this looks for grew by 170 kB each second; histories of the last minutes fill up at first. */
-const [WARM_MS, WATCHED_MS, MOST_GROWTH_BYTES] = [360_000, 90_000, 4_000_000] as const;
+/** The leak that this looks for grew by 170 kB each second; histories have a fixed size. */
+const [WARM_MS, WATCHED_MS, MOST_GROWTH_BYTES] = [30_000, 60_000, 4_000_000] as const;
 
 describe.skipIf("missing" in chromium)(
   `the cost of a page of ${GPUS} GPUs${skipped}`,
