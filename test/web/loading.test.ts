@@ -35,7 +35,7 @@ const claims = (page: Page) =>
   page.evaluate<string[]>(`(() => {
     const main = document.querySelector("main");
     const lines = main.innerText.split("\\n")
-      .filter((line) => /\\bnothing\\b|\\bnobody\\b|^(?:there is )?no\\b|\\bnone\\b|not reported|unavailable/i.test(line));
+      .filter((line) => /\\bnothing [a-z]+|\\bnobody\\b|^(?:there is )?no\\b|\\bnone\\b|not reported|unavailable/i.test(line));
     const cells = [...main.querySelectorAll(".absent")]
       .filter((one) => one.checkVisibility() && !/driver does not report it/.test(one.ariaLabel ?? ""))
       .map((one) => one.closest("tr, div")?.innerText ?? one.innerText);
@@ -64,7 +64,7 @@ describeInBrowser("a page before its data", {}, (suite) => {
     release();
     await expect
       .poll(() => page.locator("main").innerText(), { timeout: 20_000 })
-      .not.toMatch(/loading…|reading the |waiting for the first/i);
+      .not.toMatch(/loading…|reading [a-z ]+…|waiting for the first/i);
     await page.unrouteAll({ behavior: "ignoreErrors" });
     await context.close();
   });
