@@ -24,7 +24,7 @@ export function Dictionary() {
                 <dt>{term}</dt>
                 <dd>
                   {meaning}
-                  {action !== undefined && <span class="unit"> To do: {action}</span>}
+                  {action !== undefined && <span class="unit"> Action: {action}</span>}
                 </dd>
               </div>
             ))}
