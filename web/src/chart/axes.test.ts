@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fitTexts, valueRange, valueTexts } from "./axes.ts";
+import { fitTexts, logTexts, valueRange, valueTexts } from "./axes.ts";
 import { ticksOf } from "./ticks.ts";
 
 test("all ticks of an axis share one unit", () => {
@@ -10,6 +10,18 @@ test("all ticks of an axis share one unit", () => {
     "1.5 GiB",
   ]);
   expect(valueTexts([0, 0.25, 0.5], "ratio")).toEqual(["0 %", "25 %", "50 %"]);
+});
+
+test("a logarithmic axis of few decades has one unit too, and one of many has several", () => {
+  expect(logTexts([1e8, 7e8, null, 1e9, 1e10], "hertz")).toEqual([
+    "100 MHz",
+    "700 MHz",
+    "",
+    "1\u202f000 MHz",
+    "10\u202f000 MHz",
+  ]);
+  expect(logTexts([0.02, 1], "none")).toEqual(["0.02", "1"]);
+  expect(logTexts([1, 1e6], "bytes_per_second")).toEqual(["1\u00a0B/s", "1\u00a0MB/s"]);
 });
 
 test("ticks are not rounded into other numbers", () => {

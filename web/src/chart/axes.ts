@@ -1,7 +1,7 @@
 /** The labels of the axes: local time in 24 hours, values in the unit that suits the largest one. */
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
 import { formatFixedPoint } from "../format/quantity.ts";
-import { sizeFor } from "../format/readable.ts";
+import { formatReadable, sizeFor } from "../format/readable.ts";
 
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const DAY_MS = 86_400_000;
@@ -36,6 +36,20 @@ export function valueTexts(ticks: readonly number[], unit: Unit): string[] {
   const digits = digitsOf(step);
   return ticks.map((tick) => {
     const text = formatFixedPoint(tick / size.divisor, digits);
+    return size.unit === "" ? text : `${text} ${size.unit}`;
+  });
+}
+
+/** Labels of a logarithmic axis, whose omitted ticks are null: one unit for up to three decades, beyond that one for each tick. */
+export function logTexts(ticks: readonly (number | null)[], unit: Unit): string[] {
+  const known = ticks.filter((tick) => tick !== null);
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  const size = high / low > 1_000 ? undefined : sizeFor(low, unit);
+  return ticks.map((tick) => {
+    if (tick === null) return "";
+    if (size === undefined) return formatReadable(tick, unit);
+    const value = tick / size.divisor;
+    const text = formatFixedPoint(value, Math.max(0, -Math.floor(Math.log10(value))));
     return size.unit === "" ? text : `${text} ${size.unit}`;
   });
 }
