@@ -40,16 +40,16 @@ export function valueTexts(ticks: readonly number[], unit: Unit): string[] {
   });
 }
 
-/** Labels of a logarithmic axis, whose omitted ticks are null: one unit for up to three decades, beyond that one for each tick. */
+/** Labels of a logarithmic axis, whose omitted ticks are null: one unit where it leaves no long fractions, otherwise one for each tick. */
 export function logTexts(ticks: readonly (number | null)[], unit: Unit): string[] {
   const known = ticks.filter((tick) => tick !== null);
-  const [low, high] = [Math.min(...known), Math.max(...known)];
-  const size = high / low > 1_000 ? undefined : sizeFor(low, unit);
+  const size = sizeFor(Math.max(...known), unit);
+  const isOne = Math.min(...known) >= size.divisor / 10;
   return ticks.map((tick) => {
     if (tick === null) return "";
-    if (size === undefined) return formatReadable(tick, unit);
+    if (!isOne) return formatReadable(tick, unit);
     const value = tick / size.divisor;
-    const text = formatFixedPoint(value, Math.max(0, -Math.floor(Math.log10(value))));
+    const text = formatFixedPoint(value, value < 1 ? 1 : 0);
     return size.unit === "" ? text : `${text} ${size.unit}`;
   });
 }
