@@ -428,7 +428,7 @@ export const xidEntries: readonly XidEntry[] = [
   watch(
     [168],
     "Reduced memory capacity",
-    "Errors were found in a protected region; it is no longer used.",
+    "Errors were found in a protected region, which is no longer used.",
     undefined,
   ),
   reset([169], "Security controller halt", "The GPU's security controller stopped.", undefined),

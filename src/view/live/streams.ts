@@ -13,7 +13,7 @@ const GIVE_UP_AFTER_MS = 15_000;
 
 const closedForOthers: WireClosed = {
   reason:
-    "The limit of live pages is reached and most of them are yours: this one was closed to make room for another user.",
+    "All live connections are in use and you have the most open: this one was closed for another user.",
   retryAfterSeconds: 60,
 };
 

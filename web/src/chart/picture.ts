@@ -20,7 +20,7 @@ export async function pictureOf(
   canvas.width = (width + 2 * MARGIN) * scale;
   canvas.height = (height + HEAD + ROW * lines.length + 2 * MARGIN) * scale;
   const paint = canvas.getContext("2d");
-  if (paint === null) throw new Error("This browser cannot draw the picture (no canvas).");
+  if (paint === null) throw new Error("This browser has no canvas.");
   paint.scale(scale, scale);
   paint.fillStyle = resolveColour("var(--bg)", within);
   paint.fillRect(0, 0, canvas.width, canvas.height);

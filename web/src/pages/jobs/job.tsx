@@ -87,7 +87,7 @@ function Facts({ summary, job, cost, currency, co2Grams }: JobResponse) {
     ],
     ["Energy", formatEnergy(summary.joules)],
     [
-      "Of it assumed",
+      "Estimated share",
       summary.assumedJoules > 0
         ? `${formatEnergy(summary.assumedJoules)}, divided equally`
         : undefined,
@@ -133,7 +133,7 @@ function Charts({ summary, job }: JobResponse) {
     <>
       <div class="chart-grid timelines">
         <QueryTimeline
-          title="When its GPUs worked"
+          title="GPU activity"
           family="utilization"
           window={window}
           query={`max by (host,gpu,uuid) (${most(`gpu_utilization_ratio{${who}}`)}) >= bool 0.05`}
@@ -142,7 +142,7 @@ function Charts({ summary, job }: JobResponse) {
             tip: `${nameOf(labels)}: utilisation of 5 % or more`,
             say: () => "working",
           })}
-          empty="Nothing is stored of these GPUs in this time."
+          empty="No samples of these GPUs in this time."
         />
       </div>
       <div class="chart-grid">

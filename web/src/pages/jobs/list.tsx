@@ -91,7 +91,7 @@ const columns: readonly TableColumn<JobSummary>[] = [
     by: ({ gpuSeconds }) => gpuSeconds,
     numeric: true,
     cell: ({ gpuSeconds }) => formatGpuTime(gpuSeconds),
-    tip: "Each held GPU counts whole.",
+    tip: "Every GPU that the job held counts fully.",
   },
   {
     key: "useful",
