@@ -92,7 +92,7 @@ export async function countBySpark(
     const { code, stdout, stderr } = await runProcess(
       sparkSubmit,
       ["--jars", jar, script, lake, format],
-      { timeoutMs: 300_000, env },
+      { timeoutMs: 900_000, env },
     );
     if (code !== 0) throw new Error(stderr.slice(-2_000));
     return parseCounts(stdout);
