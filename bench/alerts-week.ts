@@ -106,7 +106,7 @@ export async function runFaults(options: FaultyOptions): Promise<FaultyHours> {
   };
 }
 
-export const kindsPlanned: readonly FaultName[] = plan.map(([fault]) => fault);
+const kindsPlanned: readonly FaultName[] = plan.map(([fault]) => fault);
 export const kindsMissing: readonly FaultName[] = faultNames.filter(
   (name) => !kindsPlanned.includes(name),
 );

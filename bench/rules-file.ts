@@ -5,7 +5,7 @@ export type RuleScope = "fleet" | "host";
 
 export const gpus = 2_000;
 const gpusPerHost = 8;
-export const hosts = gpus / gpusPerHost;
+const hosts = gpus / gpusPerHost;
 const rulesPerGroup = 100;
 
 const metrics = [

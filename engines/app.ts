@@ -16,7 +16,7 @@ import {
   startRedis,
 } from "./servers.ts";
 
-export const APP_PROGRAMS = ["gateway", "worker", "ml", "load"] as const;
+const APP_PROGRAMS = ["gateway", "worker", "ml", "load"] as const;
 export type AppProgram = (typeof APP_PROGRAMS)[number];
 type Env = Readonly<Record<string, string>>;
 
@@ -36,7 +36,7 @@ export interface RunningAppProgram {
 }
 
 /** Starts one program and waits until it is alive; `ready` waits until its dependencies respond too. */
-export async function startAppProgram(
+async function startAppProgram(
   program: AppProgram,
   env: Env = {},
   options: { readonly port?: number; readonly wait?: "alive" | "ready" } = {},
@@ -72,7 +72,7 @@ export interface NginxNames {
 }
 
 /** Returns deploy/demo-app/nginx/nginx.conf with its variables substituted, as envsubst does in the container. */
-export async function appNginxConfiguration(names: NginxNames): Promise<string> {
+async function appNginxConfiguration(names: NginxNames): Promise<string> {
   const file = fileURLToPath(new URL("../deploy/demo-app/nginx/nginx.conf", import.meta.url));
   const values: Env = {
     NGINX_FOLDER: names.folder,

@@ -18,7 +18,7 @@ const TELL_EVERY_MS = 30_000;
 /** The engine is missing and cannot be installed on this machine: a reason to skip a test, never to pass it. */
 export class EngineMissingError extends Error {}
 
-export function cacheFolder(): string {
+function cacheFolder(): string {
   const caches = process.env["XDG_CACHE_HOME"] ?? path.join(homedir(), ".cache");
   return path.join(caches, "gpulse-engines");
 }

@@ -65,7 +65,7 @@ export async function startPostgresExporter(
 }
 
 /** Starts an exporter beside a running server; stopping it leaves the server running. */
-export async function startExporter(
+async function startExporter(
   file: string,
   command: (address: string) => ExporterCommand,
   options: { readonly port?: number } = {},

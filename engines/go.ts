@@ -17,7 +17,7 @@ const LINKER_FLAGS = "-s -w";
 const DOWNLOAD_TIMEOUT_MS = 300_000;
 
 /** The path of this machine's `go`. */
-export async function findGo(): Promise<string> {
+async function findGo(): Promise<string> {
   const old: string[] = [];
   for (const place of PLACES) {
     const asked = await runProcess(place, ["env", "GOVERSION"]).catch(() => undefined);

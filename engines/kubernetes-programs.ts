@@ -6,7 +6,7 @@ import path from "node:path";
 
 import { goBuilt, goModuleFiles } from "./go.ts";
 
-export const KUBERNETES_VERSION = "1.34.4";
+const KUBERNETES_VERSION = "1.34.4";
 
 const COMMANDS = ["kube-apiserver", "kube-controller-manager", "kube-scheduler"];
 const KWOK = "sigs.k8s.io/kwok/cmd/kwok";

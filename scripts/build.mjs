@@ -232,7 +232,7 @@ function swap() {
   }
 }
 
-export async function buildAll() {
+async function buildAll() {
   const print = fingerprint(root);
   rmSync(aside, { recursive: true, force: true });
   mkdirSync(aside, { recursive: true });

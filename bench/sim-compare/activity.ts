@@ -43,7 +43,7 @@ const leastWork = 0.3;
 /** A bin with a lower probability of being busy counts as idle. */
 const leastShare = 0.03;
 /** A load that lowers the clock by less is not visible in it. */
-export const leastClockDrop = 0.05;
+const leastClockDrop = 0.05;
 /** Readings between these are work that is neither on nor off for a whole window. */
 const [mostlyOff, mostlyOn] = [0.15, 0.85];
 const mostBetween = 0.5;

@@ -91,7 +91,7 @@ interface Simulation extends SimulatedTrace {
  * them. Power is current. The clock is half as old as the 50 ms between two reads of the register; the temperature is sampled
  * separately (sensor-age.ts).
  */
-export function simulate(
+function simulate(
   model: GpuModel,
   phases: readonly Phase[],
   rows: readonly TraceRow[],

@@ -29,7 +29,7 @@ export interface Mail {
   readonly at: string;
 }
 
-export async function getJson<Answer>(url: string): Promise<Answer> {
+async function getJson<Answer>(url: string): Promise<Answer> {
   const response = await fetch(url, { signal: AbortSignal.timeout(30_000) });
   if (!response.ok) throw new Error(`${url} answers ${response.status}`);
   return (await response.json()) as Answer;

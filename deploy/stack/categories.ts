@@ -13,7 +13,7 @@ export interface Category {
 const of = (group: string, list: readonly (readonly [string, ...string[]])[]): Category[] =>
   list.map(([name, ...asks]) => ({ group, name, asks }));
 
-export const CATEGORIES: readonly Category[] = [
+const CATEGORIES: readonly Category[] = [
   ...of("GPU", [
     ["utilisation", "gpu_utilization_ratio"],
     ["temperature", "gpu_temperature_celsius"],

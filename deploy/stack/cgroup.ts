@@ -14,7 +14,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Service } from "./service.ts";
 
-export const GROUP_NAME = "gpulse-stack";
+const GROUP_NAME = "gpulse-stack";
 const MOUNT = "/sys/fs/cgroup";
 const REMOVE_MS = 5_000;
 /** Version 1 has a tree per controller; these are reported per container. */

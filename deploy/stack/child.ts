@@ -108,7 +108,7 @@ function wrapped(
   return [SETPRIV, "--pdeathsig", "SIGTERM", "--", ...joined];
 }
 
-export function canFollowParent(): boolean {
+function canFollowParent(): boolean {
   try {
     accessSync(SETPRIV, constants.X_OK);
     return process.platform === "linux";

@@ -4,7 +4,7 @@ import type { EngineFigures, Figures } from "./measure.ts";
 import { megabytes, spell } from "./table.ts";
 
 /** The stated needs of the 14-container setup that this stack replaces. */
-export const REFERENCE = {
+const REFERENCE = {
   names: 1_145,
   targets: 9,
   queryMs: 40,
@@ -50,7 +50,7 @@ const seconds = (value: number | undefined): string | undefined =>
 const upOf = ({ targets: list }: EngineFigures): string =>
   `${list.filter(({ health }) => health === "up").length} of ${list.length}`;
 
-export function memoryOf(figures: Figures, names: readonly string[]): number {
+function memoryOf(figures: Figures, names: readonly string[]): number {
   return figures.rows
     .filter(({ name }) => names.includes(name))
     .reduce((sum, { usage }) => sum + (usage?.pssBytes ?? 0), 0);

@@ -8,7 +8,7 @@ import { neededState, type StackState, urlAt } from "./place.ts";
 import { allTargetsUp, say, withStack } from "./report.ts";
 import type { StackOptions } from "./stack.ts";
 
-export const DRILLS = ["redis", "postgres", "hub", "idle"] as const;
+const DRILLS = ["redis", "postgres", "hub", "idle"] as const;
 export type DrillName = (typeof DRILLS)[number];
 
 export interface DrillOptions extends Omit<StackOptions, "onChange" | "say"> {

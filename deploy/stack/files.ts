@@ -15,7 +15,7 @@ const YEAR_MS = 365 * 86_400_000;
 const asIs = (text: string): string => text;
 
 /** The port at which each job of prometheus.yml is scraped. */
-export const JOBS: Readonly<Record<string, PortName>> = {
+const JOBS: Readonly<Record<string, PortName>> = {
   gpu: "agent",
   vllm: "ml",
   ml: "ml",

@@ -13,7 +13,7 @@ import { type StackState, urlAt } from "./place.ts";
 import type { Row } from "./table.ts";
 import type { Trace } from "./traces/registry.ts";
 
-export const TRACED = ["gateway", "worker", "ml"] as const;
+const TRACED = ["gateway", "worker", "ml"] as const;
 
 export interface EngineFigures {
   readonly name: string;
@@ -127,7 +127,7 @@ async function figuresOf(
   };
 }
 
-export function queryFigures(answers: readonly PanelAnswer[]): QueryFigures {
+function queryFigures(answers: readonly PanelAnswer[]): QueryFigures {
   const asked = answers.filter(({ panel }) => !panel.startsWith("$"));
   const times = asked.map(({ milliseconds }) => milliseconds).sort((a, b) => a - b);
   const nth = (share: number): number =>

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 
 import { freePort } from "../../engines/ports.ts";
 
-export const USUAL_PORTS = {
+const USUAL_PORTS = {
   nginx: 8080,
   gateway: 8081,
   worker: 8082,

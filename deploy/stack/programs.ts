@@ -7,7 +7,7 @@ import path from "node:path";
 import { repository } from "../../engines/program.ts";
 
 /** The TypeScript entry file of each program. */
-export const PROGRAMS = {
+const PROGRAMS = {
   gateway: "deploy/demo-app/gateway/main.ts",
   worker: "deploy/demo-app/worker/main.ts",
   ml: "deploy/demo-app/ml/main.ts",

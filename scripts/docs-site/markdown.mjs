@@ -30,7 +30,7 @@ const COLUMN_PIXELS = 700;
  * A left-to-right chart that is wider than the column is drawn from top to bottom.
  * @param {string} code @param {(code: string) => string} render
  */
-export function drawDiagram(code, render) {
+function drawDiagram(code, render) {
   const drawn = render(code);
   const [, width = "0"] = /<svg[^>]* width="([\d.]+)"/.exec(drawn) ?? [];
   if (Number(width) <= COLUMN_PIXELS) return drawn;
@@ -41,7 +41,7 @@ export function drawDiagram(code, render) {
  * The colours are CSS variables of the theme: a style element in the picture would be blocked, and would fit only one theme.
  * @param {string} svg
  */
-export function themeDiagram(svg) {
+function themeDiagram(svg) {
   return svg
     .replace(/<style>[\s\S]*?<\/style>/, "")
     .replace(/(<svg[^>]*?) style="[^"]*"/, '$1 role="img"')

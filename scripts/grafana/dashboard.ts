@@ -7,7 +7,7 @@ const columns = 24;
 const tag = "gpulse";
 
 /** The positions of panels from left to right, in rows as high as their highest panel. */
-export function places(panels: readonly Panel[], top: number): dashboard.GridPos[] {
+function places(panels: readonly Panel[], top: number): dashboard.GridPos[] {
   let [x, y, high] = [0, top, 0];
   return panels.map(({ width, height = 8 }) => {
     if (x + width > columns) [x, y, high] = [0, y + high, 0];

@@ -24,10 +24,10 @@ const ratedUnits: Readonly<Partial<Record<Unit, string>>> = {
   seconds: "percentunit",
 };
 
-export const unitOf = (entry: MetricEntry): string => grafanaUnits[entry.unit];
+const unitOf = (entry: MetricEntry): string => grafanaUnits[entry.unit];
 
 /** The unit of a counter's rate. */
-export function rateUnitOf(entry: MetricEntry): string {
+function rateUnitOf(entry: MetricEntry): string {
   const unit = ratedUnits[entry.unit];
   if (unit === undefined) throw new Error(`BUG: a rate of ${entry.name} has no unit`);
   return unit;

@@ -21,7 +21,7 @@ interface RuleFile {
 }
 
 /** The names recorded by the rules beside the dashboards. */
-export function recordedNames(): string[] {
+function recordedNames(): string[] {
   const files = rulesFolders.flatMap((folder) =>
     readdirSync(folder)
       .filter((name) => name.endsWith(".yml"))

@@ -116,7 +116,7 @@ function ofKind(panel: Panel): Builder {
   }
 }
 
-export const letter = (at: number): string => String.fromCharCode(65 + at);
+const letter = (at: number): string => String.fromCharCode(65 + at);
 
 function query(
   panel: Panel,

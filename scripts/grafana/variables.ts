@@ -22,7 +22,7 @@ const labelQuery = /^label_values\((.+), (\w+)\)$/;
 const resultQuery = /^query_result\((.+)\)$/;
 
 /** The choices of a variable. */
-export async function choices(
+async function choices(
   { query, regex }: Pick<Variable, "query" | "regex">,
   values: Values,
   engine: PromEngine,

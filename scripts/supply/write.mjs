@@ -20,7 +20,7 @@ const purl = (/** @type {string} */ name, /** @type {string} */ version) =>
   `pkg:npm/${name.replace("@", "%40")}@${version}`;
 
 /** @param {readonly Package[]} packages */
-export function sbomOf(packages) {
+function sbomOf(packages) {
   const { name, version, license } = JSON.parse(
     readFileSync(path.join(root, "package.json"), "utf8"),
   );

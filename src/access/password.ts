@@ -20,7 +20,7 @@ export const defaultScryptCost: ScryptCost = { ln: 17, r: 8, p: 1 };
 const atOnce = 2;
 const maxWaiting = 32;
 
-export const minPasswordLength = 10;
+const minPasswordLength = 10;
 export const maxPasswordLength = 1_024;
 const saltBytes = 16;
 const hashBytes = 32;

@@ -10,7 +10,7 @@ import { createHash } from "node:crypto";
 import { Secret } from "../net/http/secret.ts";
 import type { Scope } from "./scope.ts";
 
-export const tokenSecretBytes = 32;
+const tokenSecretBytes = 32;
 /** Valid token names. */
 export const tokenName = /^[\w.@-]{1,100}$/;
 const pattern = /^gpulse_(?:push|read|admin)_[\w-]{43}$/;

@@ -30,13 +30,13 @@ const fileSchema = v.object({
 export type CommittedFile = v.InferOutput<typeof fileSchema>;
 
 /** Plain Parquet by day, or the same files as an Iceberg table. */
-export const lakeFormats = ["parquet", "iceberg"] as const;
+const lakeFormats = ["parquet", "iceberg"] as const;
 export type LakeFormat = (typeof lakeFormats)[number];
 /** `parquet` where absent. */
 const format = v.optional(v.picklist(lakeFormats));
 
 /** `adopt` adds the files of a lake from before it had a manifest; `expire` removes days past retention. */
-export const operations = ["append", "merge", "expire", "adopt"] as const;
+const operations = ["append", "merge", "expire", "adopt"] as const;
 
 const commitSchema = v.object({
   version: v.literal(1),

@@ -17,7 +17,7 @@ import { committedTables, type Rows } from "./table.ts";
  * The kinds of problems: a repair needs a backup or Kafka, except for `unfinished`, which the next writer completes, and `stray`,
  * which the user has to judge.
  */
-export const problemKinds = [
+const problemKinds = [
   "missing",
   "unreadable",
   "changed",

@@ -13,7 +13,7 @@ export interface Frame {
   readonly rejected?: readonly RejectedReading[];
 }
 
-export const rejectionReasons = ["out_of_range", "sentinel", "not_a_number"] as const;
+const rejectionReasons = ["out_of_range", "sentinel", "not_a_number"] as const;
 export type RejectionReason = (typeof rejectionReasons)[number];
 
 export interface RejectedReading {

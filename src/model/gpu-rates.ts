@@ -5,16 +5,7 @@
  */
 
 /** The precisions with a known rate. `fp32` and `fp64` run on the ordinary units, `fp64_tensor` on the matrix units. */
-export const precisions = [
-  "fp64",
-  "fp32",
-  "fp64_tensor",
-  "tf32",
-  "bf16",
-  "fp16",
-  "fp8",
-  "int8",
-] as const;
+const precisions = ["fp64", "fp32", "fp64_tensor", "tf32", "bf16", "fp16", "fp8", "int8"] as const;
 export type Precision = (typeof precisions)[number];
 
 /** FP16, BF16, TF32 and FP8 share a pipe with one counter: an estimate has to assume one of them. */

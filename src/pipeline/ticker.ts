@@ -11,7 +11,7 @@ export interface Tick {
 }
 
 /** The first multiple of the interval after the instant. */
-export function nextAligned(afterMs: number, intervalMs: number): number {
+function nextAligned(afterMs: number, intervalMs: number): number {
   return (Math.floor(afterMs / intervalMs) + 1) * intervalMs;
 }
 

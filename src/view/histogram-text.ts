@@ -12,7 +12,7 @@ export interface ApiHistogram {
 /** Brackets by the API's code for inclusive bounds. */
 const edges = ["(]", "[)", "()", "[]"] as const;
 
-export function bucketText([bounds, lower, upper]: ApiBucket): string {
+function bucketText([bounds, lower, upper]: ApiBucket): string {
   const [open, close] = edges[bounds] ?? "()";
   return `${open}${lower},${upper}${close}`;
 }

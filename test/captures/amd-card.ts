@@ -74,7 +74,7 @@ export const radeonFiles: TreeFiles = {
   }),
 };
 
-export const apuFiles: TreeFiles = {
+const apuFiles: TreeFiles = {
   vendor: "0x1002",
   uevent: "DRIVER=amdgpu\nPCI_ID=1002:150E\nPCI_SLOT_NAME=0000:c4:00.0",
   "power/runtime_status": "active",

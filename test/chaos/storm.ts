@@ -37,7 +37,7 @@ const weather =
     chaos.fault(kind);
   };
 
-export const faults: Readonly<Record<string, Fault>> = {
+const faults: Readonly<Record<string, Fault>> = {
   "kill -9 of the hub": async (lab, chaos) => {
     await lab.hub.kill();
     await lab.launch();

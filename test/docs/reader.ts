@@ -74,7 +74,7 @@ export interface Reader {
   leave(): Promise<void>;
 }
 
-export async function newReader(): Promise<Reader> {
+async function newReader(): Promise<Reader> {
   const folder = mkdtempSync(path.join(tmpdir(), "gpulse-quick-start-"));
   const bin = path.join(folder, ".bin");
   mkdirSync(bin);

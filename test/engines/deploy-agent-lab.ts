@@ -140,14 +140,14 @@ export function confinementOf(pid: number): Confinement {
 }
 
 /** CPU time so far, of all threads. */
-export function cpuSecondsOf(pid: number): number {
+function cpuSecondsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
 /** All resident pages: the upper bound of what counts toward a pod's limit. */
-export function residentBytesOf(pid: number): number {
+function residentBytesOf(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/^VmRSS:\s*(\d+) kB$/m.exec(status)?.[1]) * 1024;
 }

@@ -17,7 +17,7 @@ export interface ForwardLoad {
   stop(): Promise<void>;
 }
 
-export const metric = "forward_test";
+const metric = "forward_test";
 const series = 40;
 
 export function startForwardLoad(hubUrl: string, everyMs: number): ForwardLoad {

@@ -24,7 +24,7 @@ import { sinkTo } from "./kafka-lab.ts";
 import { offsetsOf } from "./stream-lab.ts";
 
 export const topic = "gpu-metrics";
-export const group = "store";
+const group = "store";
 /** The fleet's metrics per GPU; integers, which every engine stores exactly. */
 export const metrics = [gpu.power, gpu.memoryUsed, gpu.memoryTotal] as const;
 const gpusPerHost = 8;
@@ -233,7 +233,7 @@ interface Answer {
   readonly values?: readonly (readonly [number, string])[];
 }
 
-export async function ask(hubUrl: string, query: string): Promise<readonly Answer[]> {
+async function ask(hubUrl: string, query: string): Promise<readonly Answer[]> {
   const asked = new URLSearchParams({ query, time: String(Date.now() / 1_000) });
   const answer = await fetch(`${hubUrl}/api/v1/query?${asked.toString()}`);
   const reported = (await answer.json()) as { status: string; data: { result: readonly Answer[] } };

@@ -112,7 +112,7 @@ function withOpenMetricsBounds({ metric, value }: InstantVectorSample): InstantV
 }
 
 /** Sorted labels, and the value. */
-export function line({ metric, value }: InstantVectorSample): string {
+function line({ metric, value }: InstantVectorSample): string {
   const labels = Object.entries(metric)
     .sort(([left], [right]) => (left < right ? -1 : 1))
     .map(([name, text]) => `${name}=${JSON.stringify(text)}`);

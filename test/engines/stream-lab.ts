@@ -17,7 +17,7 @@ export const logStartMs = Date.UTC(2026, 0, 1);
 
 /** One row per second; board power and temperature identify the row. Never high enough for a tag that other rows lack. */
 export const wattsAt = (timeMs: number): number => ((timeMs - logStartMs) / 1_000) % 293;
-export const celsiusAt = (timeMs: number): number => 30 + (((timeMs - logStartMs) / 1_000) % 53);
+const celsiusAt = (timeMs: number): number => 30 + (((timeMs - logStartMs) / 1_000) % 53);
 
 export const brokenRow = (at: number): string =>
   `2026-13-77 99:99:99 , broken row ${at} ,`.padEnd(80);

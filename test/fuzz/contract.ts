@@ -32,7 +32,7 @@ export async function findContractBreach(target: FuzzTarget, bytes: Buffer): Pro
  * A plain Error counts only if the target lists it; a TypeError never does, and an error that begins with BUG: is always a
  * violation.
  */
-export function isRefusal({ refuses = [] }: FuzzTarget, thrown: unknown): boolean {
+function isRefusal({ refuses = [] }: FuzzTarget, thrown: unknown): boolean {
   if (!(thrown instanceof Error) || thrown.message.startsWith("BUG:")) return false;
   const isOne = (kind: Refusal): boolean =>
     kind === Error ? thrown.constructor === Error : thrown instanceof kind;

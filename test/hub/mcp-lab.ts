@@ -15,7 +15,7 @@ import { ensureBuild } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
 
 /** Protocol versions of a client: that of 2025 with its handshake, or that of 2026-07-28 without sessions. */
-export const eras = {
+const eras = {
   "2025": { mode: "legacy" },
   "2026": { mode: { pin: "2026-07-28" } },
 } as const;

@@ -181,7 +181,7 @@ function labelsOf(text: string): LabelSet {
   return labelSet(Object.fromEntries(expr.matchers.map(({ name, value }) => [name, value])));
 }
 
-export function durationMs(text: string): number {
+function durationMs(text: string): number {
   const negative = text.startsWith("-");
   const body = negative ? text.slice(1) : text;
   const ms = body === "0" ? 0 : (readDurationMs(body) ?? Number(body) * 1000);

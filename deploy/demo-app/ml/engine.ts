@@ -27,7 +27,7 @@ const STEP_MS = { base: 12, perSequence: 0.6, perPrefillToken: 0.04 };
 const MOST_PREFILL_TOKENS = 2_048;
 
 /** Small batches leave gaps between kernels. */
-export function kernelShare(batch: number): number {
+function kernelShare(batch: number): number {
   return 0.6 + 0.38 * Math.min(1, batch / 8);
 }
 

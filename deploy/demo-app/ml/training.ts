@@ -1,7 +1,7 @@
 // A batch job on one simulated GPU: a training run of a given length, step by step, with a realistically falling loss. Time and
 // randomness are arguments.
 
-export const STEP_SECONDS = 0.5;
+const STEP_SECONDS = 0.5;
 /** Kernels run during nearly all of a step; the rest is data loading. */
 export const TRAINING_SHARE = 0.96;
 
@@ -52,7 +52,7 @@ export class Training {
 }
 
 /** From 5.5 towards 2.2, with decreasing noise. */
-export function lossAt(step: number, noise: number): number {
+function lossAt(step: number, noise: number): number {
   const fallen = Math.exp(-step / 60);
   return 2.2 + 3.3 * fallen + (noise - 0.5) * (0.05 + 0.2 * fallen);
 }

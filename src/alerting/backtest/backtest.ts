@@ -53,7 +53,7 @@ export interface BacktestResult {
 /** Steps per query: a fleet's result for more would need too much memory. */
 const stepsPerQuery = 1_000;
 export const maxSteps = 60_000;
-export const maxFirings = 10_000;
+const maxFirings = 10_000;
 
 export async function backtest(
   rule: AlertingRule,

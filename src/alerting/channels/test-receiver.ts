@@ -66,7 +66,7 @@ async function outcomeOf(
   }
 }
 
-export function testNotification(
+function testNotification(
   receiver: string,
   status: "firing" | "resolved",
   { clock, externalUrl, id }: TestOptions,

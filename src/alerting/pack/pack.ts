@@ -4,7 +4,7 @@ import type { Rule, RuleGroup } from "../rules/types.ts";
 import { packRuleFiles } from "./files.ts";
 
 /** The origin of the default rules in the API. */
-export const packOrigin = "gpulse";
+const packOrigin = "gpulse";
 
 const runbookInDocs = "docs/runbook/README.md#";
 /** The hub serves its own runbook; links in notifications point there. */

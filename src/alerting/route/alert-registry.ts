@@ -2,7 +2,7 @@
 import { isResolved, type PostableAlert, type RoutedAlert } from "../alert.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 
-export const maxAlerts = 100_000;
+const maxAlerts = 100_000;
 
 export class AlertRegistry {
   readonly #alerts = new Map<string, RoutedAlert>();

@@ -17,7 +17,7 @@ export function since(time: string, nowMs: number): string {
   return formatDuration(coarse * 1_000);
 }
 
-export const labelText = (labels: Labels): string =>
+const labelText = (labels: Labels): string =>
   Object.entries(labels)
     .sort(([left], [right]) => (left < right ? -1 : 1))
     .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
@@ -33,7 +33,7 @@ const about = ({ annotations }: { readonly annotations: Labels }): string =>
     ?.slice(0, 120) ?? "";
 
 /** The alert's state in one word, with the silence or inhibition that causes it. */
-export function stateOf({
+function stateOf({
   status: { state, silencedBy, inhibitedBy },
 }: HubAlert): readonly [word: string, by: string] {
   if (silencedBy[0] !== undefined) return ["silenced", `by silence ${silencedBy[0]}`];

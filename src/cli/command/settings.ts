@@ -133,7 +133,7 @@ export interface FlagValues
   readonly insecure?: boolean;
 }
 
-export const defaultConfigFile = "gpulse.yaml";
+const defaultConfigFile = "gpulse.yaml";
 
 export async function resolveSettings(
   role: "agent" | "hub",

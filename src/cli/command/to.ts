@@ -20,7 +20,7 @@ export function addToFlag(command: Command): Command {
 }
 
 /** `stdout:`, or `stdout: { format: json }`; parsed by the sink's own schema. */
-export function sinkSpec() {
+function sinkSpec() {
   return v.pipe(
     v.union([v.string(), v.record(v.string(), v.unknown())], "a sink such as stdout:"),
     v.rawCheck(({ dataset, addIssue }) => {

@@ -90,13 +90,7 @@ function readTime(flag: string, text: string, nowMs: number): number {
   );
 }
 
-export function explanationText({
-  subject,
-  timeMs,
-  sentence,
-  causes,
-  lookedAt,
-}: Explanation): string {
+function explanationText({ subject, timeMs, sentence, causes, lookedAt }: Explanation): string {
   const at = `${new Date(timeMs).toISOString().slice(0, 19).replace("T", " ")} UTC`;
   const head = `${plainText(subject.label)} at ${at}\n`;
   const foot = `\n${formatLookedAt(lookedAt)}\n`;

@@ -21,7 +21,7 @@ export interface HealthFlags extends FlagValues, ClientFlags {
 }
 
 /** 1 and 2 are errors of the command itself. */
-export const healthExitCodes: Readonly<Record<HealthState, number>> = {
+const healthExitCodes: Readonly<Record<HealthState, number>> = {
   healthy: 0,
   unknown: 3,
   degraded: 4,

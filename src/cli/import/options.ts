@@ -97,7 +97,7 @@ export function resumeFileOf(flags: ImportFlags, settings: Settings, env: Env): 
   );
 }
 
-export function readLabels(given: readonly string[] = []): Readonly<Record<string, string>> {
+function readLabels(given: readonly string[] = []): Readonly<Record<string, string>> {
   return Object.fromEntries(
     given.map((text) => {
       const at = text.indexOf("=");

@@ -10,7 +10,7 @@ import { type StreamRules, streamSchema } from "../../pipeline/tags/options.ts";
 const year = 31_536_000_000;
 
 /** By flag name, without the dashes. */
-export const pipeTuning = {
+const pipeTuning = {
   checkpoint: v.optional(durationMs(10, 3_600_000), "5s"),
   checkpointFrames: v.optional(wholeNumber(1, 10_000_000), 50_000),
   untilIdle: v.optional(durationMs(10, year)),

@@ -65,7 +65,7 @@ const stageSchema = v.strictObject({
   ...optionalStream,
 });
 
-export const pipelineSchema = v.strictObject({
+const pipelineSchema = v.strictObject({
   name: v.optional(text("a name")),
   stages: v.record(
     v.pipe(

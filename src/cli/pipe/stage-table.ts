@@ -101,7 +101,7 @@ export class StageTable {
   }
 }
 
-export function renderStageTable(rows: readonly StageRow[], nowMs: number): string {
+function renderStageTable(rows: readonly StageRow[], nowMs: number): string {
   return alignColumns([
     ["STAGE", "DOES", "STATE", "FRAMES", "PER SECOND", "LAG", "DEAD LETTERS", ""],
     ...rows.map((row) => [...cellsOf(row, nowMs), row.note ?? ""]),

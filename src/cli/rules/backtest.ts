@@ -72,7 +72,7 @@ export async function runRulesBacktest(
 }
 
 /** The rule's evaluation interval, or a longer step if the range is too long for it. */
-export function fittingStepMs(intervalMs: number, rangeMs: number): number {
+function fittingStepMs(intervalMs: number, rangeMs: number): number {
   return Math.max(intervalMs, Math.ceil(rangeMs / maxSteps / 1_000) * 1_000);
 }
 

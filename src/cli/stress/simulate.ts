@@ -30,7 +30,7 @@ export interface StressPlan {
 }
 
 const workColumn = "gpu_work_units_total";
-export const workUnit = "H200-ms";
+const workUnit = "H200-ms";
 
 export async function simulateStress(plan: StressPlan): Promise<RunFile> {
   const { baselineMs, warmupMs, measuredMs, samplingMs, startMs } = plan;

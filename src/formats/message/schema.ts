@@ -28,7 +28,7 @@ export const messageLimits = {
 
 const { columns, others, labels, tags, textLength, labelValueLength } = messageLimits;
 
-export const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
+const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 
 const text = (says: string) =>
   v.pipe(v.string(says), v.nonEmpty(says), v.maxLength(textLength, says));

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { GpulseError, formatError } from "../../base/error.ts";
 import { UnpackLimitError, unzip } from "./unzip.ts";
 
-export const entryNames = [
+const entryNames = [
   "run.json",
   "trace.parquet",
   "snapshot-before.json",
@@ -113,8 +113,7 @@ function readManifest(bytes: Uint8Array, shown: string): Readonly<Record<string,
   throw bad(shown, "has a manifest.json without hashes");
 }
 
-export const sha256 = (bytes: Uint8Array): string =>
-  createHash("sha256").update(bytes).digest("hex");
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
 const bad = (shown: string, what: string, cause?: unknown): GpulseError =>
   new GpulseError("RUN_FILE", `${shown} ${what}.`, cause === undefined ? {} : { cause });

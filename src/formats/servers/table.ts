@@ -4,7 +4,7 @@
  */
 
 /** Totals that only increase, except for restarts. */
-export const counterSignals = [
+const counterSignals = [
   "promptTokens",
   "generatedTokens",
   "requests",
@@ -12,7 +12,7 @@ export const counterSignals = [
   "preemptions",
 ] as const;
 /** Current values. */
-export const gaugeSignals = ["running", "waiting", "kvCacheRatio"] as const;
+const gaugeSignals = ["running", "waiting", "kvCacheRatio"] as const;
 /** Classic histograms, in seconds: the table has the name without `_bucket`. */
 export const latencySignals = ["timeToFirstToken", "interToken", "requestDuration"] as const;
 

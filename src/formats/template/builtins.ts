@@ -47,7 +47,7 @@ function sprint(args: readonly TemplateValue[]): string {
   return text;
 }
 
-export function lengthOf(value: TemplateValue): bigint {
+function lengthOf(value: TemplateValue): bigint {
   if (typeof value === "string") return BigInt(Buffer.byteLength(value));
   if (isList(value)) return BigInt(value.length);
   if (value instanceof GoMap) return BigInt(value.entries.size);

@@ -35,7 +35,7 @@ export interface TemplateLimits {
   readonly maxSteps: number;
 }
 
-export const defaultTemplateLimits: TemplateLimits = { maxLength: 1_000_000, maxSteps: 1_000_000 };
+const defaultTemplateLimits: TemplateLimits = { maxLength: 1_000_000, maxSteps: 1_000_000 };
 const maxDepth = 100;
 /** The arguments of functions cost as well: this many characters count as one step. */
 const lettersPerStep = 100;

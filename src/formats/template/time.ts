@@ -189,7 +189,7 @@ export function goDuration(durationMs: number): GoObject {
 }
 
 /** `1h2m3.5s`, `250ms`, `0s`. */
-export function durationText(durationMs: number): string {
+function durationText(durationMs: number): string {
   if (durationMs === 0) return "0s";
   const sign = durationMs < 0 ? "-" : "";
   const size = Math.abs(durationMs);

@@ -3,7 +3,7 @@ import * as v from "valibot";
 
 const time = v.pipe(v.number(), v.minValue(0));
 
-export const recordSchema = v.object({
+const recordSchema = v.object({
   id: v.string(),
   host: v.string(),
   job: v.string(),

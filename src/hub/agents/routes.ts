@@ -16,7 +16,7 @@ export function addAgentList(app: FastifyInstance, agents: Agents): void {
   });
 }
 
-export function agentJson(agent: Agent) {
+function agentJson(agent: Agent) {
   const { record, clock, lagMs, spool, gpus } = agent;
   const seconds = (ms: number): number => Math.round(ms) / 1_000;
   return {

@@ -12,9 +12,9 @@ import { formatError } from "../../base/error.ts";
 import { makeFolderSync } from "../../base/make-folder.ts";
 import { replaceFile } from "../../base/state/atomic.ts";
 
-export const ownRulesGroup = "page";
+const ownRulesGroup = "page";
 
-export const ownRuleLimits = { rules: 200, earlierVersions: 20 } as const;
+const ownRuleLimits = { rules: 200, earlierVersions: 20 } as const;
 
 /** A rule as the page sends it. */
 export interface OwnRule {

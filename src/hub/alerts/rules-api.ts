@@ -165,7 +165,7 @@ function alertJson(alert: RuleAlert): unknown {
 }
 
 /** Formats as Go's shortest %e: at least two digits in the exponent. */
-export function exponential(value: number): string {
+function exponential(value: number): string {
   if (Number.isNaN(value)) return "NaN";
   if (!Number.isFinite(value)) return value > 0 ? "+Inf" : "-Inf";
   const text = Object.is(value, -0) ? "-0e+0" : value.toExponential();

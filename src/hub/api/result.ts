@@ -17,7 +17,7 @@ export function success(
   return `{"status":"success","data":${data}${notes(warnings, infos)}}`;
 }
 
-export const sendSuccess = (reply: FastifyReply, data: unknown): FastifyReply =>
+const sendSuccess = (reply: FastifyReply, data: unknown): FastifyReply =>
   noStore(reply.type("application/json")).send(success(JSON.stringify(data)));
 
 /** Registers a GET route that returns data in Prometheus's envelope. */

@@ -115,7 +115,7 @@ ${body}
 }
 
 /** A relative path to the root, so that the form works under any path prefix of a proxy. */
-export function toRoot(url: string): string {
+function toRoot(url: string): string {
   const [path = "/"] = url.split("?", 1);
   return "../".repeat(Math.min(10, path.split("/").length - 2));
 }

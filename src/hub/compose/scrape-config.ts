@@ -84,7 +84,7 @@ const secretKey =
   /^(password|credentials|bearer_token|key|secret|secrets|client_secret|secret_key|token)$/;
 
 /** Returns a file's content without potential secrets: comments, values of secret keys, passwords in URLs. */
-export async function redactYaml(text: string, only?: readonly string[]): Promise<string> {
+async function redactYaml(text: string, only?: readonly string[]): Promise<string> {
   const { parseAllDocuments, stringify } = await import("./yaml.ts");
   // Only the first document is used.
   const [document] = parseAllDocuments(text, { schema: "failsafe", merge: true });

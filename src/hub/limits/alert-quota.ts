@@ -8,7 +8,7 @@ import { loopTurns } from "../../base/fair/loop-turns.ts";
 import { TokenBuckets, defaultRates } from "./rate.ts";
 
 /** Prometheus sends 256 at a time. */
-export const maxAlertsPerRequest = 1_000;
+const maxAlertsPerRequest = 1_000;
 export const alertBodyBytes = 2 * 2 ** 20;
 /** An alert is an object with its labels and its annotations. */
 export const maxAlertOpenings = 4 * maxAlertsPerRequest;

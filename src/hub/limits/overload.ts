@@ -8,7 +8,7 @@ import type { Log } from "../../base/log.ts";
 import { type ReceiverCounts, receiverNames } from "../receive/receiver-counts.ts";
 
 /** Ingestion requests, queries, live streams of pages, and connections of any kind. */
-export const shedKinds = ["requests", "queries", "pages", "connections"] as const;
+const shedKinds = ["requests", "queries", "pages", "connections"] as const;
 export type ShedKind = (typeof shedKinds)[number];
 
 export interface OverloadMonitorOptions {

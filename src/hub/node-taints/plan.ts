@@ -33,7 +33,7 @@ export interface TaintPlan {
 /** Actions during which no pods may run: the GPU or its node has to be out of service. */
 const outOfService: ReadonlySet<HealthAction> = new Set(["reset_gpu", "reboot", "drain"]);
 
-export const needsTaint = ({ state, action }: NodeVerdict): boolean =>
+const needsTaint = ({ state, action }: NodeVerdict): boolean =>
   (state === "failing" || state === "lost") && outOfService.has(action);
 
 /**

@@ -5,7 +5,7 @@ import type { AdmissionHold } from "./admission.ts";
 import { malformed, tooLarge, unsupported } from "./failure.ts";
 
 /** Compressed and decompressed size. The same limits as in VictoriaMetrics; senders split their requests long before. */
-export const maxWireBytes = 16 * 2 ** 20;
+const maxWireBytes = 16 * 2 ** 20;
 export const maxBodyBytes = 32 * 2 ** 20;
 /** Parsed JSON takes many times its size in memory. */
 export const maxJsonBytes = 16 * 2 ** 20;

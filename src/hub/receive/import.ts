@@ -37,7 +37,7 @@ export interface ImportOutcome {
 /** @throws GpulseError if the file is invalid. */
 export type ImportUpload = (upload: Upload, signal: AbortSignal) => Promise<ImportOutcome>;
 
-export const maxUploadBytes = 256 * 1024 * 1024;
+const maxUploadBytes = 256 * 1024 * 1024;
 
 class UploadTooLargeError extends Error {}
 

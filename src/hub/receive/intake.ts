@@ -32,7 +32,7 @@ import { startTimesOf } from "./start-times.ts";
 import type { RejectedSamples } from "./rejected-samples.ts";
 
 /** As in Prometheus's receiver: senders' clocks may be slightly ahead; a sample further ahead would make later ones out of order. */
-export const maxAheadMs = 10 * 60_000;
+const maxAheadMs = 10 * 60_000;
 const maxMetadataText = 4_096;
 const maxFamilyText = 1_024;
 

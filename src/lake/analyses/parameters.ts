@@ -21,7 +21,7 @@ const dayMs = 86_400_000;
 const ratio = "a ratio from 0 to 1";
 const instant = "a date, an ISO time, or how long ago, such as 7d";
 
-export const parameters = {
+const parameters = {
   since: { takes: instant, fallbackText: "all", help: "Only readings from this time on." },
   until: { takes: instant, fallbackText: "now", help: "Only readings before this time." },
   timezone: {

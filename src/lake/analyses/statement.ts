@@ -16,8 +16,7 @@ const at = (relative: string): string => fileURLToPath(new URL(relative, import.
 const builtDir = at("./analyses");
 const dir = existsSync(path.join(builtDir, "daily.sql")) ? builtDir : at("./sql");
 
-export const sqlFile = (name: string): string =>
-  readFileSync(path.join(dir, `${name}.sql`), "utf8");
+const sqlFile = (name: string): string => readFileSync(path.join(dir, `${name}.sql`), "utf8");
 
 export interface LakeSpan {
   /** From the first to the last date in the lake, in UTC. */

@@ -7,7 +7,7 @@
  * - `unavailable`: the source is missing (no kubelet socket, no log folder)
  * - `failed`: the source exists and returned nothing usable
  */
-export const unknownReasons = ["none", "denied", "gone", "unavailable", "failed"] as const;
+const unknownReasons = ["none", "denied", "gone", "unavailable", "failed"] as const;
 export type UnknownReason = (typeof unknownReasons)[number];
 
 export type Attribution<T = string> =

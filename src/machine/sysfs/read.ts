@@ -86,7 +86,7 @@ export async function resolvePath(
   }
 }
 
-export function trimText(bytes: Buffer): string {
+function trimText(bytes: Buffer): string {
   const end = bytes.indexOf(0);
   return bytes.toString("utf8", 0, end === -1 ? bytes.length : end).trim();
 }

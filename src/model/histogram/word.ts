@@ -4,7 +4,7 @@
  */
 export const histogramHigh = 0x7ff4_6869;
 /** The high word of an ordinary NaN, whose low word is 0. */
-export const plainNaNHigh = 0x7ff8_0000;
+const plainNaNHigh = 0x7ff8_0000;
 
 /** Replaces words that look like a histogram but refer to none with ordinary NaNs, because senders may send any bits. */
 export function clearHistogramWords(words: Uint32Array, from: number, to: number): void {

@@ -18,7 +18,7 @@ export async function listen(server: Server, host: string, port: number): Promis
   return { port: bound, url: localUrl(host, bound, isSecure(server)) };
 }
 
-export function listenError(error: Error, host: string, port: number): Error {
+function listenError(error: Error, host: string, port: number): Error {
   const code = systemCode(error);
   if (code === "EADDRINUSE") {
     return new GpulseError(

@@ -136,7 +136,7 @@ function refusalOf(socket: TLSSocket, tls: ServerTls): string | undefined {
 }
 
 /** Returns only the names of `DNS:a.example, IP Address:10.0.0.1`. */
-export function sansOf(certificate: Pick<X509Certificate, "subjectAltName">): string[] {
+function sansOf(certificate: Pick<X509Certificate, "subjectAltName">): string[] {
   return (certificate.subjectAltName ?? "")
     .split(/,\s*/)
     .map((entry) => entry.replace(/^(?:DNS|IP Address|URI|email):/, ""))

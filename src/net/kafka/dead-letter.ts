@@ -6,7 +6,7 @@ import type { KafkaProducer, OutgoingMessage } from "./producer.ts";
 /** Below a topic's default message size limit, headers included; larger content is truncated and marked. */
 const keptBytes = 1_000_000;
 
-export function letterMessage(
+function letterMessage(
   { content, reason, source, origin }: DeadLetter,
   target: KafkaTarget,
   key = "",

@@ -8,7 +8,7 @@ import { GpulseError, formatError } from "../../base/error.ts";
 import { Secret } from "../http/secret.ts";
 import { type ReadToken, tokenReader } from "./token.ts";
 
-export const saslMechanisms = ["plain", "scram-sha-256", "scram-sha-512", "oauthbearer"] as const;
+const saslMechanisms = ["plain", "scram-sha-256", "scram-sha-512", "oauthbearer"] as const;
 export type SaslMechanism = (typeof saslMechanisms)[number];
 
 /** Options that the source and the sink share. */

@@ -110,7 +110,7 @@ export class DeviceActivity {
 }
 
 /** Converts readings to shares: of the link's rate, and of the highest clock. */
-export function boundInputs(means: ActivityMeans): BoundInputs {
+function boundInputs(means: ActivityMeans): BoundInputs {
   const tensors = [means.tensor, means.tensorHalf, means.tensorFp64, means.tensorInt8].filter(
     (share) => share !== undefined,
   );

@@ -75,7 +75,7 @@ function withStarts(
 }
 
 /** Evaluates the subquery on its own grid, aligned to multiples of its step since the epoch. */
-export async function evalSubquery(
+async function evalSubquery(
   expr: Subquery,
   scope: EvalScope,
 ): Promise<readonly RangeVectorSeries[]> {

@@ -16,7 +16,7 @@ const operators: ReadonlySet<string> = new Set(
 const operatorsPerChunk = 20;
 
 /** Token indexes of the binary operators outside of parentheses. */
-export function operatorsIn(tokens: readonly QueryToken[], range: TokenRange): number[] {
+function operatorsIn(tokens: readonly QueryToken[], range: TokenRange): number[] {
   const found: number[] = [];
   let expectsOperand = true;
   for (let index = range.from; index < range.to; index++) {
@@ -58,7 +58,7 @@ function isModifier(
 const closings = new WeakMap<readonly QueryToken[], Int32Array>();
 
 /** Index of the bracket that closes the one at an index, or of the last token. */
-export function closing(tokens: readonly QueryToken[], open: number): number {
+function closing(tokens: readonly QueryToken[], open: number): number {
   let ends = closings.get(tokens);
   if (ends === undefined) closings.set(tokens, (ends = closingsOf(tokens)));
   return ends[open] ?? tokens.length - 1;

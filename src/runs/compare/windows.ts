@@ -16,7 +16,7 @@ import { type FigureValue, readings } from "./figures.ts";
 import type { Metric } from "./metrics.ts";
 import type { RunSeries } from "./series.ts";
 
-export const WINDOWS = 8;
+const WINDOWS = 8;
 /** The means of windows of eight times the integrated autocorrelation time are nearly uncorrelated. */
 const TIMES_PER_WINDOW = 8;
 const FEWEST_READINGS = 5;

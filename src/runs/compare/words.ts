@@ -233,7 +233,7 @@ function range(from: number, to: number, decimals: number): string {
   return low === high ? low : `${low} to ${high}`;
 }
 
-export function unitOf(
+function unitOf(
   { unit }: ComparedMetric,
   { low = 0, high = 0, amount = 0 }: Difference,
 ): { readonly divisor: number; readonly unit: string } {

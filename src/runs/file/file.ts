@@ -21,7 +21,7 @@ export const maxRunBytes = 256 * 1024 * 1024;
 
 export type UnpackLimits = TraceLimits;
 /** Limits for local files; files from the network have lower ones. */
-export const unpackLimits: UnpackLimits = { ...traceLimits, bytes: maxArchiveBytes };
+const unpackLimits: UnpackLimits = { ...traceLimits, bytes: maxArchiveBytes };
 
 export interface PackedRun {
   readonly bytes: Uint8Array;

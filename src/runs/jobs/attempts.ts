@@ -12,7 +12,7 @@ export interface Attempt {
   readonly job: SchedulerJob;
 }
 
-export const attemptKey = ({ scheduler, cluster, id }: SchedulerJob): string =>
+const attemptKey = ({ scheduler, cluster, id }: SchedulerJob): string =>
   `${scheduler}:${cluster === undefined ? "" : `${cluster}/`}${id}`;
 
 /** A requeued job keeps its id, and ids are reused after a reset: the submit time distinguishes them. */

@@ -7,7 +7,7 @@ import { dayMs, dayOf, type GapReason, type GpuDayBook } from "./record.ts";
 import { type GpuTick, tickKey } from "./tick.ts";
 
 /** The largest difference of the two sides, relative to the meter's, that rounding can cause. */
-export const closedWithin = 0.001;
+const closedWithin = 0.001;
 /** Below this many joules a ratio is meaningless. */
 const negligibleJoules = 1;
 

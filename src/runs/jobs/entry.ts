@@ -120,7 +120,7 @@ const useFields = {
   joules: count,
 };
 
-export const stretchSchema = v.object({
+const stretchSchema = v.object({
   ...deviceFields,
   ...useFields,
   fromMs: count,

@@ -1,7 +1,7 @@
 /** The energy of a run as a document beside MLPerf results, which states first that it is not MLPerf Power. */
 import { measuredSeconds, measuredSpan, type Run, type RunEnergy } from "../run.ts";
 
-export const energyNotice =
+const energyNotice =
   "Board power by the GPU's sensors, not MLPerf Power: no analyser at the wall, no host, no cooling. Not for a power submission.";
 
 interface DeviceEnergy extends RunEnergy {

@@ -4,7 +4,7 @@ import { durationMs, text } from "../../config/fields.ts";
 import { defineSink } from "../../pipeline/sink.ts";
 
 /** Each metric of each GPU costs money every month, so the default is what GPU alarms and dashboards need. */
-export const defaultMetrics = [
+const defaultMetrics = [
   "gpu_up",
   "gpu_utilization_ratio",
   "gpu_memory_used_bytes",

@@ -5,7 +5,7 @@ import { labelValue } from "../../model/labels.ts";
 import { defineSink, type SinkDefinition } from "../../pipeline/sink.ts";
 
 const day = 86_400_000;
-export const defaultSpoolBytes = 512 * 2 ** 20;
+const defaultSpoolBytes = 512 * 2 ** 20;
 
 const options = v.strictObject({
   url: v.pipe(text("an address such as //hub:9410"), v.description("The hub's address.")),

@@ -20,7 +20,7 @@ export interface LokiOptions extends SamplesPosterOptions {
 
 type Value = readonly [timeNs: string, line: string, metadata?: Readonly<Record<string, string>>];
 
-export function pushBody(
+function pushBody(
   lines: readonly KernelLine[],
   { job, labels, structuredMetadata }: Omit<LokiOptions, keyof SamplesPosterOptions | "shown">,
 ): string {

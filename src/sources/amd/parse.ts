@@ -17,7 +17,7 @@ export function parseHighestClock(text: string): ReadResult<number> {
   return highest === 0 ? unsupported : present(highest * 1e6);
 }
 
-export const errorTypes = { ue: "uncorrected", ce: "corrected", de: "deferred" } as const;
+const errorTypes = { ue: "uncorrected", ce: "corrected", de: "deferred" } as const;
 export type RasType = (typeof errorTypes)[keyof typeof errorTypes];
 
 /** `ue: 0\nce: 2`, newer kernels also `de: 0`. */

@@ -29,7 +29,7 @@ const withoutDisk =
 const diskless = new Set(["zfs", "bcachefs"]);
 
 /** Mounts on disks to report: each filesystem once, at its mount point closest to the root. */
-export function diskMounts(mounts: readonly Mount[]): readonly Mount[] {
+function diskMounts(mounts: readonly Mount[]): readonly Mount[] {
   const found = new Map<string, Mount>();
   for (const mount of mounts) {
     const onDisk =

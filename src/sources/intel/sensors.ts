@@ -15,7 +15,7 @@ const micro = 1e6;
 const milli = 1e3;
 
 /** i915 has a further folder per part (i915_gt0), whose energy is already included in the device's. */
-export function ownChannels(hwmon: readonly HwmonChannel[]): readonly HwmonChannel[] {
+function ownChannels(hwmon: readonly HwmonChannel[]): readonly HwmonChannel[] {
   return hwmon.filter(({ chip }) => chip === "i915" || chip === "xe");
 }
 

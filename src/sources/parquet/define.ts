@@ -13,7 +13,7 @@ const date = (description: string) =>
     v.pipe(text(dateTakes), v.regex(/^\d{4}-\d{2}-\d{2}$/, dateTakes), v.description(description)),
   );
 
-export const readOptions = {
+const readOptions = {
   start: date("The first day (UTC) that is read."),
   end: date("The last day (UTC) that is read."),
   series: v.optional(v.pipe(flag(), v.description("Read the long table too.")), true),

@@ -219,7 +219,7 @@ function named(name: string): KernelName | undefined {
   return isKernelName(name) ? name : undefined;
 }
 
-export function isKernelName(name: string): name is KernelName {
+function isKernelName(name: string): name is KernelName {
   return Object.hasOwn(kernels, name);
 }
 

@@ -21,7 +21,7 @@ const timeoutMs = 10_000;
 const maxBytes = 1024 * 1024;
 
 /** An empty WriteRequest, snappy-compressed: a length of 0. */
-export const emptyWrite = Uint8Array.of(0);
+const emptyWrite = Uint8Array.of(0);
 export const writeHeaders = {
   "content-encoding": "snappy",
   "content-type": "application/x-protobuf",

@@ -37,12 +37,7 @@ function ratioOf(gpu: Gpu, metric: HeatMetric): WireValue {
   }
 }
 
-export function heatCell(
-  gpu: Gpu,
-  metric: HeatMetric,
-  glyphs: Glyphs,
-  isChosen: boolean,
-): TextSpan {
+function heatCell(gpu: Gpu, metric: HeatMetric, glyphs: Glyphs, isChosen: boolean): TextSpan {
   if (gpu.state === "lost" || gpu.state === "silent") return span(glyphs.lost, "bad", isChosen);
   const ratio = ratioOf(gpu, metric);
   if (typeof ratio !== "number") return span(glyphs.ascii ? "?" : glyphs.absent, "dim", isChosen);

@@ -25,7 +25,7 @@ export const gibibytes = (value: WireValue): string =>
   formatIfKnown(value, (bytes) => `${inGib(bytes)}GiB`);
 
 /** `57/141GiB`: one unit for both. */
-export function formatPair(
+function formatPair(
   part: WireValue,
   whole: WireValue,
   unit: string,

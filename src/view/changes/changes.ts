@@ -286,7 +286,7 @@ export class ChangeSearch {
 }
 
 /** For example, `Temperature (edge) 41 °C → 87 °C on GPU 1 of node-1`. */
-export function describeChange({ kind, title, before, after, unit, place }: SeriesChange): string {
+function describeChange({ kind, title, before, after, unit, place }: SeriesChange): string {
   switch (kind) {
     case "moved":
       return `${title} ${formatChangeValue(before, unit)} → ${formatChangeValue(after, unit)} on ${place}`;

@@ -49,7 +49,7 @@ export interface Stretch {
  * Returns the consecutive cells of [from, to) that depart most in one direction: the largest sum of clipped departures, each minus
  * a toll (a CUSUM with clipped outliers, like `changePoint` of an explanation, but with an end).
  */
-export function strongestStretch(
+function strongestStretch(
   cells: Float64Array,
   { middle, sigma }: DepartureLevel,
   from: number,

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { changeSubjectKinds } from "./subject.ts";
 
 /** `moved`: a new level. `grew`: a counter of events. `stopped`, `began`: readings ended or started within the range. */
-export const changeKinds = ["moved", "grew", "stopped", "began"] as const;
+const changeKinds = ["moved", "grew", "stopped", "began"] as const;
 
 const cells = v.array(v.nullable(v.number()));
 

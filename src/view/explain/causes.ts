@@ -1,6 +1,6 @@
 /** The table of physical causes: title, consequences, and section of the runbook. */
 
-export const causeNames = [
+const causeNames = [
   "driver_hung",
   "host_silent",
   "gpu_lost",

@@ -127,7 +127,7 @@ function merge(findings: readonly Finding[]): Finding[] {
   return merged;
 }
 
-export const gpuName = ({ gpu }: GpuCells): string => `GPU ${gpu.index} of ${gpu.host}`;
+const gpuName = ({ gpu }: GpuCells): string => `GPU ${gpu.index} of ${gpu.host}`;
 
 /** Causes whose summary already names the machine. */
 const namesHost: ReadonlySet<CauseName> = new Set([

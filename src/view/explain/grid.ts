@@ -24,7 +24,7 @@ export interface GridOptions {
   readonly peerRecentMs: number;
 }
 
-export const defaultGrid: GridOptions = {
+const defaultGrid: GridOptions = {
   recentMs: 2 * 3_600_000,
   historyMs: 24 * 3_600_000,
   sliceMs: 8 * 60_000,

@@ -7,7 +7,7 @@ import type { HealthReason, UncheckedCheck } from "./verdict.ts";
 import { XidHistory } from "./xid-history.ts";
 
 /** Counters whose growth is tracked. A memory error counter that decreases shows a reset of the GPU. */
-export const counters = [
+const counters = [
   "eccCorrected",
   "eccUncorrected",
   "blockCorrected",

@@ -24,7 +24,7 @@ const spec = (
 
 const thermal = ["thermal", "thermal_hardware"];
 
-export const gpuInputs = {
+const gpuInputs = {
   up: spec(gpu.up),
   asleep: spec(gpu.asleep),
   utilization: spec(gpu.utilization),
@@ -75,7 +75,7 @@ export const gpuInputs = {
   clockMaxHertz: spec(gpu.clockMax, "max", "domain", "graphics"),
 } as const satisfies Readonly<Record<string, InputSpec>>;
 
-export const hostInputs = {
+const hostInputs = {
   memoryCorrected: spec(host.memoryErrors, "sum", "type", "corrected"),
   memoryUncorrected: spec(host.memoryErrors, "sum", "type", "uncorrected"),
 } as const satisfies Readonly<Record<string, InputSpec>>;

@@ -73,7 +73,7 @@ export const stateRank = (state: JudgedState): number => healthStates.indexOf(st
 const actionRank = (action: HealthAction): number => healthActions.indexOf(action);
 
 /** Keeps the worst reason per name, and sorts by severity, worst first. */
-export function orderReasons(reasons: readonly HealthReason[]): HealthReason[] {
+function orderReasons(reasons: readonly HealthReason[]): HealthReason[] {
   const byName = new Map<string, HealthReason>();
   for (const reason of reasons) {
     const before = byName.get(reason.reason);

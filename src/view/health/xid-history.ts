@@ -134,4 +134,4 @@ const isBeside = (burst: Burst, other: Burst): boolean =>
   burst.firstMs <= other.lastMs + burstGapMs &&
   burst.lastMs >= other.firstMs - burstGapMs;
 
-export const times = (count: number): string => (count === 1 ? "once" : `${count} times`);
+const times = (count: number): string => (count === 1 ? "once" : `${count} times`);

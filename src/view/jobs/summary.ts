@@ -8,7 +8,7 @@ import { judgeJob } from "./verdict.ts";
 const count = v.number();
 
 /** `running` and `ended` come from gpulse's own readings; the others come from the scheduler. */
-export const jobStates = [...new Set([...schedulerJobStates, "expired"] as const)];
+const jobStates = [...new Set([...schedulerJobStates, "expired"] as const)];
 
 export const jobSummarySchema = v.object({
   id: v.string(),

@@ -27,7 +27,7 @@ export interface EnergySplit {
   readonly intervals: number;
 }
 
-export const fewestIntervals = 20;
+const fewestIntervals = 20;
 /** Standard deviation of a rate divided by its mean. */
 const leastVariation = 0.05;
 /** Above this correlation of the two rates, their effects cannot be separated. */

@@ -118,7 +118,7 @@ const figures = v.object(
 );
 
 /** How a server's GPUs were found, the most reliable first. */
-export const gpuMatches = ["pod", "workload", "port", "container", "host"] as const;
+const gpuMatches = ["pod", "workload", "port", "container", "host"] as const;
 
 const servingGpus = v.union([
   v.object({

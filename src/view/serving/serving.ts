@@ -27,7 +27,7 @@ export interface ServingInput {
 }
 
 /** Most servers in one response. */
-export const mostReplicas = 200;
+const mostReplicas = 200;
 /** Period of the energy split. */
 export const splitMs = 3_600_000;
 const joulesPerKwh = 3_600_000;

@@ -16,7 +16,7 @@ const matchWords = {
   host: "all of the machine",
 } as const;
 
-export function formatFigure(figure: ServingFigure, unit: FigureUnit, currency?: string): string {
+function formatFigure(figure: ServingFigure, unit: FigureUnit, currency?: string): string {
   if ("absent" in figure) return "-";
   const { value } = figure;
   switch (unit) {

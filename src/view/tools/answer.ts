@@ -98,7 +98,7 @@ function renderReruns(reruns: readonly Rerun[]): string[] {
   return lines;
 }
 
-export const renderRerun = (one: Rerun): string =>
+const renderRerun = (one: Rerun): string =>
   "route" in one
     ? `Re-run: GET ${one.route}`
     : `Re-run: PromQL${one.of === undefined ? "" : ` of ${one.of}`}: ${one.promql}`;

@@ -60,8 +60,8 @@ export function defineTool<Schema extends v.GenericSchema>(
   };
 }
 
-export const mostRows = 100;
-export const usualRows = 20;
+const mostRows = 100;
+const usualRows = 20;
 
 /** Names of hosts, GPUs, jobs and the like, as written by the caller. */
 export const text = (description: string) =>

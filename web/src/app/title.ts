@@ -6,7 +6,7 @@ import { firingCount } from "./alert-badge.tsx";
 import { routeOf } from "./routes.ts";
 
 /** The subject of the page, if the page's name alone is too little. */
-export const announced = signal<string | undefined>(undefined);
+const announced = signal<string | undefined>(undefined);
 
 export const title = computed(() => announced.value ?? routeOf(page.value)?.label ?? "gpulse");
 

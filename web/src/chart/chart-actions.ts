@@ -117,7 +117,7 @@ function panelOf(chart: ChartContext): PinnedChart {
 }
 
 /** The title with the GPU, for a picture without the page around it. */
-export const fullTitle = ({ look, gpuName }: ChartContext): string =>
+const fullTitle = ({ look, gpuName }: ChartContext): string =>
   gpuName === undefined ? look.title : `${look.title}: ${gpuName}`;
 
 function saveText(

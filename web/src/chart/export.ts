@@ -3,7 +3,7 @@ import { formatValue } from "../../../src/formats/prometheus/page.ts";
 import { timesOf } from "../query/columns.ts";
 import type { ChartData, ChartStyle } from "./model.ts";
 
-export const iso = (ms: number): string => new Date(ms).toISOString();
+const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** One row per instant; a missing reading is an empty cell, never a 0. */
 export function csvOf({ title, unit }: ChartStyle, { grid, window, lines }: ChartData): string {

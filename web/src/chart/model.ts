@@ -76,7 +76,7 @@ export interface ChartExemplar {
   readonly href?: string;
 }
 
-export const colourFamilies = [
+const colourFamilies = [
   "utilization",
   "memory",
   "temperature",

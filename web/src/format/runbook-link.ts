@@ -6,7 +6,7 @@ import { webLink } from "./link.ts";
  * Returns the alert of `https://hub/runbook/gpuhot`, `runbook/gpuhot` or `docs/runbook/README.md#gpuhot`; undefined for other
  * addresses.
  */
-export const runbookAlert = (url: string | undefined): string | undefined =>
+const runbookAlert = (url: string | undefined): string | undefined =>
   /(?:^|\/)(?:runbook\/|docs\/runbook\/[\w-]+\.md#)([\w-]+)$/.exec(url ?? "")?.[1]?.toLowerCase();
 
 /** Undefined for an address that may not be linked. */

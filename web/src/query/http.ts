@@ -125,7 +125,7 @@ const AGAIN_MS = 10_000;
 let leaving = false;
 
 /** The hub answers this address with the login form; if it does not, the form's own address is opened. */
-export function toLogin(): void {
+function toLogin(): void {
   if (leaving) return;
   leaving = true;
   // A page that loads although its requests are rejected would reload itself endlessly.

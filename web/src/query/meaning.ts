@@ -8,7 +8,7 @@ const PLAIN =
 const PER_SECOND = /\b(?:rate|irate|deriv)\s*\(/;
 
 /** The catalogue entries of the metrics in a query. */
-export function metricsIn(query: string): readonly MetricEntry[] {
+function metricsIn(query: string): readonly MetricEntry[] {
   const bare = query.replaceAll(/"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\{[^}]*\}|\[[^\]]*\]/g, " ");
   const names = new Set(bare.match(/[a-zA-Z_:][\w:]*/g) ?? []);
   return [...names].flatMap((name) => findMetric(name) ?? []);

@@ -33,7 +33,7 @@ export function startPreferences(): void {
   });
 }
 
-export function readPreference<Value extends string>(
+function readPreference<Value extends string>(
   key: string,
   known: readonly Value[],
 ): Value | undefined {

@@ -13,7 +13,7 @@ const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000] as co
 const LEAST_MS = 10 * SECOND;
 const MOST_MS = 366 * DAY;
 
-export const firstRange: Range = { kind: "last", ms: HOUR };
+const firstRange: Range = { kind: "last", ms: HOUR };
 
 export const presets: readonly {
   readonly ms: number;

@@ -19,7 +19,7 @@ import {
 const firstVersionUrl = "https://events.pagerduty.com/generic/2010-04-15/create_event.json";
 const secondVersionUrl = "https://events.pagerduty.com/v2/enqueue";
 
-export const defaultDetails: Readonly<Record<string, string>> = {
+const defaultDetails: Readonly<Record<string, string>> = {
   firing: '{{ template "pagerduty.default.instances" .Alerts.Firing }}',
   resolved: '{{ template "pagerduty.default.instances" .Alerts.Resolved }}',
   num_firing: "{{ .Alerts.Firing | len }}",

@@ -280,7 +280,7 @@ function readQuantile(reader: ProtoReader): readonly [number, number] {
 const nanosecondsPerMs = 1e6;
 
 /** Nanoseconds do not fit in a double: divided as two words, every step is exact. */
-export function nanosecondsToMs(low: number, high: number): number {
+function nanosecondsToMs(low: number, high: number): number {
   const quotient = Math.floor(high / nanosecondsPerMs);
   const rest = high % nanosecondsPerMs;
   return quotient * 2 ** 32 + Math.floor((rest * 2 ** 32 + low) / nanosecondsPerMs);

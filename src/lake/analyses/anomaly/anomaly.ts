@@ -3,7 +3,7 @@
  * this folder.
  */
 
-export const anomalyKinds = [
+const anomalyKinds = [
   "temperature_spike",
   "cooling_degraded",
   "fan_slow",

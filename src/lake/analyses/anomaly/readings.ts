@@ -9,7 +9,7 @@ import { type LabelSet, labelValue } from "../../../model/labels.ts";
 import type { Layout, Series } from "../../../model/layout.ts";
 import { presence } from "../../../model/presence.ts";
 
-export const fields = [
+const fields = [
   "powerWatts",
   "utilization",
   "memoryUtilization",

@@ -16,7 +16,7 @@ export interface Chart {
 const [width, height] = [480, 190] as const;
 const edge = { left: 56, right: 12, top: 12, bottom: 28 } as const;
 /** More lines than this cannot be told apart. */
-export const mostSeries = 8;
+const mostSeries = 8;
 
 export function chartSvg(chart: Chart): string {
   const series = chart.series.slice(0, mostSeries);

@@ -26,7 +26,7 @@ export interface SparkOptions {
 const keptErrorLines = 40;
 
 /** Searches --spark-home, SPARK_HOME and PATH, in this order. */
-export function findSparkSql({ sparkHome, env }: Pick<SparkOptions, "sparkHome" | "env">): string {
+function findSparkSql({ sparkHome, env }: Pick<SparkOptions, "sparkHome" | "env">): string {
   const home = sparkHome ?? env["SPARK_HOME"];
   const folders =
     home === undefined || home === ""

@@ -21,7 +21,7 @@ const daySeconds = 86_400n;
 /** Go's result on amd64 for values that overflow an int64, including NaN and the infinities. */
 const overflow = 2n ** 63n;
 
-export function calendarOf(seconds: number): CalendarTime {
+function calendarOf(seconds: number): CalendarTime {
   const whole = Math.abs(seconds) < 2 ** 63 ? BigInt(Math.trunc(seconds)) : overflow;
   const days = floorDiv(whole, daySeconds);
   const ofDay = Number(whole - days * daySeconds);

@@ -47,11 +47,7 @@ export function decodeGpuMetrics(bytes: Buffer): ReadResult<GpuMetrics> {
     : present({ format, content, fields: decodeMembers(table, layout) });
 }
 
-export function layoutFor(
-  format: number,
-  content: number,
-  sizeBytes: number,
-): MetricsLayout | undefined {
+function layoutFor(format: number, content: number, sizeBytes: number): MetricsLayout | undefined {
   const version = `${format}.${content}`;
   return metricsLayouts.find(
     (layout) => layout.version === version && layout.sizeBytes === sizeBytes,

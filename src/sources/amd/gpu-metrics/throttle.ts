@@ -5,7 +5,7 @@
 import type { GpuMetrics } from "./decode.ts";
 import type { FieldName } from "./layouts.ts";
 
-export const amdThrottleReasons = [
+const amdThrottleReasons = [
   "power_cap",
   "current",
   "thermal",

@@ -118,7 +118,7 @@ export async function measureRate(
  * The mean over the SMs of the cycles of each one's longest block. All blocks of an SM start together, but its schedulers prefer
  * the oldest warps: on an H200 the four blocks of the FP32 load end one after another.
  */
-export function cyclesOf(records: BigUint64Array, smOfBlock: readonly number[]): number {
+function cyclesOf(records: BigUint64Array, smOfBlock: readonly number[]): number {
   const longest = new Map<number, number>();
   smOfBlock.forEach((sm, block) => {
     const cycles = Number(records[block * 2] ?? 0n);

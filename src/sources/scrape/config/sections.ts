@@ -14,7 +14,7 @@ import {
   unsupportedTopKeys,
 } from "./unsupported.ts";
 
-export const jobsSchema = list(jobSchema);
+const jobsSchema = list(jobSchema);
 
 export const prometheusSchema = v.strictObject({
   global: v.optional(globalSchema, {}),

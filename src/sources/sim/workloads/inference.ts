@@ -67,13 +67,13 @@ export class InferenceWorkload implements Workload {
 }
 
 /** Traffic relative to its mean, by time of day. */
-export function daily(clockMs: number): number {
+function daily(clockMs: number): number {
   const hours = (clockMs % dayMs) / 3_600_000;
   return 1 + daySwing * Math.cos(((hours - peakHour) / 24) * 2 * Math.PI);
 }
 
 /** Samples a number of events from one uniform draw, by inversion; means are small here. */
-export function poisson(mean: number, uniform: number): number {
+function poisson(mean: number, uniform: number): number {
   let probability = Math.exp(-mean);
   let below = probability;
   let count = 0;

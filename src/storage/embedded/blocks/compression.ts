@@ -2,9 +2,9 @@
 import zlib from "node:zlib";
 import { BlockDamagedError } from "./format.ts";
 
-export const methodPlain = 0;
-export const methodDeflate = 1;
-export const methodBrotli = 2;
+const methodPlain = 0;
+const methodDeflate = 1;
+const methodBrotli = 2;
 
 export interface CompressedBytes {
   readonly method: number;

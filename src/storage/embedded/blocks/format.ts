@@ -19,7 +19,7 @@ import zlib from "node:zlib";
 export const headerBytes = 16;
 export const footerBytes = 56 + 3 * 24 + 8 + 8;
 export const blockMagic = "gpulseBk";
-export const blockEnd = "gpulseBe";
+const blockEnd = "gpulseBe";
 export const blockVersion = 1;
 export const pageBytes = 65_536;
 

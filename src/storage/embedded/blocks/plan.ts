@@ -31,7 +31,7 @@ export interface MergeLimits {
 }
 
 /** Retention removes whole blocks, so none may span much of it unless it is small. */
-export const longestBlockMs = (retentionMs: number): number =>
+const longestBlockMs = (retentionMs: number): number =>
   Math.max(7_200_000, Math.min(31 * 86_400_000, retentionMs / 8));
 
 /** The next blocks to merge, or none. A single block is rewritten to remove samples that are deleted or past retention. */

@@ -18,7 +18,7 @@ import { writeVarint, zigzag } from "./varint.ts";
 
 export const codecConstant = 0;
 export const codecOffset = 1;
-export const codecDelta = 2;
+const codecDelta = 2;
 export const codecDelta2 = 3;
 export const codecBits = 4;
 /** A column with native histograms; histogram-encode.ts describes its format. */

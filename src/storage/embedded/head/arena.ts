@@ -1,6 +1,6 @@
 /** Memory for the head's full chunks: consecutive bytes in shared slabs, released only all together. */
 
-export const arenaUnit = 4;
+const arenaUnit = 4;
 const slabBytes = 4 * 2 ** 20;
 const slabUnits = slabBytes / arenaUnit;
 

@@ -22,7 +22,7 @@ import type { QueryWorkerData } from "./pool.ts";
 import { OpenBlocks, PlannedStore, UnreadableBlockError } from "./planned-store.ts";
 
 /** Response parts that a worker prepares ahead of the reader, a quarter of a megabyte each. */
-export const partsAhead = 16;
+const partsAhead = 16;
 
 export interface QueryJob {
   readonly request: QueryRequest;

@@ -13,7 +13,7 @@ export const rollAlignMs = 3_600_000;
  * The number of a rollup column is the series number times 8 plus one of these. The timestamps of `first` are those of
  * the buckets' first samples, all others have those of the last: so both are free if series share them.
  */
-export const component = {
+const component = {
   last: 0,
   first: 1,
   count: 2,

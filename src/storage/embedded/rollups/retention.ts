@@ -5,7 +5,7 @@ import { resolutionsMs } from "./columns.ts";
 
 const coarsestMs = resolutionsMs.at(-1);
 /** Finer rollups take most of the space and are useful for a shorter time. */
-export const finerShare = 0.2;
+const finerShare = 0.2;
 
 export const hasRollups = ({ rollupRetentionMs = 0 }: StoreOptions): boolean =>
   rollupRetentionMs > 0;

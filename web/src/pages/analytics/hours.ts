@@ -82,7 +82,7 @@ export interface HourlyPattern {
 }
 
 /** More days than this are grouped by weekday. */
-export const MOST_DAYS = 15;
+const MOST_DAYS = 15;
 const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const;
 
 /** Means by hour of the day, with a row per day, or per weekday for many days. Undefined without a reading. */

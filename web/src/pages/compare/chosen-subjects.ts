@@ -45,7 +45,7 @@ export function toChosenSubjects(
   });
 }
 
-export const formatWhen = (when: SubjectTime): string =>
+const formatWhen = (when: SubjectTime): string =>
   when.kind === "earlier"
     ? `${writeDuration(when.ms)} earlier`
     : `from ${formatInstant(when.ms).slice(0, 16)}`;

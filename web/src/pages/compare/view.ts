@@ -21,7 +21,7 @@ export const work = new Param("work", text);
 export const chosen = (): readonly CompareSubject[] =>
   [...gpus.value, ...hosts.value].slice(0, MOST_SUBJECTS);
 
-export function choose(next: readonly CompareSubject[]): void {
+function choose(next: readonly CompareSubject[]): void {
   const unique = [...new Map(next.map((one) => [subjectKey(one), one])).values()];
   setParams(
     {

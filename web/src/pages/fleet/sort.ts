@@ -28,7 +28,7 @@ export const sortKeys = [
 ] as const;
 export type SortKey = (typeof sortKeys)[number] | StatColumn;
 
-export const statColumns: readonly StatColumn[] = statKeys.flatMap((key) =>
+const statColumns: readonly StatColumn[] = statKeys.flatMap((key) =>
   statisticNames.map((name): StatColumn => `${key}.${name}`),
 );
 
@@ -37,7 +37,7 @@ export interface FleetSort {
   readonly descending: boolean;
 }
 
-export const firstSort: FleetSort = { key: "gpu", descending: false };
+const firstSort: FleetSort = { key: "gpu", descending: false };
 
 /** Encoded in the address as `power`, or `-power` for descending. */
 export const sortCodec: Codec<FleetSort> = {

@@ -29,7 +29,7 @@ export const by = new Param("by", text);
 /** Current readings with bars and curves, or statistics over the range. */
 export const view = new Param("view", oneOf(["now", "range"]));
 /** Names of the collapsed groups. */
-export const closed = signal<ReadonlySet<string>>(new Set());
+const closed = signal<ReadonlySet<string>>(new Set());
 
 const order = signal<readonly string[]>([]);
 

@@ -108,7 +108,7 @@ export const reportWrong = (place: string, bits: string): string => `
   atom.global.or.b64 %old, [%findings + ${findings.bits}], %${bits};`;
 
 /** Marks this SM in the bitmap; the first thread of each block does it. */
-export const markSm = `
+const markSm = `
   .reg .u32 %sm, %smWord, %smBit, %smOld;
   .reg .u64 %smAt;
   .reg .pred %isNotFirst;
@@ -125,7 +125,7 @@ export const markSm = `
 marked:`;
 
 /** Parameters of the two kernels that compare with known results; `flip…` select the one bit to flip in the self-test. */
-export const productParams = [
+const productParams = [
   "expected",
   "findings",
   "repeats",

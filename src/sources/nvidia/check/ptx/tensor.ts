@@ -18,7 +18,7 @@ import {
 export const tensorProductShape = { threads: 128, iterations: 256 } as const;
 
 const instruction = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32";
-export const flopPerMma = 2 * 16 * 8 * 16;
+const flopPerMma = 2 * 16 * 8 * 16;
 
 /** Two integers from −8 to 7 as a pair of bf16, which represents them exactly. */
 const nextPair = (register: string): string => `
