@@ -7,11 +7,11 @@ import type { LabelSpec } from "./entry.ts";
 /** GPM (NVML's GPU performance monitoring) needs no profiling permission and works while a profiler such as ncu runs. */
 const gpm = "NVML GPM, Hopper and newer";
 const datacentre = "datacentre nvidia models";
-const engineNumber: LabelSpec = { name: "engine", help: "Number of the engine, from 0." };
+const engineNumber: LabelSpec = { name: "engine", help: "Index of the engine, from 0." };
 
 export const activity = {
   work: device("gpu_work_units_total", {
-    help: "Work a simulated GPU got done under the simulator's loads `stress` and `work`. One unit is what an H200 at boost does in a millisecond; no real GPU reports such a counter.",
+    help: "Work done by a simulated GPU under the simulator's loads `stress` and `work`. One unit is the work of an H200 at boost in a millisecond; no real GPU reports such a counter.",
     kind: "counter",
     resolution: 0.001,
     given: { sim: "the model's speed, times its clock over boost, times the time it was busy" },
@@ -36,7 +36,7 @@ export const activity = {
     given: { intel: "1 less rc6_residency_ms or gtidle/idle_residency_ms" },
   }),
   engineUtilization: device("gpu_engine_utilization_ratio", {
-    help: "Share of time in which an engine was busy, summed over the programs this user may see.",
+    help: "Share of time in which an engine was busy, summed over the programs visible to this user.",
     tier: "slow",
     labels: [
       {
@@ -58,7 +58,7 @@ export const activity = {
     given: { nvidia: `${gpm}, id 2`, sim: datacentre },
   }),
   smOccupancy: device("gpu_sm_occupancy_ratio", {
-    help: "Warps resident on the compute units over the most that fit. Low is not bad by itself: large matrix products run at full speed with 0.14.",
+    help: "Warps resident on the compute units as a share of the maximum. A low value is not bad by itself: large matrix products run at full speed at 0.14.",
     tier: "slow",
     given: { nvidia: `${gpm}, id 3`, sim: datacentre },
   }),
@@ -68,9 +68,9 @@ export const activity = {
     given: { nvidia: `${gpm}, id 5`, sim: datacentre },
   }),
   tensorPipeActivity: device("gpu_tensor_pipe_activity_ratio", {
-    help: "Share of cycles in which the matrix units worked on numbers of this kind. `half` is FP16, BF16, TF32 and FP8 together: the hardware does not separate them.",
+    help: "Share of cycles in which the matrix units worked in this number format. `half` is FP16, BF16, TF32 and FP8 together: the hardware does not separate them.",
     tier: "slow",
-    labels: [{ name: "pipe", help: "Kind of numbers.", values: ["fp64", "half", "int8"] }],
+    labels: [{ name: "pipe", help: "Number format.", values: ["fp64", "half", "int8"] }],
     given: { nvidia: `${gpm}, ids 6, 7 and 9`, sim: datacentre },
   }),
   dramActivity: device("gpu_dram_activity_ratio", {
@@ -124,7 +124,7 @@ export const activity = {
     labels: [
       {
         name: "precision",
-        help: "Kind of numbers; bf16, fp16, tf32 and fp8 are assumptions (--tensor-precision).",
+        help: "Number format; bf16, fp16, tf32 and fp8 are assumptions (--tensor-precision).",
         values: ["fp64", ...assumablePrecisions],
       },
     ],
@@ -152,9 +152,9 @@ export const activity = {
     given: { nvidia: "derived, Hopper", sim: "derived" },
   }),
   bound: yesNo("gpu_bound", {
-    help: "What held the GPU's work back over the last minute: 1 for the word that fits, 0 for the others seen so far. Exactly one is 1, so sum by (by) counts GPUs. Absent where the device does not report enough to decide.",
+    help: "What limited the GPU's work over the last minute: 1 for the current limit, 0 for others seen so far. Exactly one is 1, so sum by (by) counts GPUs. Absent if the device does not report enough to decide.",
     tier: "slow",
-    labels: [{ name: "by", help: "What it was.", values: boundWords }],
+    labels: [{ name: "by", help: "The limit.", values: boundWords }],
     given: {
       nvidia: "derived from GPM, or from utilisation and throttling",
       amd: "derived from activity and throttling; compute units are not distinguished",

@@ -5,25 +5,25 @@ const given = { nvidia: "gpulse check" } as const;
 
 export const check = {
   checkPassed: yesNo("gpu_check_passed", {
-    help: "1 if the last check found right results at the expected speed, 0 if it found wrong results or a slow or failing GPU. Absent where nothing was measured.",
+    help: "1 if the last check measured correct results at the expected speed, 0 for wrong results or a slow or failing GPU. Absent if nothing was measured.",
     tier: "static",
     given,
   }),
   checkErrors: device("gpu_check_errors", {
-    help: "Wrong results the last check found: digests of products and rates, words of memory.",
+    help: "Wrong results in the last check: digests of products and rates, words of memory.",
     tier: "static",
     resolution: 1,
     labels: [
       {
         name: "test",
-        help: "Which test found them.",
+        help: "Test that found them.",
         values: ["products", "memory", "tensor", "fp32"],
       },
     ],
     given,
   }),
   checkTensorFlops: device("gpu_check_tensor_flops", {
-    help: "Sustained dense bf16 FLOP/s the last check measured on the tensor cores.",
+    help: "Sustained dense bf16 FLOP/s of the tensor cores, measured by the last check.",
     tier: "static",
     resolution: 1e6,
     plausible: [0, 1e18],
@@ -37,27 +37,27 @@ export const check = {
     given,
   }),
   checkFp32Flops: device("gpu_check_fp32_flops", {
-    help: "Sustained FP32 FLOP/s the last check measured with multiply-adds.",
+    help: "Sustained FP32 FLOP/s with multiply-adds, measured by the last check.",
     tier: "static",
     resolution: 1e6,
     plausible: [0, 1e18],
     given,
   }),
   checkBandwidth: device("gpu_check_bandwidth_bytes_per_second", {
-    help: "Copy bandwidth the last check measured; within the device, bytes read and written are both counted.",
+    help: "Copy bandwidth measured by the last check; within the device, both bytes read and bytes written count.",
     tier: "static",
     resolution: 1e3,
     labels: [
       {
         name: "path",
-        help: "From where to where; the host's memory is pinned.",
+        help: "Source and destination; host memory is pinned.",
         values: ["device_copy", "host_to_device", "device_to_host"],
       },
     ],
     given,
   }),
   checkMemoryTested: device("gpu_check_memory_tested_bytes", {
-    help: "Device memory the last check wrote and read back with every pattern.",
+    help: "Device memory that the last check wrote and read back with every pattern.",
     tier: "static",
     given,
   }),

@@ -11,7 +11,7 @@ export const yesNo = (name: string, draft: MetricEntryOptions): MetricEntry =>
 
 export const direction: LabelSpec = {
   name: "direction",
-  help: "As the GPU sees it.",
+  help: "Direction as seen by the GPU.",
   values: ["receive", "transmit"],
 };
 export const errorType: LabelSpec = {
@@ -19,4 +19,4 @@ export const errorType: LabelSpec = {
   help: "Whether ECC could correct it; deferred is uncorrected and not yet used by a program.",
   values: ["corrected", "uncorrected", "deferred"],
 };
-export const link: LabelSpec = { name: "link", help: "Number of the link, from 0." };
+export const link: LabelSpec = { name: "link", help: "Index of the link, from 0." };

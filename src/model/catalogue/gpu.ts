@@ -28,7 +28,7 @@ const sensor: LabelSpec = {
 };
 const limit: LabelSpec = {
   name: "limit",
-  help: "What happens there: the driver aims for target, slows down at slowdown, powers off at shutdown.",
+  help: "What the limit triggers: the driver aims for target, slows down at slowdown, powers off at shutdown.",
   values: ["target", "slowdown", "shutdown", "memory"],
 };
 const domain: LabelSpec = {
@@ -39,11 +39,11 @@ const domain: LabelSpec = {
 const fan: LabelSpec = { name: "fan", help: "Fan number, from 1." };
 const rail: LabelSpec = {
   name: "rail",
-  help: "The supply rail as the device names it, such as gfx, soc, memory or slot.",
+  help: "Supply rail as named by the device, such as gfx, soc, memory or slot.",
 };
 const reason: LabelSpec = {
   name: "reason",
-  help: "Why the clocks are lower than requested.",
+  help: "Reason for the lower clocks.",
   values: [
     "power_cap",
     "power_brake",
@@ -56,12 +56,12 @@ const reason: LabelSpec = {
     "reliability",
   ],
 };
-const xid: LabelSpec = { name: "xid", help: "NVIDIA's error number." };
+const xid: LabelSpec = { name: "xid", help: "NVIDIA's XID error code." };
 const peer: LabelSpec = { name: "peer", help: "uuid of the other GPU." };
 
 export const gpu = {
   up: yesNo("gpu_up", {
-    help: "1 while the GPU answers, 0 when a GPU seen before does not.",
+    help: "1 while the GPU responds, 0 if a GPU seen before does not.",
     given: {
       nvidia: "device handle answers",
       amd: "sysfs device folder",
@@ -72,16 +72,19 @@ export const gpu = {
   info: device("gpu_info", {
     help: "Identity of the GPU, with the labels that --machine-label sets; the value is always 1.",
     labels: [
-      { name: "vendor", help: "Who made it.", values: vendors },
+      { name: "vendor", help: "Vendor.", values: vendors },
       { name: "model", help: "Marketing name as the device or driver reports it." },
       { name: "driver", help: "Driver version." },
       { name: "vbios", help: "Firmware version of the board." },
       { name: "pci_bus_id", help: "domain:bus:device.function, lower case." },
-      { name: "parent", help: "uuid of the GPU this is an instance of; absent on a whole GPU." },
-      { name: "numa_node", help: "NUMA node of its slot; absent where the machine reports none." },
+      {
+        name: "parent",
+        help: "uuid of the GPU that this instance belongs to; absent on a whole GPU.",
+      },
+      { name: "numa_node", help: "NUMA node of its slot; absent if the machine reports none." },
       {
         name: "simulated",
-        help: "true where the numbers come from the simulator; absent on real hardware.",
+        help: "true if the values come from the simulator; absent on real hardware.",
       },
     ],
     given: {
@@ -92,7 +95,7 @@ export const gpu = {
     },
   }),
   ownerPodInfo: device("gpu_owner_pod_info", {
-    help: "A pod that holds the GPU, with its controller and labels; the value is always 1. Read from Kubernetes by a hub with --pod-info on; each key of --pod-labels is a label more (label_KEY).",
+    help: "A pod that uses the GPU, with its controller and labels; the value is always 1. Read from Kubernetes by a hub with --pod-info on; each key of --pod-labels adds a label (label_KEY).",
     tier: "slow",
     labels: [
       { name: "namespace", help: "Kubernetes namespace." },
@@ -103,7 +106,7 @@ export const gpu = {
     given: { nvidia: "Kubernetes API", amd: "Kubernetes API", intel: "Kubernetes API" },
   }),
   ownerInfo: device("gpu_owner_info", {
-    help: "Who uses the GPU; joins to the other series by host and uuid, so that jobs come and go without new series.",
+    help: "Owner of the work on the GPU; joins with the other series by host and uuid, so that jobs start and end without new series.",
     tier: "slow",
     labels: [
       { name: "namespace", help: "Kubernetes namespace." },
@@ -111,9 +114,9 @@ export const gpu = {
       { name: "container", help: "Container name." },
       {
         name: "workload",
-        help: "Job: Slurm job id, job:, wandb: or mlflow: and a name from the environment, unit: and systemd's service, or the simulator's job name.",
+        help: "Slurm job id; job:, wandb: or mlflow: and a name from the environment; unit: and the systemd service; or the simulator's job name.",
       },
-      { name: "user", help: "Who started it." },
+      { name: "user", help: "User who started it." },
     ],
     given: { nvidia: "process lists joined with cgroups and the kubelet", sim: "the job queue" },
   }),
@@ -128,7 +131,7 @@ export const gpu = {
     },
   }),
   utilization: device("gpu_utilization_ratio", {
-    help: "Share of time in which at least one kernel ran. A full bar means busy, not fast: see gpu_sm_activity_ratio.",
+    help: "Share of time in which at least one kernel ran. 1 means busy, not fast: see gpu_sm_activity_ratio.",
     resolution: 0.01,
     given: {
       nvidia: "nvmlDeviceGetUtilizationRates.gpu",
@@ -174,7 +177,7 @@ export const gpu = {
     },
   }),
   memoryFree: device("gpu_memory_free_bytes", {
-    help: "Device memory a program can still get.",
+    help: "Device memory available to programs.",
     given: {
       nvidia: "nvmlDeviceGetMemoryInfo_v2",
       amd: "total less used",
@@ -182,7 +185,7 @@ export const gpu = {
     },
   }),
   memoryTotal: device("gpu_memory_total_bytes", {
-    help: "Device memory in all.",
+    help: "Total device memory.",
     tier: "static",
     given: {
       nvidia: "nvmlDeviceGetMemoryInfo_v2",
@@ -192,7 +195,7 @@ export const gpu = {
     },
   }),
   memoryUsedRatio: device("gpu_memory_used_ratio", {
-    help: "Used over total device memory.",
+    help: "Used share of device memory.",
     given: { nvidia: "derived", amd: "derived", sim: "derived" },
   }),
   temperature: device("gpu_temperature_celsius", {
@@ -208,7 +211,7 @@ export const gpu = {
     },
   }),
   temperatureLimit: device("gpu_temperature_limit_celsius", {
-    help: "Temperature limits the device reports in °C. Absent where the driver or nvidia-smi reports only a margin (T.Limit): see gpu_temperature_margin_celsius.",
+    help: "Temperature limits reported by the device. Absent if the driver or nvidia-smi reports only a margin (T.Limit): see gpu_temperature_margin_celsius.",
     tier: "static",
     labels: [limit],
     plausible: [20, 150],
@@ -219,7 +222,7 @@ export const gpu = {
     },
   }),
   temperatureMargin: device("gpu_temperature_margin_celsius", {
-    help: "How far the GPU is below the temperature at which it slows down.",
+    help: "Margin to the temperature at which the GPU slows down.",
     plausible: [-100, 150],
     given: {
       nvidia: "nvmlDeviceGetMarginTemperature, or slowdown less edge",
@@ -228,7 +231,7 @@ export const gpu = {
     },
   }),
   power: device("gpu_power_watts", {
-    help: "Power drawn by the whole board, as the device averages it.",
+    help: "Power drawn by the whole board, averaged by the device.",
     given: {
       nvidia: "nvmlDeviceGetPowerUsage",
       amd: "power1_average where it is the board or an APU's package",
@@ -250,7 +253,7 @@ export const gpu = {
     given: { nvidia: "NVML field 185, Ampere (except GA100) and newer" },
   }),
   chipPower: device("gpu_chip_power_watts", {
-    help: "Power drawn by the chip alone, without memory and board losses: not to be compared with gpu_power_watts.",
+    help: "Power drawn by the chip alone, without memory and board losses; not comparable with gpu_power_watts.",
     given: {
       amd: "power1_average on cards that report only the chip's",
       intel: "energy*_input of the package, by difference",
@@ -266,7 +269,7 @@ export const gpu = {
     },
   }),
   powerLimit: device("gpu_power_limit_watts", {
-    help: "The limit the board is held to now.",
+    help: "Power limit in force.",
     tier: "slow",
     given: {
       nvidia: "nvmlDeviceGetEnforcedPowerLimit",
@@ -276,17 +279,17 @@ export const gpu = {
     },
   }),
   powerLimitMin: device("gpu_power_limit_min_watts", {
-    help: "The lowest limit the board can be set to.",
+    help: "Lowest power limit that can be set.",
     tier: "static",
     given: { nvidia: "nvmlDeviceGetPowerManagementLimitConstraints", amd: "power1_cap_min" },
   }),
   powerLimitMax: device("gpu_power_limit_max_watts", {
-    help: "The highest limit the board can be set to.",
+    help: "Highest power limit that can be set.",
     tier: "static",
     given: { nvidia: "nvmlDeviceGetPowerManagementLimitConstraints", amd: "power1_cap_max" },
   }),
   powerOfTdp: device("gpu_power_tdp_ratio", {
-    help: "Power as a share of the board's rating, as the tool computes it; some logs carry a wrong rating.",
+    help: "Power as a share of the board's rating, as computed by the tool; the rating in some logs is wrong.",
     plausible: [0, 10],
     given: { gpuz: "Power Consumption (%)" },
   }),
@@ -295,7 +298,7 @@ export const gpu = {
     given: { nvidia: "NVML field 185 with scope memory", gpuz: "MVDDC Power Draw" },
   }),
   powerLimitDefault: device("gpu_power_limit_default_watts", {
-    help: "The limit the board comes with.",
+    help: "Default power limit of the board.",
     tier: "static",
     given: {
       nvidia: "nvmlDeviceGetPowerManagementDefaultLimit",
@@ -304,7 +307,7 @@ export const gpu = {
     },
   }),
   energy: device("gpu_energy_joules_total", {
-    help: "Energy used since the driver was loaded, by the hardware's own counter.",
+    help: "Energy used since the driver was loaded, from the hardware's counter.",
     tier: "slow",
     given: {
       nvidia: "nvmlDeviceGetTotalEnergyConsumption, 4 ms a call",
@@ -314,11 +317,11 @@ export const gpu = {
     },
   }),
   energyCounterActive: yesNo("gpu_energy_counter_active", {
-    help: "1 for the counter gpu_energy_joules_total is read from, 0 for one that is there and not used, as where it stands still.",
+    help: "1 for the counter that gpu_energy_joules_total is read from, 0 for an unused one, for example one that does not advance.",
     tier: "static",
     labels: [
-      { name: "counter", help: "The counter's name as the driver gives it." },
-      { name: "scope", help: "What it covers.", values: ["board", "chip"] },
+      { name: "counter", help: "Name of the counter in the driver." },
+      { name: "scope", help: "What the counter covers.", values: ["board", "chip"] },
     ],
     given: { intel: "hwmon energy*_label" },
   }),
@@ -338,7 +341,7 @@ export const gpu = {
     },
   }),
   clockMean: device("gpu_clock_mean_hertz", {
-    help: "Mean clock between two slow readings, from five readings a second while the GPU is busy: what FLOP/s estimates are made of.",
+    help: "Mean clock between two slow readings, from five readings a second while the GPU is busy; used for FLOP/s estimates.",
     tier: "slow",
     labels: [domain],
     given: { nvidia: "nvmlDeviceGetClockInfo, with GPM" },
@@ -367,7 +370,7 @@ export const gpu = {
     },
   }),
   fanRpm: device("gpu_fan_rpm", {
-    help: "Fan speed in turns a minute.",
+    help: "Fan speed in revolutions per minute.",
     labels: [fan],
     given: {
       nvidia: "nvmlDeviceGetFanSpeedRPM",
@@ -401,7 +404,7 @@ export const gpu = {
     },
   }),
   eccLifetimeErrors: device("gpu_ecc_lifetime_errors_total", {
-    help: "Memory errors over the board's life.",
+    help: "Memory errors over the board's lifetime.",
     tier: "slow",
     labels: [errorType],
     given: { nvidia: "nvmlDeviceGetTotalEccErrors, aggregate", sim: "fault ecc-growth" },
@@ -413,24 +416,24 @@ export const gpu = {
     given: { nvidia: "nvmlEventSetWait_v2", sim: "fault xid" },
   }),
   xidLast: device("gpu_xid_last_timestamp_seconds", {
-    help: "When the XID error was last seen.",
+    help: "Time the XID error was last seen.",
     tier: "slow",
     labels: [xid],
     given: { nvidia: "nvmlEventSetWait_v2", sim: "fault xid" },
   }),
   xidWatched: yesNo("gpu_xid_watched", {
-    help: "1 while the driver reports XID errors of this GPU as they occur: no gpu_xid_errors_total then means that none occurred. Absent where they cannot be watched, as through nvidia-smi.",
+    help: "1 while the driver reports XID errors of this GPU as they occur: no gpu_xid_errors_total then means that none occurred. Absent if they cannot be watched, for example through nvidia-smi.",
     tier: "slow",
     given: { nvidia: "nvmlDeviceRegisterEvents", sim: "nvidia models" },
   }),
   clockEventReasons: device("gpu_clock_event_reasons_mask", {
-    help: "NVIDIA's bitmask of the reasons behind the present clocks, as the driver reports it; bit 0 is idle. gpu_throttle_active has the reasons that hold clocks down by name.",
+    help: "NVIDIA's bitmask of reasons for the current clocks, as reported by the driver; bit 0 is idle. gpu_throttle_active has the throttle reasons by name.",
     resolution: 1,
     plausible: [0, 2 ** 32],
     given: { nvidia: "nvmlDeviceGetCurrentClocksEventReasons", sim: "clock controller" },
   }),
   throttleActive: yesNo("gpu_throttle_active", {
-    help: "1 while the clocks are held down for this reason.",
+    help: "1 while clocks are throttled for this reason.",
     labels: [reason],
     given: {
       nvidia: "nvmlDeviceGetCurrentClocksEventReasons",
@@ -441,7 +444,7 @@ export const gpu = {
     },
   }),
   throttleSeconds: device("gpu_throttle_seconds_total", {
-    help: "Time the clocks were held down for this reason.",
+    help: "Time during which clocks were throttled for this reason.",
     labels: [reason],
     resolution: 0.001,
     given: { nvidia: "clocks event reason counters", sim: "clock controller" },
@@ -453,7 +456,7 @@ export const gpu = {
     given: { nvidia: "nvmlDeviceGetPerformanceState", sim: "nvidia models" },
   }),
   p2pAccessible: yesNo("gpu_p2p_accessible", {
-    help: "1 where this GPU can read and write the peer's memory directly.",
+    help: "1 if this GPU can read and write the peer's memory directly.",
     tier: "static",
     labels: [peer],
     given: {
@@ -463,7 +466,7 @@ export const gpu = {
     },
   }),
   p2pBandwidth: device("gpu_p2p_bandwidth_bytes_per_second", {
-    help: "Most that can flow to the peer in one direction, as the driver reports it; nothing is measured.",
+    help: "Maximum bandwidth to the peer in one direction, as reported by the driver; not measured.",
     tier: "static",
     labels: [peer],
     given: { amd: "kfd topology, max_bandwidth of the link" },

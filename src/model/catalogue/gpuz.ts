@@ -3,7 +3,7 @@ import { device } from "./device.ts";
 
 export const gpuz = {
   busUtilization: device("gpu_bus_utilization_ratio", {
-    help: "Share of the bus's bandwidth in use, as GPU-Z computes it.",
+    help: "Share of bus bandwidth in use, as computed by GPU-Z.",
     resolution: 0.001,
     given: { gpuz: "Bus Interface Load" },
   }),
@@ -11,16 +11,16 @@ export const gpuz = {
     help: "Current by supply rail.",
     resolution: 0.001,
     plausible: [0, 10_000],
-    labels: [{ name: "rail", help: "The supply rail as the tool names it." }],
+    labels: [{ name: "rail", help: "Supply rail as named by the tool." }],
     given: { gpuz: "VDDC and VDDCI Current" },
   }),
   sensorValue: device("gpuz_sensor_value", {
-    help: "A GPU-Z column that has no metric of its own; never to be added up over its labels.",
+    help: "A GPU-Z column without a metric of its own; must not be summed over its labels.",
     resolution: 0.000001,
     plausible: [-1e12, 1e12],
     labels: [
-      { name: "sensor", help: "The column's name; a repeated one carries #2, #3 by position." },
-      { name: "unit", help: "The column's unit as GPU-Z writes it." },
+      { name: "sensor", help: "Name of the column; a repeated name gets #2, #3 by position." },
+      { name: "unit", help: "Unit of the column as written by GPU-Z." },
     ],
     given: { gpuz: "every other column" },
   }),

@@ -17,18 +17,18 @@ const containerLabels: readonly LabelSpec[] = [
   { name: "container", help: "First 12 characters of the container's id, or its name." },
   {
     name: "runtime",
-    help: "What runs it.",
+    help: "Container runtime.",
     values: ["docker", "containerd", "cri-o", "podman", "nspawn", "lxc", "slurm", "unknown"],
   },
-  { name: "container_name", help: "Its name in the pod, where the kubelet's log folder has it." },
-  { name: "pod", help: "Kubernetes pod, where the kubelet's log folder has it." },
+  { name: "container_name", help: "Name in the pod, if the kubelet's log folder has it." },
+  { name: "pod", help: "Kubernetes pod, if the kubelet's log folder has it." },
   { name: "pod_uid", help: "Kubernetes pod UID, from the cgroup." },
-  { name: "namespace", help: "Kubernetes namespace, where the kubelet's log folder has it." },
+  { name: "namespace", help: "Kubernetes namespace, if the kubelet's log folder has it." },
   { name: "workload", help: "Slurm job id, from the cgroup." },
 ];
 const mode: LabelSpec = {
   name: "mode",
-  help: "What the processors did; guests count as user.",
+  help: "Processor mode; guest time counts as user.",
   values: ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"],
 };
 const disk: LabelSpec = { name: "disk", help: "Kernel name of a whole physical disk." };
@@ -36,17 +36,17 @@ const action: LabelSpec = { name: "action", help: "Which way.", values: ["read",
 const networkInterface: LabelSpec = { name: "interface", help: "Name of the network interface." };
 const direction: LabelSpec = {
   name: "direction",
-  help: "As the machine sees it.",
+  help: "Direction as seen by the machine.",
   values: ["receive", "transmit"],
 };
 const filesystem: readonly LabelSpec[] = [
-  { name: "mountpoint", help: "Where it is mounted." },
-  { name: "device", help: "What is mounted." },
-  { name: "fstype", help: "Kind of filesystem." },
+  { name: "mountpoint", help: "Mount point." },
+  { name: "device", help: "Mounted device." },
+  { name: "fstype", help: "Filesystem type." },
 ];
 const resource: LabelSpec = {
   name: "resource",
-  help: "What was waited for.",
+  help: "Resource that tasks waited for.",
   values: ["cpu", "memory", "io"],
 };
 
@@ -58,31 +58,28 @@ export const host = {
       { name: "controller", help: "Memory controller, such as mc0." },
       {
         name: "type",
-        help: "Whether it could be corrected.",
+        help: "Whether ECC corrected it.",
         values: ["corrected", "uncorrected"],
       },
     ],
   }),
   healthState: machine("host_health_state", {
-    help: "The verdict on the machine itself, without its GPUs: 0 healthy, 1 degraded, 2 failing; absent where its memory reports nothing.",
+    help: "Health verdict on the machine itself, without its GPUs: 0 healthy, 1 degraded, 2 failing; absent if its memory reports nothing.",
     tier: "slow",
     resolution: 1,
     plausible: [0, 3],
   }),
   healthReason: machine("host_health_reason", {
-    help: "1 for every reason of the machine's verdict while it stands.",
+    help: "1 for each current reason of the machine's verdict.",
     tier: "slow",
     resolution: 1,
     plausible: [0, 1],
-    labels: [
-      { name: "check", help: "What was looked at.", values: ["host_memory", "switch"] },
-      ...reasonLabels,
-    ],
+    labels: [{ name: "check", help: "Check.", values: ["host_memory", "switch"] }, ...reasonLabels],
   }),
   info: machine("host_info", {
     help: "The machine, with the labels that --machine-label sets; the value is always 1.",
     labels: [
-      { name: "system", help: "Operating system as it calls itself." },
+      { name: "system", help: "Operating system." },
       { name: "kernel", help: "Kernel release." },
       { name: "architecture", help: "Processor architecture." },
     ],
@@ -91,13 +88,13 @@ export const host = {
     help: "The processors; the value is always 1.",
     labels: [
       { name: "model", help: "Name as the processor reports it." },
-      { name: "vendor", help: "Who made it." },
+      { name: "vendor", help: "Vendor." },
     ],
   }),
   cpuSockets: machine("host_cpu_sockets", { help: "Processors.", tier: "static", resolution: 1 }),
-  cpuCores: machine("host_cpu_cores", { help: "Cores in all.", tier: "static", resolution: 1 }),
+  cpuCores: machine("host_cpu_cores", { help: "Total cores.", tier: "static", resolution: 1 }),
   cpuThreads: machine("host_cpu_threads", {
-    help: "Hardware threads in all.",
+    help: "Total hardware threads.",
     tier: "static",
     resolution: 1,
   }),
@@ -106,7 +103,7 @@ export const host = {
     tier: "static",
   }),
   bootTime: machine("host_boot_timestamp_seconds", {
-    help: "When the machine was started.",
+    help: "Boot time of the machine.",
     tier: "static",
     resolution: 1,
   }),
@@ -120,22 +117,22 @@ export const host = {
   }),
   contextSwitches: counter("host_context_switches_total", { help: "Context switches." }),
   processesRunning: machine("host_processes_running", {
-    help: "Threads that run or could.",
+    help: "Runnable threads.",
     resolution: 1,
   }),
   processesBlocked: machine("host_processes_blocked", {
-    help: "Threads that wait for a disk.",
+    help: "Threads blocked by disk I/O.",
     resolution: 1,
   }),
   memoryTotal: machine("host_memory_total_bytes", { help: "System memory.", tier: "static" }),
   memoryAvailable: machine("host_memory_available_bytes", {
-    help: "System memory a program can still get without swapping.",
+    help: "System memory available to programs without swapping.",
   }),
   memoryUsed: machine("host_memory_used_bytes", {
-    help: "System memory less what is available.",
+    help: "Total system memory less the available part.",
     given: { gpuz: "System Memory Used" },
   }),
-  memoryFree: machine("host_memory_free_bytes", { help: "System memory used for nothing at all." }),
+  memoryFree: machine("host_memory_free_bytes", { help: "Unused system memory." }),
   memoryCached: machine("host_memory_cached_bytes", {
     help: "System memory that holds file contents; most of it is available too.",
   }),
@@ -148,7 +145,7 @@ export const host = {
     labels: [
       {
         name: "chip",
-        help: "Driver and number of the sensor chip; absent where a tool does not report it.",
+        help: "Driver and number of the sensor chip; absent if a tool does not report it.",
       },
       { name: "sensor", help: "The sensor's label, such as package, Tctl or Core 0." },
     ],
@@ -168,16 +165,16 @@ export const host = {
     labels: [disk, action],
   }),
   diskOperations: counter("host_disk_operations_total", {
-    help: "Reads and writes that ended.",
+    help: "Completed reads and writes.",
     labels: [disk, action],
   }),
   diskOperationSeconds: counter("host_disk_operation_seconds_total", {
-    help: "Time spent by all reads and writes together; may grow faster than the clock.",
+    help: "Time spent by all reads and writes together; may advance faster than the wall clock.",
     resolution: 0.001,
     labels: [disk, action],
   }),
   diskBusySeconds: counter("host_disk_busy_seconds_total", {
-    help: "Time in which the disk had something to do.",
+    help: "Time in which the disk was busy.",
     resolution: 0.001,
     labels: [disk],
   }),
@@ -188,20 +185,20 @@ export const host = {
     labels: filesystem,
   }),
   filesystemAvailable: machine("host_filesystem_available_bytes", {
-    help: "Space that users other than root can still get.",
+    help: "Space available to users other than root.",
     tier: "slow",
     plausible: [0, 1e19],
     labels: filesystem,
   }),
   filesystemFiles: machine("host_filesystem_files", {
-    help: "Files the filesystem can hold.",
+    help: "Maximum number of files of the filesystem (inodes).",
     tier: "slow",
     plausible: [0, 1e19],
     resolution: 1,
     labels: filesystem,
   }),
   filesystemFilesFree: machine("host_filesystem_files_free", {
-    help: "Files that can still be made.",
+    help: "Free inodes.",
     tier: "slow",
     plausible: [0, 1e19],
     resolution: 1,
@@ -216,15 +213,15 @@ export const host = {
     labels: [networkInterface, direction],
   }),
   networkErrors: counter("host_network_errors_total", {
-    help: "Packets that were damaged or could not be sent.",
+    help: "Packets received damaged or not sent because of errors.",
     labels: [networkInterface, direction],
   }),
   networkDrops: counter("host_network_drops_total", {
-    help: "Packets thrown away for want of room.",
+    help: "Packets dropped because a buffer was full.",
     labels: [networkInterface, direction],
   }),
   networkLinkSpeed: machine("host_network_link_bytes_per_second", {
-    help: "What the link can carry each way.",
+    help: "Link speed in each direction.",
     tier: "slow",
     labels: [networkInterface],
   }),
@@ -239,7 +236,7 @@ export const host = {
     labels: [resource],
   }),
   containers: machine("host_containers", {
-    help: "Containers and jobs that run.",
+    help: "Running containers and jobs.",
     tier: "slow",
     resolution: 1,
   }),
@@ -255,22 +252,22 @@ export const host = {
     help: "Processor time used by the container.",
   }),
   containerCpuThrottledSeconds: container("host_container_cpu_throttled_seconds_total", {
-    help: "Time the container was held back by its processor limit.",
+    help: "Time the container was throttled by its CPU limit.",
   }),
   containerCpuLimit: container("host_container_cpu_limit_cores", {
-    help: "Cores the container may use; absent where there is no limit.",
+    help: "CPU limit of the container in cores; absent without a limit.",
   }),
   containerMemory: container("host_container_memory_bytes", {
-    help: "Memory charged to the container, file contents it could give back included.",
+    help: "Memory charged to the container, including reclaimable file cache.",
   }),
   containerMemoryWorkingSet: container("host_container_memory_working_set_bytes", {
-    help: "Memory charged to the container less the file contents it has not touched of late.",
+    help: "Memory charged to the container without inactive file cache (working set).",
   }),
   containerMemoryLimit: container("host_container_memory_limit_bytes", {
-    help: "Memory the container may use; absent where there is no limit.",
+    help: "Memory limit of the container; absent without a limit.",
   }),
   containerOomKills: container("host_container_oom_kills_total", {
-    help: "Processes of the container killed for want of memory.",
+    help: "Processes of the container killed by the OOM killer.",
   }),
   containerDiskBytes: container("host_container_disk_bytes_total", {
     help: "Bytes the container read from and wrote to disks.",
@@ -281,30 +278,30 @@ export const host = {
     labels: [action],
   }),
   containerNetworkBytes: container("host_container_network_bytes_total", {
-    help: "Bytes over the container's own network; containers that share one are counted once, with the first of them.",
+    help: "Bytes over the container's own network; a network shared by several containers is counted once, for the first of them.",
     labels: [direction],
   }),
   containerNetworkErrors: container("host_container_network_errors_total", {
-    help: "Damaged or unsendable packets on the container's own network.",
+    help: "Packets with errors on the container's own network.",
     labels: [direction],
   }),
   containerNetworkDrops: container("host_container_network_drops_total", {
-    help: "Packets thrown away on the container's own network.",
+    help: "Packets dropped on the container's own network.",
     labels: [direction],
   }),
   containerStartTime: container("host_container_start_timestamp_seconds", {
-    help: "When the container was started, by its cgroup.",
+    help: "Start time of the container, from its cgroup.",
     plausible: [0, 1e11],
     resolution: 1,
   }),
   leftOut: machine("host_left_out", {
-    help: "Things that have no series because there are more of them than the source's limit.",
+    help: "Items without series because their number exceeds the source's limit.",
     tier: "slow",
     resolution: 1,
     labels: [
       {
         name: "kind",
-        help: "What kind of thing.",
+        help: "Kind of item.",
         values: ["disks", "interfaces", "filesystems", "temperatures", "containers"],
       },
     ],

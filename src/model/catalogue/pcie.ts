@@ -57,7 +57,7 @@ export const pcie = {
     },
   }),
   pcieReplays: device("gpu_pcie_replays_total", {
-    help: "PCIe packets sent again; a growing count is a bad slot, riser or card.",
+    help: "PCIe replays; a growing count points to a bad slot, riser or card.",
     tier: "slow",
     given: {
       nvidia: "nvmlDeviceGetPcieReplayCounter",
@@ -66,7 +66,7 @@ export const pcie = {
     },
   }),
   pcieLinkEvents: device("gpu_pcie_link_events_total", {
-    help: "Events of the PCIe link beside replays: retraining from L0, roll-overs of the replay number, and NAKs.",
+    help: "PCIe link events other than replays: retraining from L0, roll-overs of the replay number, and NAKs.",
     tier: "slow",
     labels: [
       {

@@ -10,11 +10,11 @@ const owner: readonly LabelSpec[] = [
     name: "workload",
     help: "Slurm job, or job:, wandb: or mlflow: and a name from GPULSE_JOB, WANDB_RUN_ID or MLFLOW_RUN_ID, or unit: and systemd's service.",
   },
-  { name: "user", help: "Who started it." },
+  { name: "user", help: "User who started it." },
 ];
 const labels: readonly LabelSpec[] = [
   { name: "pid", help: "Process id on the host." },
-  { name: "process", help: "Name of the program." },
+  { name: "process", help: "Program name." },
   { name: "kind", help: "What it uses the GPU for.", values: ["compute", "graphics", "both"] },
   { name: "container", help: "Container id or name, from the process's cgroup." },
   { name: "pod", help: "Kubernetes pod, from the kubelet or the cgroup." },
@@ -24,13 +24,13 @@ const labels: readonly LabelSpec[] = [
 
 export const process = {
   processes: device("gpu_processes", {
-    help: "Processes that hold the GPU.",
+    help: "Processes that use the GPU.",
     tier: "slow",
     resolution: 1,
     given: { nvidia: "nvmlDeviceGetComputeRunningProcesses_v3", amd: "fdinfo", intel: "fdinfo" },
   }),
   processInfo: device("gpu_process_info", {
-    help: "A process that holds the GPU; the value is always 1. Also where neither its memory nor its share is known, as under Windows.",
+    help: "A process that uses the GPU; the value is always 1. Present even if neither its memory nor its share is known, for example on Windows.",
     tier: "slow",
     labels,
     given: {
@@ -40,7 +40,7 @@ export const process = {
     },
   }),
   processMemory: device("gpu_process_memory_bytes", {
-    help: "Device memory held by a process.",
+    help: "Device memory used by a process.",
     tier: "slow",
     labels,
     given: {
@@ -50,7 +50,7 @@ export const process = {
     },
   }),
   processUtilization: device("gpu_process_utilization_ratio", {
-    help: "Share of the GPU's time a process had.",
+    help: "Share of the GPU's time used by a process.",
     tier: "slow",
     labels,
     given: {
@@ -60,13 +60,13 @@ export const process = {
     },
   }),
   ownerMemory: device("gpu_owner_memory_bytes", {
-    help: "Device memory held by the processes of one owner, so that pods on one GPU do not all show the whole.",
+    help: "Device memory used by the processes of one owner, so that pods that share a GPU do not all show its total.",
     tier: "slow",
     labels: owner,
     given: { nvidia: "sum over its processes", amd: "sum over its processes" },
   }),
   ownerUtilization: device("gpu_owner_utilization_ratio", {
-    help: "Share of the GPU's time the processes of one owner had.",
+    help: "Share of the GPU's time used by the processes of one owner.",
     tier: "slow",
     labels: owner,
     given: { nvidia: "sum over its processes", amd: "sum over its processes" },

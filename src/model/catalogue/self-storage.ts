@@ -9,16 +9,16 @@ export const own = (name: string, draft: MetricEntryOptions): MetricEntry =>
 
 export const storageSelf = {
   received: own("gpulse_received_samples_total", {
-    help: "What became of what was sent to the hub: samples by outcome, and whole requests where the outcome says so.",
+    help: "Samples received by the hub, by outcome; outcomes that end in _request count whole requests.",
     labels: [
       {
         name: "way",
-        help: "How it came in.",
+        help: "Receiver.",
         values: ["remote_write", "otlp", "influx", "json", "push", "scrape"],
       },
       {
         name: "outcome",
-        help: "Stored, already there, refused and why, held by the agent until its clock and the hub's agree, or of a kind that is not kept.",
+        help: "Stored; duplicate; refused, with the reason; held back by the agent until its clock and the hub's agree; or of a kind that is not stored.",
         values: [
           "stored",
           "duplicate",
@@ -44,24 +44,24 @@ export const storageSelf = {
       },
     ],
   }),
-  exemplars: own("gpulse_exemplars", { help: "Exemplars that the hub holds.", resolution: 1 }),
+  exemplars: own("gpulse_exemplars", { help: "Exemplars stored in the hub.", resolution: 1 }),
   exemplarsReceived: own("gpulse_exemplars_received_total", {
     help: "Exemplars received by the hub.",
     labels: [
       {
         name: "outcome",
-        help: "Stored, already there, or refused and why.",
+        help: "Stored, duplicate, or refused, with the reason.",
         values: ["stored", "duplicate", "out_of_order", "too_new", "bad_labels"],
       },
     ],
     resolution: 1,
   }),
   hubShed: own("gpulse_hub_shed_total", {
-    help: "What was more than the hub could do and was asked to retry later.",
+    help: "Work refused because of overload, with a retry time.",
     labels: [
       {
         name: "what",
-        help: "Requests with samples, queries, pages that watch, or connections.",
+        help: "Kind of work: requests with samples, queries, live pages, or connections.",
         values: ["requests", "queries", "pages", "connections"],
       },
     ],
@@ -69,42 +69,42 @@ export const storageSelf = {
   }),
   storeSeries: own("gpulse_store_series", { help: "Series in the store.", resolution: 1 }),
   storeSeriesLimit: own("gpulse_store_series_limit", {
-    help: "Series the store may hold; beyond them new series are refused.",
+    help: "Maximum number of series in the store; new series above it are refused.",
     resolution: 1,
   }),
   memoryLimit: own("gpulse_memory_limit_bytes", {
-    help: "Memory this hub may use, which its budgets are derived from.",
+    help: "Memory limit of the hub, from which its budgets are derived.",
     resolution: 1,
   }),
   queryMemoryLimit: own("gpulse_query_memory_limit_bytes", {
-    help: "Memory that all queries and their responses may hold together.",
+    help: "Memory budget of all queries and their responses together.",
     resolution: 1,
   }),
   queryMemoryReserved: own("gpulse_query_memory_reserved_bytes", {
-    help: "Memory reserved by the queries now running and by responses being read.",
+    help: "Memory reserved by running queries and by responses being read.",
     resolution: 1,
   }),
   queryRefused: own("gpulse_query_refused_total", {
-    help: "Queries refused for the memory they need.",
+    help: "Queries refused because of the memory they need.",
     labels: [
       {
         name: "reason",
-        help: "More than one query may have, or more than the others left.",
+        help: "Above the limit of one query, or above what the other queries leave.",
         values: ["too_large", "busy"],
       },
     ],
     resolution: 1,
   }),
   queryWorkers: own("gpulse_query_workers", {
-    help: "Threads that evaluate large queries now; they end when idle.",
+    help: "Worker threads for large queries; idle threads end.",
     resolution: 1,
   }),
   queryWorkerQueries: own("gpulse_query_worker_queries_total", {
-    help: "Queries that were evaluated in a thread of their own.",
+    help: "Queries evaluated in a worker thread.",
     resolution: 1,
   }),
   queryWorkersLost: own("gpulse_query_workers_lost_total", {
-    help: "Threads for large queries that ended unexpectedly, with the queries they had.",
+    help: "Worker threads for large queries that ended unexpectedly; their queries failed.",
     resolution: 1,
   }),
   storeHeadSamples: own("gpulse_store_head_samples", {
@@ -114,13 +114,15 @@ export const storageSelf = {
   storeBytes: own("gpulse_store_bytes", {
     help: "Bytes of the store's blocks, rollups and log on disk.",
   }),
-  storeRollupBytes: own("gpulse_store_rollup_bytes", { help: "Bytes of the store's rollups." }),
+  storeRollupBytes: own("gpulse_store_rollup_bytes", {
+    help: "Bytes of the store's rollups on disk.",
+  }),
   storeRollupBehind: own("gpulse_store_rollups_behind_seconds", {
-    help: "Time that sealed samples span which are not rolled up yet: some hours always, days after the first start on an older folder.",
+    help: "Time range of sealed samples without rollups: normally some hours, days after the first start on an older folder.",
     resolution: 1,
   }),
   storeLost: own("gpulse_store_losses", {
-    help: "Parts of the store that were found lost since the start: the log names them.",
+    help: "Parts of the store found lost since the start; the log names them.",
     resolution: 1,
   }),
   storeUnreadable: own("gpulse_store_unreadable_parts", {

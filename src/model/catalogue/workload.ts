@@ -22,7 +22,7 @@ export const ml = {
     help: "Jobs that ended.",
     labels: [
       kind,
-      { name: "outcome", help: "How it ended.", values: ["succeeded", "failed", "cancelled"] },
+      { name: "outcome", help: "Outcome.", values: ["succeeded", "failed", "cancelled"] },
     ],
   }),
   stepDuration: workload("ml_step_duration_seconds", {
