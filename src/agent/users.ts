@@ -26,7 +26,7 @@ export function userGuard(
     const { users } = listener;
     if (!users.any) return undefined;
     const given = credentialsOf(request.headers.authorization);
-    if (given?.user === undefined) return unauthorized("this agent asks for a user and a password");
+    if (given?.user === undefined) return unauthorized("this agent requires a user and a password");
     const password = given.secret.reveal();
     if (users.remembers(given.user, password)) return undefined;
     const address = request.socket.remoteAddress ?? "";
@@ -34,7 +34,7 @@ export function userGuard(
     if (waitMs > 0)
       return {
         status: 429,
-        body: { error: "too many wrong passwords came from this address: wait a minute" },
+        body: { error: "too many wrong passwords from this address: wait a minute" },
         headers: { "retry-after": String(Math.ceil(waitMs / 1_000)) },
       };
     if (await users.check(given.user, password)) return undefined;

@@ -15,8 +15,6 @@ export class LogThrottle {
     if (count === 1 && this.#counts.size >= maxKinds) return undefined;
     this.#counts.set(kind, count);
     if (count > linesOfKind) return undefined;
-    return count === linesOfKind
-      ? { more: "further ones of this kind and minute are not logged" }
-      : {};
+    return count === linesOfKind ? { more: "more of this kind in this minute are not logged" } : {};
   }
 }

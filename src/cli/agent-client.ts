@@ -50,7 +50,7 @@ export async function fetchPage<Schema extends GenericSchema>(
   if (!checked.ok)
     throw new GpulseError(
       "AGENT_UNREACHABLE",
-      `What answers at ${formatUrl(url)} is no gpulse this one understands: ${checked.problems[0]?.sentence ?? ""}`,
+      `The server at ${formatUrl(url)} is not a compatible gpulse: ${checked.problems[0]?.sentence ?? ""}`,
     );
   return checked.value;
 }

@@ -66,7 +66,7 @@ function splitUrl<Definition extends ComponentDefinition>(
     const bare = kind.list.some(({ name }) => name === url) ? ` Write "${url}:" with a colon.` : "";
     throw new GpulseError(
       "SOURCE_OPTIONS",
-      `"${seen}" is no ${kind.noun}: write NAME:… such as "${kind.list[0]?.examples[0]?.url ?? "sim:8"}".${bare}`,
+      `"${seen}" is not a ${kind.noun}: write NAME:… such as "${kind.list[0]?.examples[0]?.url ?? "sim:8"}".${bare}`,
     );
   }
   const [, scheme = "", main = "", query = ""] = match;

@@ -114,8 +114,8 @@ test.each([
     "token: ${NOWHERE}",
     '"token" needs the variable NOWHERE, which is not set: set it before starting.',
   ],
-  ["token: file:nowhere", /"token" is to come from the file .*nowhere, which does not exist\./],
-  ["token: file:empty", /"token" is to come from the file .*empty, which is empty\./],
+  ["token: file:nowhere", /"token" is read from the file .*nowhere, which does not exist\./],
+  ["token: file:empty", /"token" is read from the file .*empty, which is empty\./],
 ])("a missing secret is said: %s", async (yaml, sentence) => {
   const thrown: unknown = await checkText(yaml, join(folder, "g.yaml"), schema, {}).catch(
     (error: unknown) => error,

@@ -67,21 +67,21 @@ function readSecretFile(given: string, path: string, folder: string): string {
         : `cannot be read (${systemCode(thrown) ?? "error"})`;
     throw new GpulseError(
       "CONFIG_MISSING_SECRET",
-      `"${path}" is to come from the file ${file}, which ${why}.`,
+      `"${path}" is read from the file ${file}, which ${why}.`,
       { cause: thrown },
     );
   }
   if (content.length > secretFileMaxBytes) {
     throw new GpulseError(
       "CONFIG_MISSING_SECRET",
-      `"${path}" is to come from the file ${file}, which is too large for a secret.`,
+      `"${path}" is read from the file ${file}, which is too large for a secret.`,
     );
   }
   const value = content.trimEnd();
   if (value === "")
     throw new GpulseError(
       "CONFIG_MISSING_SECRET",
-      `"${path}" is to come from the file ${file}, which is empty.`,
+      `"${path}" is read from the file ${file}, which is empty.`,
     );
   return value;
 }

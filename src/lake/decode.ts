@@ -57,7 +57,7 @@ export function openBytes(bytes: Uint8Array, name: string): Promise<ParquetFile>
 async function openBuffer(file: AsyncBuffer, name: string): Promise<ParquetFile> {
   const { parquetMetadataAsync, parquetRead } = await import("hyparquet");
   const metadata = await parquetMetadataAsync(file).catch((thrown: unknown) => {
-    throw new LakeFileError(`${name} is no Parquet file, or a damaged one.`, { cause: thrown });
+    throw new LakeFileError(`${name} is not a Parquet file, or is damaged.`, { cause: thrown });
   });
   const damaged = (thrown: unknown): never => {
     // An unreachable store or an aborted read does not mean a damaged file.
@@ -197,7 +197,7 @@ async function checked(
   const stop = start + part.byteLength;
   for (const chunk of chunks) {
     if (chunk.end <= start || chunk.start >= stop) continue;
-    if (chunk.start < start) throw new LakeFileError("Two columns of the file lie in each other.");
+    if (chunk.start < start) throw new LakeFileError("Two columns of the file overlap.");
     await checkChunk(part, chunk.start - start, chunk.meta, chunk.facts);
   }
   return part;

@@ -134,7 +134,7 @@ async function checkFile(
     problem: { kind, path, message },
   });
   if (info === undefined)
-    return problem("missing", "The manifest has this file, the lake has not.");
+    return problem("missing", "The manifest has this file, but the lake does not.");
   if (info.bytes !== file.bytes)
     return problem("changed", `It has ${info.bytes} bytes; ${file.bytes} were committed.`);
   try {

@@ -84,7 +84,7 @@ export async function readHidden(
     );
     if (facts.storage.length > 0)
       hidden.push(
-        "The block devices are the machine's: which of them hold this container's files is not reported.",
+        "The block devices are the machine's: it is not reported which of them hold this container's files.",
       );
   }
   for (const name of narrowing) {

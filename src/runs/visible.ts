@@ -106,7 +106,7 @@ function pick(
     if (found === undefined) {
       if (!/^(-1|NoDevFiles|none|void)?$/i.test(entry))
         notes.push(
-          `${variable} names ${JSON.stringify(entry)}, which is no GPU here: it and what follows it is hidden.`,
+          `${variable} names ${JSON.stringify(entry)}, which is not a GPU of this machine: it and all later entries are hidden.`,
         );
       break;
     }

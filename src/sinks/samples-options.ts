@@ -140,7 +140,7 @@ export function targetOf(scheme: "http" | "https", { url }: Pick<SamplesOptions,
   if (target === undefined || target.protocol !== `${scheme}:` || target.hostname === "")
     throw new GpulseError(
       "SOURCE_OPTIONS",
-      `"${url.replace(/\/\/[^/]*@/, "//…@")}" is no address to send to: write //HOST:PORT/PATH, with TLS by +https instead of +http.`,
+      `"${url.replace(/\/\/[^/]*@/, "//…@")}" is not an address to send to: write //HOST:PORT/PATH, with TLS by +https instead of +http.`,
     );
   return target;
 }

@@ -32,7 +32,11 @@ const badge = (text: string, level: Level, tip: string): StatusBadge => ({ text,
 
 const throttleBadges: Readonly<Record<string, StatusBadge>> = {
   power_cap: badge("power cap", "note", "At its power limit: usual under full load."),
-  power_brake: badge("power brake", "bad", "The machine's power supply makes the GPU slow down."),
+  power_brake: badge(
+    "power brake",
+    "bad",
+    "The machine's power supply forces the GPU to slow down.",
+  ),
   thermal: badge("thermal", "warn", "Clocks are lowered because it is too hot."),
   thermal_hardware: badge("hw thermal", "bad", "The hardware itself cut the clocks: far too hot."),
   sync_boost: badge("sync boost", "note", "Held to the clock of the slowest GPU of its group."),

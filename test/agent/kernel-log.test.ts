@@ -141,7 +141,7 @@ test("gpulse.yaml names a file, and since=boot brings what was there of the vend
 }, 120_000);
 
 test.each([
-  [["--kernel-log", "loki+http:nowhere"], "is no address to send to"],
+  [["--kernel-log", "loki+http:nowhere"], "is not an address to send to"],
   [["--kernel-log", "lokki+http://x"], "loki+http"],
   [["--kernel-log", "loki+http://x?token=abc-hidden"], "unknown key"],
 ])("agent %j is refused with what to do", async (args, words) => {

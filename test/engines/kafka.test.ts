@@ -309,7 +309,7 @@ test("what is no message goes to the dead letters with why, and nothing else is 
   expect(read).toHaveLength(20);
   expect(source.lettersKept?.()).toBe(2);
   const letters = await consoleRead("poison.dead-letter", 2);
-  expect(letters[0]).toMatch(/error:the message is no JSON/);
+  expect(letters[0]).toMatch(/error:the message is not valid JSON/);
   expect(letters[0]).toMatch(/source-topic:poison,source-partition:0,source-offset:10/);
   expect(letters[0]).toMatch(/not a message$/);
   expect(letters[1]).toMatch(/version 7.*update/);

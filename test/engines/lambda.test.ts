@@ -178,7 +178,7 @@ test("what is no log, too large or denied fails with a code, and nothing is writ
   needsServer(context);
   const there = await results();
   await expect(handler(await upload(Buffer.from("hello\n"), "a.txt"))).rejects.toThrow(
-    /^FILE_FORMAT: .*is no GPU-Z sensor log/,
+    /^FILE_FORMAT: .*is not a GPU-Z sensor log/,
   );
   process.env["GPULSE_MAX_BYTES"] = "10";
   await expect(handler(await upload(log, "b.txt"))).rejects.toThrow(/raise GPULSE_MAX_BYTES/);

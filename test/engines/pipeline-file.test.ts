@@ -108,7 +108,7 @@ stages:
       "gpu-metrics.dead-letter",
       ...read.split(" "),
     ]);
-    expect(letters.stdout).toMatch(/error:the line begins with no date.*this row is broken/);
+    expect(letters.stdout).toMatch(/error:the line does not begin with a date.*this row is broken/);
 
     const second = await run();
     expect(second.code).toBe(0);

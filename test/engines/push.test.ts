@@ -236,8 +236,8 @@ test("without a token, with a wrong or revoked one, or by a wrong CA nothing com
     `--ca=${file("ca.pem")}`,
     `--token=file:${file("token")}`,
   ]);
-  await none.process.waitForOutput(/wants a token that pushes/);
-  await wrong.process.waitForOutput(/wants a token that pushes/);
+  await none.process.waitForOutput(/requires a token with the push scope/);
+  await wrong.process.waitForOutput(/requires a token with the push scope/);
   await stranger.process.waitForOutput(/send failed.*certificate/);
   expect(await agentsOf(guarded)).toEqual([]);
   expect(await queryHub(guarded, '{__name__=~".+"}')).toEqual([]);
@@ -253,7 +253,8 @@ test("without a token, with a wrong or revoked one, or by a wrong CA nothing com
   expect(seconds.length).toBeGreaterThan(15);
   expect(seconds).toEqual([...new Set(seconds)].sort((left, right) => left - right));
   expect((await agentsOf(guarded))[0]?.spool?.lostRecords).toBe(0);
-  const refusals = (): number => wrong.process.output().split("wants a token that pushes").length;
+  const refusals = (): number =>
+    wrong.process.output().split("requires a token with the push scope").length;
   const refusedBefore = refusals();
   const revoke = ["token", "revoke", "node", "--data", guarded.dataDir];
   expect((await runProcess(process.execPath, [hubProgram, ...revoke])).code).toBe(0);

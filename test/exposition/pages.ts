@@ -117,20 +117,20 @@ export const textPages: readonly PageExample[] = [
   badText("a page cut within a label", 'ok 1\na{b="c', /line 2: a label value in quotes/),
   badText("no value", 'a{b="c"}\n', /line 1: a number is expected/),
   badText("two braces", 'a{b="c"}{d="e"} 1\n', /line 1: a number is expected/),
-  badText("a time that is no number", "a 1 x\n", /line 1: a time in milliseconds/),
+  badText("a time that is not a number", "a 1 x\n", /line 1: a time in milliseconds/),
   badText("a time with a point", "a 1 1.5\n", /line 1: a time in milliseconds/),
   badText("a time before 1970", "a 1 -5\n", /line 1: a time in milliseconds/),
   badText("a time out of bounds", "a 1 9999999999999999999\n", /line 1: the time is out of bounds/),
   badText("something after the time", "a 1 5 6\n", /line 1: a time in milliseconds/),
   badText("a carriage return", "a 1\r\n", /line 1: a number is expected/),
-  badText("a type there is not", "# TYPE a thing\n", /line 1: "thing" is no metric type/),
-  badText("two blanks before a type", "# TYPE a  gauge\n", /line 1: " gauge" is no metric type/),
+  badText("a type there is not", "# TYPE a thing\n", /line 1: "thing" is not a metric type/),
+  badText("two blanks before a type", "# TYPE a  gauge\n", /line 1: " gauge" is not a metric type/),
   badText("no name after TYPE", "# TYPE 1a gauge\n", /line 1: a metric name is expected/),
-  badText("a label twice", 'a{b="c",b="d"} 1\n', /line 1: label "b" stands twice/),
+  badText("a label twice", 'a{b="c",b="d"} 1\n', /line 1: label "b" occurs twice/),
   badText(
     "the name as a label too",
     'a{__name__="b"} 1\n',
-    /line 1: label "__name__" stands twice/,
+    /line 1: label "__name__" occurs twice/,
   ),
   badText("a name only as a label", '{__name__="b"} 1\n', /line 1: the series has no metric name/),
   badText(
@@ -162,7 +162,7 @@ export const textPages: readonly PageExample[] = [
     since3: "quoted names came with 3.0",
   },
   {
-    ...badText("a name in and before braces", 'a{"b"} 1\n', /line 1: the metric name stands twice/),
+    ...badText("a name in and before braces", 'a{"b"} 1\n', /line 1: the metric name occurs twice/),
     since3: "quoted names came with 3.0",
   },
   {
@@ -229,7 +229,7 @@ export const openMetricsPages: readonly PageExample[] = [
   badOpen("a blank before the brace", `a {b="c"} 1\n${eof}`, /line 1: a number is expected/),
   badOpen("no comma between labels", `a{b="c"d="e"} 1\n${eof}`, /line 1: a comma or } is expected/),
   badOpen("a line break in a value", `a{b="c\nd"} 1\n${eof}`, /line 1: a label value in quotes/),
-  badOpen("untyped", `# TYPE a untyped\n${eof}`, /line 1: "untyped" is no metric type/),
+  badOpen("untyped", `# TYPE a untyped\n${eof}`, /line 1: "untyped" is not a metric type/),
   badOpen("help without a blank", `# HELP a\n${eof}`, /line 1: a text is expected/),
   badOpen(
     "a unit that does not end the name",
@@ -248,7 +248,7 @@ export const openMetricsPages: readonly PageExample[] = [
     `a 1 # {} 1 2 3\n${eof}`,
     /line 1: a time in seconds, an exemplar/,
   ),
-  badOpen("a label twice", `a{b="c",b="d"} 1\n${eof}`, /line 1: label "b" stands twice/),
+  badOpen("a label twice", `a{b="c",b="d"} 1\n${eof}`, /line 1: label "b" occurs twice/),
   {
     ...open("a name in quotes", `# TYPE "a b" gauge\n{"a b",c="d"} 1\n${eof}`, '{"a b", c="d"} 1'),
     since3: "quoted names came with 3.0",
@@ -257,7 +257,7 @@ export const openMetricsPages: readonly PageExample[] = [
     ...badOpen(
       "a name in quotes in an exemplar",
       `a 1 # {"b"} 1\n${eof}`,
-      /line 1: the metric name stands twice/,
+      /line 1: the metric name occurs twice/,
     ),
     since3: "quoted names came with 3.0",
   },

@@ -56,7 +56,7 @@ export class NotificationTemplates {
   addFiles(pattern: string, folder: string): string[] {
     const full = path.resolve(folder, pattern);
     if (/[*?[]/.test(path.dirname(full)))
-      return [`templates: ${pattern}: wildcards may stand in the last part of a path only.`];
+      return [`templates: ${pattern}: wildcards are allowed only in the last part of a path.`];
     const files = expandGlob(full);
     if (files.length === 0 && !/[*?[]/.test(path.basename(full)))
       return [`templates: the file ${full} does not exist.`];

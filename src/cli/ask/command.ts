@@ -10,9 +10,9 @@ export function declareAsk(program: Command, io: CommandIo, finish: Finish): voi
     .command("ask")
     .summary("answer a question in plain words")
     .description(
-      "Matches the question to one of the tools of gpulse mcp by a small grammar, runs it, and shows which one it ran. It is no language model: it says what it can answer when it does not understand.",
+      "Matches the question to one of the tools of gpulse mcp by a small grammar, runs it, and shows which one it ran. It is not a language model: for other questions it lists those it supports.",
     )
-    .argument("[question...]", "the question; without one, lists what can be asked")
+    .argument("[question...]", "the question; without one, lists the supported questions")
     .option(...hubUrlOption)
     .option("--json", "print JSON")
     .addHelpText(

@@ -26,7 +26,7 @@ export async function runAsk(question: string, flags: AskFlags, io: CommandIo): 
   if (matched === undefined || tool === undefined)
     throw new GpulseError(
       "USAGE",
-      `This question is not understood: ask matches a few patterns and is no language model. It can answer:\n${exampleLines}For anything else use gpulse query with PromQL, or gpulse mcp with an AI agent.`,
+      `This question is not supported: ask matches a few patterns and is not a language model. It supports:\n${exampleLines}For anything else use gpulse query with PromQL, or gpulse mcp with an AI agent.`,
     );
   const hub = openHubReader(flags, io);
   const answer = await tool.call(matched.input, { hub, nowMs: Date.now() });

@@ -163,7 +163,7 @@ async function checkOne(
       ...nothing,
       end: {
         state: "unavailable",
-        says: "The part of gpulse that loads a GPU (check-worker.js) is not where it should be.",
+        says: "The check worker of gpulse (check-worker.js) is missing.",
         fix: "Run npm run build, or install gpulse again.",
       },
     };

@@ -67,7 +67,7 @@ function webUrl() {
 /** A top-level key, like the others that have the same meaning in a prometheus.yml. */
 export const ruleFilesKey = optionalKey(
   v.array(text("a file or pattern"), "a list of files"),
-  "Prometheus rule files that the hub evaluates; a `*` may stand in the last part. As in prometheus.yml.",
+  "Prometheus rule files that the hub evaluates; the last part of a path may contain `*`, as in prometheus.yml.",
 );
 
 /** Keys of `hub:`. */

@@ -64,7 +64,7 @@ const jobsSettingTable = {
   },
   slurm_user: {
     schema: text("a user of Slurm"),
-    description: "The user in whose name slurmrestd is asked.",
+    description: "The user name in requests to slurmrestd.",
   },
   slurm_token_file: {
     schema: text("a file"),

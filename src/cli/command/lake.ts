@@ -36,10 +36,10 @@ const lakeSettingTable = {
   },
   lake_format: {
     schema: v.picklist(["parquet", "iceberg"], "parquet or iceberg"),
-    flag: ["--lake-format <format>", "what a new lake is: parquet, or iceberg tables"],
+    flag: ["--lake-format <format>", "format of a new lake: parquet, or iceberg tables"],
     fallback: "parquet",
     description:
-      "What a new lake is: plain Parquet by day, or [Iceberg tables](../guides/lake.md#write-iceberg-tables). A lake that exists stays what it is.",
+      "Format of a new lake: plain Parquet by day, or [Iceberg tables](../guides/lake.md#write-iceberg-tables). An existing lake keeps its format.",
   },
   lake_mirror: {
     schema: text(places),

@@ -42,7 +42,7 @@ const nodeTaintTable = {
   },
   kubeconfig: {
     schema: v.pipe(v.string("a file"), v.minLength(1, "a file")),
-    flag: ["--kubeconfig <file>", "reach the Kubernetes API server as this file says"],
+    flag: ["--kubeconfig <file>", "kubeconfig for the Kubernetes API server"],
     fallbackText: "the cluster the hub runs in",
     description:
       "The kubeconfig for node taints and pod info; without it the service account of the hub's own pod is used.",

@@ -24,25 +24,25 @@ export const oidcKey = optionalKey(
   v.strictObject({
     issuer: v.pipe(
       providerUrl(),
-      v.description("The provider's address, under which `.well-known/openid-configuration` is."),
+      v.description("Issuer URL of the provider; `.well-known/openid-configuration` is below it."),
     ),
-    client_id: v.pipe(text("a name"), v.description("What the provider calls this hub.")),
+    client_id: v.pipe(text("a name"), v.description("Client id of this hub at the provider.")),
     client_secret: optionalKey(
       text("a secret"),
-      "As `file:PATH` or `${VARIABLE}`. None: a public client, with PKCE alone.",
+      "As `file:PATH` or `${VARIABLE}`. Without it: a public client, with PKCE only.",
     ),
-    scopes: optionalKey(text("scopes"), "Asked for. Default: `openid profile email`."),
+    scopes: optionalKey(text("scopes"), "Scopes to request. Default: `openid profile email`."),
     role_claim: optionalKey(
       text("a claim"),
       "The claim, or path to it, that holds the role. Default: `groups`.",
     ),
-    admin: optionalKey(values(), "Values of it that make an administrator. Default: none."),
-    viewer: optionalKey(values(), "Values of it that make a viewer. Default: none."),
+    admin: optionalKey(values(), "Values of the claim for administrators. Default: none."),
+    viewer: optionalKey(values(), "Values of the claim for viewers. Default: none."),
     redirect_url: optionalKey(
       providerUrl(),
-      "Where the provider leads back to, `…/login/oidc/callback`. Default: by the address the browser used.",
+      "Redirect URI, `…/login/oidc/callback`. Default: from the address that the browser used.",
     ),
-    label: optionalKey(text("a name"), "What the button says after `Log in with`."),
+    label: optionalKey(text("a name"), "Text of the login button after `Log in with`."),
   }),
   "Lets users of an OpenID provider log in: see [access](../guides/access.md#single-sign-on).",
 );

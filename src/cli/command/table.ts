@@ -30,7 +30,7 @@ export function metricsPath() {
     v.check((path) => new URL(path, "http://agent").pathname === path, takes),
     v.check(
       (path) => !agentPaths.some((own) => own === path),
-      `a path of its own such as /metrics: the agent serves ${agentPaths.join(", ")} itself`,
+      `a different path, such as /metrics: the agent serves ${agentPaths.join(", ")} itself`,
     ),
   );
 }
@@ -112,13 +112,13 @@ export const generalSettings = {
   },
   sysfs: {
     schema: text("a folder"),
-    flag: ["--sysfs <dir>", "where sysfs is mounted"],
+    flag: ["--sysfs <dir>", "mount point of sysfs"],
     fallback: "/sys",
     description: "Where /sys is mounted.",
   },
   procfs: {
     schema: text("a folder"),
-    flag: ["--procfs <dir>", "where procfs is mounted"],
+    flag: ["--procfs <dir>", "mount point of procfs"],
     fallback: "/proc",
     description: "Where /proc is mounted.",
   },
@@ -189,7 +189,7 @@ export const hubSettings = {
     ],
     fallback: "1y",
     description:
-      "How long to retain rollups of the history: hourly ones for all of it, 5-minute ones for a fifth, both at least as long as the raw samples. 0 makes none and removes those there are.",
+      "How long to retain rollups of the history: hourly ones for all of it, 5-minute ones for a fifth, both at least as long as the raw samples. 0 makes none and removes existing ones.",
   },
   retention_rules: {
     schema: retentionRules(),

@@ -46,7 +46,7 @@ export function formatComparison(comparison: Comparison): string {
         ]),
       ]),
     ]),
-    "\n* the headline. Verdicts are at the 95 % level of each metric by itself.\n",
+    "\n* the headline. Verdicts are at the 95 % level of each metric separately.\n",
   ]
     .join("")
     .replaceAll("\u00a0", " ");

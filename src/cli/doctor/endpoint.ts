@@ -72,7 +72,7 @@ export async function inspectEndpoint(url: string, nowMs: number): Promise<Endpo
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new GpulseError(
       "USAGE",
-      `${url} is no URL of a metrics page or a Prometheus, such as http://node-1:9400/metrics or http://prometheus:9090.`,
+      `${url} is not the URL of a metrics page or a Prometheus, such as http://node-1:9400/metrics or http://prometheus:9090.`,
     );
   const { page, batch } = await readEndpoint(url, nowMs);
   const frames = new ExporterFrames().frames(batch);

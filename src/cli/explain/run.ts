@@ -71,7 +71,10 @@ function readRange(
 ): { readonly from: number; readonly to: number } {
   if (from === undefined) throw new GpulseError("USAGE", "--to needs --from.");
   if (at !== undefined)
-    throw new GpulseError("USAGE", "--at names a moment, --from and --to a range: give one.");
+    throw new GpulseError(
+      "USAGE",
+      "--at is a time, --from and --to are a range: pass one of the two.",
+    );
   if (kind === "alert")
     throw new GpulseError("USAGE", "--from takes a GPU, --host or --job, not --alert.");
   return {

@@ -108,8 +108,8 @@ function readRecord(
     else if (name === "value") value = readValue(cell);
     else labels[name] = armed(cell);
   }
-  if (timeMs === undefined) return "lines whose time is none";
-  if (value === undefined) return "lines whose value is no number";
+  if (timeMs === undefined) return "lines with an invalid timestamp";
+  if (value === undefined) return "lines whose value is not a number";
   return { labels: { ...labels, ...set }, timeMs, value };
 }
 

@@ -106,7 +106,7 @@ function readBlock(
       );
     } catch (thrown) {
       if (!(thrown instanceof ExpositionError)) throw thrown;
-      options.skipped.add("lines that are no sample", number);
+      options.skipped.add("lines that are not a sample", number);
     }
   }
   return builder.finish();

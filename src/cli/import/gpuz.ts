@@ -24,8 +24,8 @@ const reasons: Partial<Record<keyof RowCounts, string>> = {
   unusable: "lines that are neither header nor a row with as many cells as its header",
 };
 const notes: Partial<Record<TimeNote, string>> = {
-  never: "rows of an hour that does not exist in the time zone were kept: check --timezone",
-  back: "rows where the clock went back were kept",
+  never: "rows of an hour that does not exist in the time zone were imported: check --timezone",
+  back: "rows where the clock went back were imported",
   twice: "rows of an hour that occurs twice were read as the one nearer to the previous row",
 };
 

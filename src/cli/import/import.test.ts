@@ -126,9 +126,9 @@ test("what gpulse query --csv printed comes back, quotes, line ends and disarmed
       [1_700_000_001_500, -2.5e-7],
     ],
   });
-  expect(out).toContain("1 skipped: lines whose time is none (line 7)");
+  expect(out).toContain("1 skipped: lines with an invalid timestamp (line 7)");
   expect(out).toContain("1 skipped: lines with another number of cells than the first (line 8)");
-  expect(out).toContain("1 skipped: lines whose value is no number (line 9)");
+  expect(out).toContain("1 skipped: lines whose value is not a number (line 9)");
 });
 
 test("CSV without a name takes one from --label, and is refused without", async () => {
@@ -158,7 +158,7 @@ test("OpenMetrics has seconds, Prometheus's text milliseconds; a line that is no
       [1_700_000_001_000, -Infinity],
     ],
   });
-  expect(out).toContain("1 skipped: lines that are no sample (line 3)");
+  expect(out).toContain("1 skipped: lines that are not a sample (line 3)");
   expect(out).toContain("1 skipped: samples without a time of their own (line 4)");
 });
 

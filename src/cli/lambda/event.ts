@@ -60,7 +60,7 @@ export function objectsOf(event: unknown): readonly UploadedObject[] {
   if (v.is(trial, event)) return [];
   throw new GpulseError(
     "USAGE",
-    "The event is none of S3's: connect the function to ObjectCreated notifications of a bucket, or to EventBridge's Object Created.",
+    "The event is not from S3: connect the function to ObjectCreated notifications of a bucket, or to EventBridge's Object Created.",
   );
 }
 

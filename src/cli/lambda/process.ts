@@ -165,7 +165,7 @@ class LogReader {
     if (this.#parser.counts.headers > 0) return;
     throw new GpulseError(
       "FILE_FORMAT",
-      `${this.#shown} is no GPU-Z sensor log: no line of it begins with "Date". Upload the file that GPU-Z writes where "Log to file" is ticked, as ANSI or UTF-8.`,
+      `${this.#shown} is not a GPU-Z sensor log: no line begins with "Date". Upload the file that GPU-Z writes where "Log to file" is ticked, as ANSI or UTF-8.`,
     );
   }
 

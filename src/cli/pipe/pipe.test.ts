@@ -197,9 +197,9 @@ stages:
 
 test.each([
   ["stages: {}", "no stages"],
-  ["stages: { a: { to: x } }", "does not say what it does"],
+  ["stages: { a: { to: x } }", "has no action"],
   ["stages: { a: { replay: x, upload: y, to: z } }", "both upload and replay"],
-  ["stages: { a: { replay: x } }", "where to"],
+  ["stages: { a: { replay: x } }", "has no target"],
   ["stages: { a: { upload: x, to: y, speed: 2 } }", '"speed" does not go with upload'],
   ["stages: { a: { replay: x, to: y, sped: 2 } }", 'Did you mean "speed"'],
   ["stages: { a: { replay: x, to: y, speed: fast } }", "a number, or max"],

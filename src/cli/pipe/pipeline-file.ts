@@ -105,7 +105,7 @@ export async function loadPipeline(file: string, env: Env): Promise<PipelineFile
     const unknown = after.find((other) => !names.includes(other));
     if (unknown !== undefined)
       throw wrong(
-        `stage "${stage}" waits for "${unknown}", which is not there. Stages: ${names.join(", ")}.`,
+        `stage "${stage}" waits for "${unknown}", which does not exist. Stages: ${names.join(", ")}.`,
       );
     return { name: stage, kind, given: what, after };
   });
@@ -120,15 +120,13 @@ function kindOf(stage: string, given: StageInput, wrong: (sentence: string) => E
   );
   const [kind, other] = kinds;
   if (kind === undefined)
-    throw wrong(
-      `stage "${stage}" does not say what it does: give it upload, replay, from or analyze.`,
-    );
+    throw wrong(`stage "${stage}" has no action: add upload, replay, from or analyze.`);
   if (other !== undefined)
     throw wrong(
       `stage "${stage}" is both ${keysOf[kind][0]} and ${keysOf[other][0]}: make two stages of it.`,
     );
   if (kind !== "analyze" && given.to === undefined)
-    throw wrong(`stage "${stage}" does not say where to: give it to.`);
+    throw wrong(`stage "${stage}" has no target: add to.`);
   return kind;
 }
 

@@ -73,14 +73,14 @@ export async function runOpenPipe(
         },
       );
     if (unread > 0)
-      log.error("records came after the idle time was over and are unread: start it again", {
+      log.error("records that arrived after the idle time are unread: start it again", {
         records: unread,
       });
     const refused = sinks.reduce(
       (sum, sink) => sum + (sink.shipping?.().ship.refusedSamples ?? 0),
       0,
     );
-    if (refused > 0) log.error("receivers refused samples for good", { samples: refused });
+    if (refused > 0) log.error("receivers rejected samples permanently", { samples: refused });
     return checkpointed && unread === 0 && refused === 0 ? 0 : 1;
   } finally {
     clearTimeout(timer);

@@ -79,6 +79,6 @@ export function resolveListenAddress(flags: Pick<FlagValues, "port" | "host">) {
   if (flags.port === undefined) return {};
   const checked = checkValue(portField(), flags.port);
   if (!checked.ok)
-    throw new GpulseError("USAGE", `--port ${checked.problems[0]?.sentence ?? "is no port."}`);
+    throw new GpulseError("USAGE", `--port ${checked.problems[0]?.sentence ?? "is not a port."}`);
   return { listen: { host: flags.host ?? "127.0.0.1", port: checked.value } };
 }

@@ -90,7 +90,7 @@ test("our CSV is given an instant at a time though it is written series by serie
     [100, 200],
     [101, 0.25],
   ]);
-  expect(err).toContain("the line's time is none");
+  expect(err).toContain("the line's time is invalid");
 });
 
 test.each<[string, ReplayFlags, string]>([

@@ -95,7 +95,7 @@ const ofTheHub = new Set(["__name__", "job", "instance"]);
 
 const clockNote = (host: string, difference: number | undefined): string =>
   difference === undefined
-    ? `The hub does not know the clock of ${host}: its readings stand at its own times.`
+    ? `The hub does not know the clock offset of ${host}: its readings keep their own timestamps.`
     : `The clock of ${host} is about ${Math.abs(Math.round(difference))} ms ${difference < 0 ? "behind" : "ahead of"} this machine's; its readings were moved by that.`;
 
 /** The increase of an expression over the span, summed over its series. */

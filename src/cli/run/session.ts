@@ -292,7 +292,7 @@ export class RunSession {
         Date.now(),
       );
     } catch (thrown) {
-      log.warn("no snapshot could be made: the run will hold no evidence of the system", {
+      log.warn("no snapshot could be taken: the run will have no evidence of the system", {
         error: formatError(thrown),
       });
       return undefined;
@@ -406,7 +406,7 @@ export class RunSession {
       );
     if (this.#output.cutBytes > 0)
       notes.push(
-        `The last ${this.#output.cutBytes} bytes of the output are not kept in this file.`,
+        `The last ${this.#output.cutBytes} bytes of the output are not stored in this file.`,
       );
     if (this.#outputProblem !== undefined)
       notes.push(`The output could not be written aside (${this.#outputProblem}).`);

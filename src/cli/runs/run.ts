@@ -302,5 +302,5 @@ function refused(body: unknown, status: number): GpulseError {
     typeof body === "object" && body !== null && "error" in body
       ? String(body.error)
       : `status ${status}`;
-  return new GpulseError("QUERY_FAILED", `The hub refused: ${said}`);
+  return new GpulseError("QUERY_FAILED", `The hub refused the request: ${said}`);
 }

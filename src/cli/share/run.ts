@@ -61,7 +61,7 @@ export async function addShare(flags: ShareAddFlags, io: CommandIo): Promise<num
 export async function listShares(flags: ShareFlags, io: CommandIo): Promise<number> {
   const { dataDir } = await resolveSettings("hub", flags, io.env);
   const nowMs = Date.now();
-  const none = `There is no share in ${dataDir}: gpulse share add makes one.\n`;
+  const none = `There is no share in ${dataDir}: gpulse share add creates one.\n`;
   if (!existsSync(path.join(dataDir, "access"))) {
     io.stdout.write(flags.json === true ? "[]\n" : none);
     return 0;

@@ -84,7 +84,7 @@ test("a changed system and another load end with 1 and say which", async () => {
 
 test.each<[string, string[], RegExp]>([
   ["a file that is not there", ["show", "missing.json"], /Cannot read missing\.json \(ENOENT\)/],
-  ["a file of another kind", ["show", "package.json"], /package\.json is JSON of another kind/],
+  ["a file of another kind", ["show", "package.json"], /package\.json is other JSON/],
   [
     "a threshold that is none",
     ["diff", "a", "b", "--memory-threshold", "much"],

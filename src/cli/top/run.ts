@@ -201,7 +201,7 @@ class TopSession {
       else if (signal === "SIGTERM") this.#app?.notify(undefined, { signal: "SIGKILL", target });
       else
         this.#app?.notify(
-          `${target.name} (pid ${target.pid}) has not ended yet: the kernel holds it.`,
+          `${target.name} (pid ${target.pid}) has not ended yet: it is blocked in the kernel.`,
         );
     }, GRACE_MS).unref();
   }

@@ -34,6 +34,6 @@ export function sendSignal({ signal, target }: SignalPrompt, procfs: string): Si
 export function formatSignalResult({ signal, target }: SignalPrompt, sent: SignalResult): string {
   const name = `${target.name} (pid ${target.pid})`;
   if (sent === "sent") return `${signal} was sent to ${name}.`;
-  if (sent === "gone") return `${name} is no longer there; nothing was sent.`;
+  if (sent === "gone") return `${name} has ended; no signal was sent.`;
   return `${name} belongs to another user; nothing was sent. Run gpulse top as that user or as root.`;
 }

@@ -53,7 +53,7 @@ export async function addUser(name: string, flags: UserAddFlags, io: CommandIo):
 
 export async function listUsers(flags: UserFlags, io: CommandIo): Promise<number> {
   const { dataDir } = await resolveSettings("hub", flags, io.env);
-  const none = `There is no user in ${dataDir}: gpulse user add NAME --role ${roles.join("|")} makes one.\n`;
+  const none = `There is no user in ${dataDir}: gpulse user add NAME --role ${roles.join("|")} creates one.\n`;
   // Listing users does not create a missing data folder.
   if (!existsSync(path.join(dataDir, "access"))) {
     io.stdout.write(flags.json === true ? "[]\n" : none);

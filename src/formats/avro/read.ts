@@ -17,7 +17,7 @@ export function compileAvroReader(schema: string): AvroRead {
   try {
     parsed = JSON.parse(schema);
   } catch {
-    throw new AvroError("the schema is no JSON");
+    throw new AvroError("the schema is not valid JSON");
   }
   const read = new Compiler().compile(parsed, "", 0);
   return (bytes) => {

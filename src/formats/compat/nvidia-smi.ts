@@ -103,7 +103,7 @@ function driverNumber(driver: string | undefined): number | undefined {
 }
 
 const computeKinds = ["compute", "both"];
-const oneLimit = "The one limit in force stands for both the requested and the enforced one.";
+const oneLimit = "The limit in force is used for both the requested and the enforced limit.";
 
 const rows: readonly CompatRow[] = [
   field("identity", "gpu_info", "1", gpu.info, {
@@ -239,7 +239,7 @@ const rows: readonly CompatRow[] = [
     perHost: true,
     fold: largest,
     convert: { write: () => 1 },
-    note: "Absent where it could not be read, where theirs is 0.",
+    note: "Absent if it could not be read; theirs is 0 then.",
   }),
   field("GPUs were read", "last_collect_success", "1", gpu.up, {
     perHost: true,

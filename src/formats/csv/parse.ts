@@ -33,8 +33,8 @@ export function csvSample(
     else if (cell !== "") labels[column] = unarmed(cell);
   }
   if (name === "") return "the line names no metric";
-  if (Number.isNaN(timeMs)) return "the line's time is none";
-  if (value === undefined) return "the line's value is no number";
+  if (Number.isNaN(timeMs)) return "the line's time is invalid";
+  if (value === undefined) return "the line's value is not a number";
   return { name, labels, timeMs, value };
 }
 

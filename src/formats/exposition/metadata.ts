@@ -46,7 +46,7 @@ export function readMetadata(
   switch (kind) {
     case "type":
       if (!(format === "text" ? textTypes : openMetricsTypes).includes(text))
-        throw pageError(bytes, at, `${JSON.stringify(text)} is no metric type`);
+        throw pageError(bytes, at, `${JSON.stringify(text)} is not a metric type`);
       return { kind, family, text: text === "untyped" ? "unknown" : text };
     case "unit":
       if (text !== "" && !family.endsWith(`_${text}`))

@@ -141,7 +141,7 @@ test.for<[object, RegExp]>([
         },
       ],
     },
-    /stands twice/,
+    /occurs twice/,
   ],
 ])("%j is no page", ([family, reason]) => {
   expect(() => read(protobufPage([family]))).toThrow(reason);

@@ -221,7 +221,7 @@ function checkedLabels(all: Label[]): { kept: LabelSet; emptied: readonly string
   let last = "";
   for (const [name] of all) {
     if (name === "") throw new ProtoError("a label has no name");
-    if (name === last) throw new ProtoError(`label ${JSON.stringify(name)} stands twice`);
+    if (name === last) throw new ProtoError(`label ${JSON.stringify(name)} occurs twice`);
     last = name;
   }
   const emptied = all.flatMap(([name, value]) => (value === "" ? [name] : []));

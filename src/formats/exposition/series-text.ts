@@ -93,7 +93,7 @@ export class SeriesText {
     for (const [name, value] of pairs) {
       if (name === "") throw pageError(this.#bytes, at, "a label has no name");
       if (name === last)
-        throw pageError(this.#bytes, at, `label ${JSON.stringify(name)} stands twice`);
+        throw pageError(this.#bytes, at, `label ${JSON.stringify(name)} occurs twice`);
       if (name === "__name__" && value === "")
         throw pageError(this.#bytes, at, "the series has no metric name");
       last = name;
@@ -127,7 +127,7 @@ export class SeriesText {
       if (end === -1 || end === at) throw pageError(bytes, at, "a label name is expected");
       const next = this.#skipBlanks(end);
       if (isQuoted && (bytes[next] === 44 || bytes[next] === 125)) {
-        if (offsets[0] !== -1) throw pageError(bytes, at, "the metric name stands twice");
+        if (offsets[0] !== -1) throw pageError(bytes, at, "the metric name occurs twice");
         offsets[0] = at + 1;
         offsets[1] = end - 1;
         at = bytes[next] === 44 ? this.#skipBlanks(next + 1) : next;

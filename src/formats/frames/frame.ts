@@ -100,7 +100,7 @@ export class FrameDecoder {
     const { layout, devices, source, host, tier } = readNames(reader);
     const freshForMs = reader.varint();
     const timeMs = this.#memory.timeMs + reader.zigzag();
-    if (timeMs < 0 || timeMs > 8.64e15) throw new FramesError("a frame's time is no time");
+    if (timeMs < 0 || timeMs > 8.64e15) throw new FramesError("a frame's timestamp is invalid");
     this.#memory.timeMs = timeMs;
     return { sequence, layout, devices, source, host, tier, freshForMs, timeMs };
   }

@@ -163,7 +163,7 @@ test("another version of the format is distinguished from what is no request at 
   const body = request({ definitions: true });
   body[6] = 2;
   expect(() => read(body)).toThrow(VersionError);
-  expect(() => read(Buffer.from("<html>"))).toThrow("this is no request of a gpulse agent");
+  expect(() => read(Buffer.from("<html>"))).toThrow("this is not a request of a gpulse agent");
 });
 
 test("frames out of their sequence are refused", () => {

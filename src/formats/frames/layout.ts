@@ -92,7 +92,7 @@ export function decodeLayout(content: Uint8Array): LayoutDefinition {
     const resolution = reader.float();
     if (!isMetricName(name)) throw new FramesError("a metric has no valid name");
     if (!(resolution > 0 && resolution <= Number.MAX_SAFE_INTEGER))
-      throw new FramesError(`the resolution of ${name} is no step`);
+      throw new FramesError(`the resolution of ${name} is invalid`);
     return { name, resolution };
   });
   const seen = new Set<string>();
@@ -103,7 +103,7 @@ export function decodeLayout(content: Uint8Array): LayoutDefinition {
       throw new FramesError("a series names a metric its layout does not have");
     const labels = readLabels(reader, textAt);
     const key = JSON.stringify([metric.name, suffix, labels]);
-    if (seen.has(key)) throw new FramesError(`a series of ${metric.name} stands twice`);
+    if (seen.has(key)) throw new FramesError(`a series of ${metric.name} occurs twice`);
     seen.add(key);
     return { metric, suffix, labels };
   });

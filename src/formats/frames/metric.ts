@@ -50,7 +50,7 @@ export function decodeMetric(content: Uint8Array): MetricEntry {
   const subject = oneOf(subjects, reader.text(limits.nameBytes), "self");
   const tier = oneOf<Tier>(tiers, reader.text(limits.nameBytes), "fast");
   const resolution = reader.float();
-  if (!(resolution > 0)) throw new FramesError(`the resolution of ${name} is no step`);
+  if (!(resolution > 0)) throw new FramesError(`the resolution of ${name} is invalid`);
   const help = reader.text(limits.helpBytes);
   const buckets = Array.from({ length: reader.count("buckets", limits.buckets, 8) }, () =>
     reader.float(),

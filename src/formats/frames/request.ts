@@ -79,7 +79,7 @@ export function readRequest(
   checkMark(reader);
   const records = listRecords(reader);
   const first = records[0];
-  if (first?.kind !== recordKind.hello) throw new FramesError("the first record is no hello");
+  if (first?.kind !== recordKind.hello) throw new FramesError("the first record is not a hello");
   const hello = decodeHello(first.content);
   const known = greet(hello);
   const decoder = new FrameDecoder();
@@ -108,7 +108,7 @@ export function readRequest(
 
 function checkMark(reader: ByteReader): void {
   if (reader.left < mark.length + 1 || !reader.raw(mark.length).equals(mark))
-    throw new FramesError("this is no request of a gpulse agent");
+    throw new FramesError("this is not a request of a gpulse agent");
   const version = reader.byte();
   if (version !== formatVersion)
     throw new VersionError(`version ${version} of the format is not known here`);

@@ -45,7 +45,7 @@ export function gpuzDevice(
       "SOURCE_OPTIONS",
       `A GPU-Z log does not name its GPU, and the columns of ${file} do not tell the vendor: say gpu-name=… or vendor=${vendorChoice} (as options of import, replay and analyze: --gpu-name or --vendor).`,
     );
-  if (gpuName === undefined) note("the log does not name its GPU: give it with gpu-name=…");
+  if (gpuName === undefined) note("the log does not name its GPU: pass gpu-name=…");
   const model = gpuName ?? "unknown (GPU-Z log)";
   return {
     uuid: uuid ?? logIdentity(host, model, index),

@@ -228,13 +228,13 @@ export class RowParser {
     const localMs = localTimeMs(dateAtStart.exec(line)?.[1] ?? "");
     if (localMs === undefined) {
       this.counts.unusable++;
-      this.#unusable(line, "the line begins with no date, and is no header");
+      this.#unusable(line, "the line does not begin with a date and is not a header");
       return [];
     }
     const header = this.#header;
     if (header === undefined) {
       this.counts.beforeHeader++;
-      this.#unusable(line, "the row stands before any header: its columns are unknown");
+      this.#unusable(line, "the row comes before any header: its columns are unknown");
       return [];
     }
     const cells = this.#cells(line, header, ended);

@@ -124,7 +124,7 @@ class LineReader {
     for (;;) {
       const equals = findPlain(bytes, at, length, byteOf.equals, byteOf.space);
       if (bytes[equals] !== byteOf.equals || equals === at)
-        throw new LineError("a field is no name=value");
+        throw new LineError("a field is not name=value");
       const valueEnd = this.#value(at, equals);
       if (valueEnd < 0) texts++;
       at = Math.abs(valueEnd);
@@ -156,7 +156,7 @@ class LineReader {
     const value = readValue(bytes, start, end);
     if (value === undefined)
       throw new LineError(
-        `"${bytes.toString("utf8", start, Math.min(end, start + 40))}" is no value`,
+        `"${bytes.toString("utf8", start, Math.min(end, start + 40))}" is not a value`,
       );
     this.#keys.push(keyStart, equals);
     this.#values.push(value);
@@ -172,7 +172,9 @@ class LineReader {
     if (from >= to) return this.#options.nowMs;
     const timeMs = readTimeMs(bytes, from, to, this.#options.unitMs);
     if (timeMs === undefined)
-      throw new LineError(`"${bytes.toString("utf8", from, Math.min(to, from + 40))}" is no time`);
+      throw new LineError(
+        `"${bytes.toString("utf8", from, Math.min(to, from + 40))}" is not a timestamp`,
+      );
     return timeMs;
   }
 }

@@ -91,10 +91,10 @@ export class TagWriter {
       if (tags.size === maxTags) throw new LineError(`it has more than ${maxTags} tags`);
       const equals = findPlain(bytes, at + 1, end, byteOf.equals, byteOf.comma);
       if (bytes[equals] !== byteOf.equals || equals === at + 1 || equals >= end)
-        throw new LineError("a tag is no name=value");
+        throw new LineError("a tag is not name=value");
       const next = findPlain(bytes, equals + 1, end, byteOf.comma, byteOf.comma);
       const name = labelName(plainText(bytes, at + 1, equals));
-      if (tags.has(name)) throw new LineError(`tag "${name}" stands twice`);
+      if (tags.has(name)) throw new LineError(`tag "${name}" occurs twice`);
       tags.add(name);
       labels.set(name, plainText(bytes, equals + 1, next));
       at = next;

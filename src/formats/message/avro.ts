@@ -197,7 +197,7 @@ export class AvroMessageDecoder {
       if (!(thrown instanceof AvroError)) throw thrown;
       return {
         ok: false,
-        reason: `the message is no Avro of schema ${id}: ${thrown.message}`,
+        reason: `the message is not Avro of schema ${id}: ${thrown.message}`,
       };
     }
   }
@@ -219,12 +219,12 @@ export class AvroMessageDecoder {
 /** Converts to the object of the JSON message: without nulls, and with its time as text. */
 function toMessage(value: unknown): Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new AvroError("it is no record");
+    throw new AvroError("it is not a record");
   const message = withoutNulls(value) as Readonly<Record<string, unknown>>;
   const { time } = message;
   if (typeof time !== "number") return message;
   const date = new Date(time);
-  if (Number.isNaN(date.getTime())) throw new AvroError("its time is none");
+  if (Number.isNaN(date.getTime())) throw new AvroError("its time is invalid");
   return { ...message, time: date.toISOString() };
 }
 

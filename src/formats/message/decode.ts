@@ -125,7 +125,7 @@ export class MessageDecoder {
             : deviceInfoLabels(device, host)
           : (given ?? whose(column?.labels ?? [], metric, host, gpu));
       const series = seriesKey({ metric, suffix, labels });
-      if (seen.has(series)) return `"${name}" stands twice, with the same labels`;
+      if (seen.has(series)) return `"${name}" occurs twice with the same labels`;
       seen.add(series);
       builder.add(metric, labels, suffix);
     }
@@ -184,10 +184,10 @@ function parseMessage(bytes: Uint8Array): Readonly<Record<string, unknown>> | st
   try {
     parsed = JSON.parse(utf8.decode(bytes));
   } catch {
-    return "the message is no JSON";
+    return "the message is not valid JSON";
   }
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
-    return "the message is no JSON object";
+    return "the message is not a JSON object";
   return parsed as Readonly<Record<string, unknown>>;
 }
 

@@ -147,9 +147,9 @@ test("fields of a later sender are left alone, and its columns kept as plain num
 
 test.each([
   ["nothing", "", /empty/],
-  ["no JSON", "{]", /no JSON/],
-  ["not UTF-8", Buffer.from([0x7b, 0xff, 0x7d]), /no JSON/],
-  ["a list", "[1]", /no JSON object/],
+  ["no JSON", "{]", /not valid JSON/],
+  ["not UTF-8", Buffer.from([0x7b, 0xff, 0x7d]), /not valid JSON/],
+  ["a list", "[1]", /not a JSON object/],
   ["no version", "{}", /"version" must be 1/],
   ["a later version", like({ version: 2 }), /version 2.*update/],
   ["no time", like({ time: "soon" }), /"time" must be a time/],
@@ -166,12 +166,12 @@ test.each([
         { name: "gpu_power_watts", labels: { uuid: "GPU-a", gpu: "0", host: "lab" }, value: 2 },
       ],
     }),
-    /stands twice/,
+    /occurs twice/,
   ],
   ["a GPU without uuid", like({ gpu: { index: 0 } }), /gpu/],
   ["too many values", like({ values: manyValues() }), /at most 4096 values/],
   ["too many bytes", Buffer.alloc(messageLimits.bytes + 1, 0x20), /more than the 1000000/],
-  ["brackets without end", "[".repeat(500_000), /no JSON/],
+  ["brackets without end", "[".repeat(500_000), /not valid JSON/],
 ])("%s is refused in one sentence", (_, value, says) => {
   expect(reason(value)).toMatch(says);
 });
@@ -249,7 +249,7 @@ test("only what begins with 0 and an id is asked of a registry", () => {
 test.each([
   ["a later version", { version: 2 }, "of version 2"],
   ["a number that is none", { values: { gpu_power_watts: Number.NaN } }, '"values.'],
-  ["a time beyond all calendars", { time: 2 ** 62 }, "its time is none"],
+  ["a time beyond all calendars", { time: 2 ** 62 }, "its time is invalid"],
 ])("%s in Avro is a dead letter with its reason", async (_, change, says) => {
   const message = { version: 1, time: 0, host: "h", values: { gpu_power_watts: 1 }, ...change };
   const schema = JSON.stringify({

@@ -97,7 +97,7 @@ export const messageSchema = v.object({
   values: v.pipe(
     v.record(metricName, value),
     v.maxEntries(columns, `at most ${columns} values`),
-    v.description("Readings by the column of the lake that they are kept in; base units."),
+    v.description("Readings by their column in the lake; base units."),
   ),
   absent: v.optional(
     v.pipe(

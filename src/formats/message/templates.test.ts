@@ -71,7 +71,7 @@ const changes: readonly (readonly [string, object | string])[] = [
     { other: [{ ...other[0], labels: { pid: "9", uuid: "GPU-a" } }, other[1]] },
   ],
   [
-    "a label that is no text",
+    "a label that is not a string",
     { other: [{ ...other[0], labels: { pid: 7, uuid: "GPU-a" } }, other[1]] },
   ],
   ["a label more", { other: [{ ...other[0], labels: { ...other[0]?.labels, a: "b" } }, other[1]] }],

@@ -49,7 +49,7 @@ test.each<[unknown, string, string]>([
   [{ name: "a" }, "value", "is missing"],
   [{ value: 1 }, "name", "is missing"],
   [{ name: 7, value: 1 }, "name", "must be a name"],
-  [{ name: "a", value: null }, "value", "is null: leave the metric out where there is no value"],
+  [{ name: "a", value: null }, "value", "is null: omit the metric if it has no value"],
   [
     { name: "a", value: "constructor" },
     "value",
@@ -78,7 +78,7 @@ test.each<[unknown, string, string]>([
   [
     { name: "a", value: 1, labels: { __name__: "b" } },
     "labels",
-    '"__name__" is no label: a metric\'s name goes to name',
+    '"__name__" is not a label: put the metric\'s name into name',
   ],
   [
     { name: "a", value: 1, vlaue: 2 },

@@ -31,7 +31,7 @@ export function readValue(given: unknown, field: string): number {
   throw new EntryError(
     field,
     given === null
-      ? "is null: leave the metric out where there is no value"
+      ? "is null: omit the metric if it has no value"
       : 'must be a number, true, false, "NaN", "+Inf" or "-Inf"',
   );
 }
@@ -53,7 +53,7 @@ export function readLabels(entry: JsonObject): ReadonlyMap<string, string> {
   for (const name of names) {
     const value = given[name];
     if (name === "" || name === "__name__")
-      throw new EntryError("labels", `"${name}" is no label: a metric's name goes to name`);
+      throw new EntryError("labels", `"${name}" is not a label: put the metric's name into name`);
     labels.set(name, textOf(value, `labels.${name.slice(0, 100)}`));
   }
   for (const name of ["job", "instance"])

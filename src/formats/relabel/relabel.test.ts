@@ -35,8 +35,8 @@ test("what is relabelled is not changed itself", () => {
 });
 
 const refused: readonly (readonly [RelabelInput, RegExp])[] = [
-  [{ action: "replase" }, /no relabelling action.*"replace"/],
-  [{ action: "" }, /no relabelling action/],
+  [{ action: "replase" }, /not a relabelling action.*"replace"/],
+  [{ action: "" }, /not a relabelling action/],
   [{}, /replace needs a target_label/],
   [{ action: "hashmod", target_label: "h" }, /hashmod needs a modulus/],
   [{ action: "hashmod", modulus: 4 }, /hashmod needs a target_label/],
@@ -56,7 +56,7 @@ const refused: readonly (readonly [RelabelInput, RegExp])[] = [
   [{ action: "labelmap", replacement: "" }, /labelmap needs a replacement/],
   [{ target_label: "a", regex: "(" }, /regex "\(" is not valid/],
   [{ target_label: "a", regex: "(?=look)" }, /regex .* is not valid/],
-  [{ target_label: "a", source_labels: [""] }, /no label name/],
+  [{ target_label: "a", source_labels: [""] }, /not a label name/],
 ];
 
 test.each(refused)("%j is refused", (given, says) => {

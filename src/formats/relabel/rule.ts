@@ -157,7 +157,7 @@ function readAction(given: string): RelabelAction {
   if (action !== undefined) return action;
   throw new GpulseError(
     "CONFIG_WRONG_VALUE",
-    `"${given}" is no relabelling action.${didYouMean(given, relabelActions)} Actions: ${relabelActions.join(", ")}.`,
+    `"${given}" is not a relabelling action.${didYouMean(given, relabelActions)} Actions: ${relabelActions.join(", ")}.`,
   );
 }
 
@@ -167,7 +167,7 @@ function problemOf(
 ): string | undefined {
   const { action, targetLabel } = rule;
   const bad = rule.sourceLabels.find((name) => !isLabelName(name));
-  if (bad !== undefined) return `${JSON.stringify(bad)} in source_labels is no label name.`;
+  if (bad !== undefined) return `${JSON.stringify(bad)} in source_labels is not a label name.`;
   if (action === "hashmod" && rule.modulus === 0) return "hashmod needs a modulus of at least 1.";
   if (needsTarget.includes(action) && targetLabel === "") return `${action} needs a target_label.`;
   if (targetLabel !== "" && !isLabelName(targetLabel)) return "target_label is not valid text.";

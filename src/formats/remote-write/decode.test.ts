@@ -167,7 +167,7 @@ test("a label name that stands twice is refused", () => {
   const twice = encode({
     timeseries: [{ labels: [...labels({ __name__: "a", b: "1" }), ...labels({ b: "2" })] }],
   });
-  expect(() => plain(decodeWriteRequest(twice))).toThrow('label "b" stands twice');
+  expect(() => plain(decodeWriteRequest(twice))).toThrow('label "b" occurs twice');
 });
 
 test(

@@ -96,7 +96,7 @@ async function unpacked(
   } catch (thrown) {
     if (thrown instanceof UnpackLimitError)
       throw bad(shown, `${thrown.message} (${totalBytes / 2 ** 20} MiB in all)`);
-    throw bad(shown, `is no .gpulserun file, or is cut off (${formatError(thrown)})`, thrown);
+    throw bad(shown, `is not a .gpulserun file, or is truncated (${formatError(thrown)})`, thrown);
   }
 }
 

@@ -90,7 +90,7 @@ export async function readTrace(
   } catch (thrown) {
     throw new GpulseError(
       "RUN_FILE",
-      `The trace of ${shown} is no Parquet that can be read (${formatError(thrown)}).`,
+      `The trace of ${shown} is not readable Parquet (${formatError(thrown)}).`,
       { cause: thrown },
     );
   }

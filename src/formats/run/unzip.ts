@@ -70,7 +70,7 @@ async function unpack(bytes: Buffer, central: number, size: number): Promise<Uin
   if (method !== stored && method !== deflated) throw new Error(`unknown compression ${method}`);
   const content =
     method === stored ? packed : await inflate(packed, { maxOutputLength: Math.max(1, size) });
-  if (content.length !== size) throw new Error("an entry has not the size it says");
+  if (content.length !== size) throw new Error("the size of an entry differs from its header");
   return content;
 }
 

@@ -56,7 +56,7 @@ function sortLabels(labels: readonly Label[]): readonly Label[] {
     .sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0));
   kept.forEach(([name], index) => {
     if (index > 0 && kept[index - 1]?.[0] === name)
-      throw new ProtoError(`label "${name}" stands twice`);
+      throw new ProtoError(`label "${name}" occurs twice`);
   });
   return kept;
 }

@@ -43,7 +43,7 @@ export function readDocument(text: string, readJob: (entry: JsonRecord) => JobRe
   let firstProblem: string | undefined;
   for (const entry of entries) {
     const record = asRecord(entry);
-    const job = record === undefined ? { problem: "an entry is no object" } : readJob(record);
+    const job = record === undefined ? { problem: "an entry is not an object" } : readJob(record);
     if (job === "without-gpu") continue;
     if ("problem" in job) {
       unreadable++;
@@ -97,7 +97,7 @@ function parseJson(text: string): unknown {
   } catch {
     const start = text.trimStart().slice(0, 80).replace(/\s+/g, " ");
     throw new SlurmFormatError(
-      start === "" ? "Slurm's answer is empty" : `Slurm's answer is no JSON: ${start}`,
+      start === "" ? "Slurm's answer is empty" : `Slurm's response is not JSON: ${start}`,
     );
   }
 }

@@ -254,7 +254,7 @@ describe("newer versions", () => {
 describe("bad answers", () => {
   test.each([
     ["", "Slurm's answer is empty"],
-    ["slurm_load_jobs error: Unable to contact", "is no JSON: slurm_load_jobs error"],
+    ["slurm_load_jobs error: Unable to contact", "is not JSON: slurm_load_jobs error"],
     ["[]", "has no list of jobs"],
     ['{"jobs": 5}', "has no list of jobs"],
     ['{"jobs": [], "errors": [{"error": "Unable to contact"}]}', "reported: Unable to contact"],
@@ -278,7 +278,7 @@ describe("bad answers", () => {
     expect(jobs.map(({ id }) => id)).toEqual(["1"]);
     expect({ unreadable, firstProblem }).toEqual({
       unreadable: 3,
-      firstProblem: "an entry is no object",
+      firstProblem: "an entry is not an object",
     });
   });
 

@@ -57,7 +57,7 @@ export class AlertTemplate {
       } catch (thrown) {
         if (!(thrown instanceof NeedsQuery)) throw asWritten(thrown);
         if (answers.size >= maxQueries)
-          throw new TemplateError(`the template asks more than ${maxQueries} queries`);
+          throw new TemplateError(`the template makes more than ${maxQueries} queries`);
         answers.set(thrown.query, await ask(thrown.query));
       }
     }

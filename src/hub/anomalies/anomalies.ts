@@ -149,7 +149,7 @@ export class Anomalies {
         );
       this.#isFailing = false;
     } catch (thrown) {
-      this.#complain("anomalies were not kept", thrown);
+      this.#complain("anomalies were not stored", thrown);
     }
   }
 

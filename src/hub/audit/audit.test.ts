@@ -121,7 +121,7 @@ test("refused tries are noted, and a flood of them is bounded", async () => {
     await app.inject({ method: "DELETE", url: "/api/agents/a1", headers: reader });
   const entries = await noted(20);
   expect(entries[19]).toMatchObject({ outcome: "refused", status: 403, target: "a1" });
-  expect(entries[0]?.why).toBe("further ones of this minute are not noted");
+  expect(entries[0]?.why).toBe("more in this minute are not recorded");
   await app.inject({
     method: "DELETE",
     url: "/api/agents/a1",

@@ -74,7 +74,7 @@ test("a flood is reported five times a minute, and another kind all the same", a
   for (let count = 0; count < 50; count++) await app.inject({ url: "/status/429" });
   await app.inject({ url: "/status/403" });
   await vi.waitFor(() => expect(reported).toHaveLength(6));
-  expect(reported[4]).toContain("further ones of this kind and minute are not logged");
+  expect(reported[4]).toContain("more of this kind in this minute are not logged");
   nowMs += 60_000;
   await app.inject({ url: "/status/429" });
   await vi.waitFor(() => expect(reported).toHaveLength(7));

@@ -53,7 +53,7 @@ export function addAudit(app: FastifyInstance, options: AuditRoutesOptions): voi
     audit.note(
       {
         ...note,
-        ...(held === notedPerMinute ? { why: "further ones of this minute are not noted" } : {}),
+        ...(held === notedPerMinute ? { why: "more in this minute are not recorded" } : {}),
       },
       { privileged },
     );

@@ -65,8 +65,7 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
   ): void => {
     const count = attempts.byAddress.add(address, nowMs());
     if (count > freeAttempts) return;
-    const more =
-      count === freeAttempts ? { more: "further ones of this minute are not logged" } : {};
+    const more = count === freeAttempts ? { more: "more in this minute are not logged" } : {};
     const who = "who" in verdict ? verdict.who : undefined;
     log.warn("access refused", { address, path, why: verdict.why, token: who, ...more });
   };

@@ -83,7 +83,7 @@ export function addOidc(app: FastifyInstance, settings: OidcSettings, context: L
         return refuse(
           reply,
           403,
-          `${name} is known to the provider and may do nothing here: an administrator can give a role by the claim ${settings.roleClaim}.`,
+          `${name} has no role here: an administrator can assign one with the claim ${settings.roleClaim}.`,
         );
       }
       const id = typeof claims["sub"] === "string" ? claims["sub"] : name;

@@ -175,7 +175,7 @@ test("a viewer looks and changes nothing; one without a role gets the reason and
   const eve = await through(app, "eve");
   const refused = await comeBack(app, eve.returned, eve.cookie);
   expect([refused.statusCode, sessionIn(refused.headers)]).toEqual([403, ""]);
-  expect(refused.body).toContain("eve is known to the provider and may do nothing here");
+  expect(refused.body).toContain("eve has no role here");
 });
 
 test("an administrator ends a session that the provider let in, and its browser has to log in again", async () => {

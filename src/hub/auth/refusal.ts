@@ -14,7 +14,7 @@ export function formatRefusal(verdict: Exclude<AuthResult, { ok: true }>): strin
     case "scope":
       return scopeSentence(verdict);
     case "too-many":
-      return "Too many attempts with wrong credentials came from this address or at this name: wait a minute.";
+      return "Too many attempts with wrong credentials from this address or for this name: wait a minute.";
     case "unknown":
     case "revoked":
       return "This token is unknown or was revoked: gpulse token list shows the valid ones.";
@@ -25,6 +25,6 @@ function scopeSentence({ by, scope }: Extract<AuthResult, { why: "scope" }>): st
   if (by === "share")
     return "A shared view is for reading what it shows: this needs a user or a token.";
   if (by === "token")
-    return `This needs more than a token of scope ${scope} may do: make another with gpulse token add.`;
+    return `A token of scope ${scope} does not allow this: create another with gpulse token add.`;
   return "This needs an administrator: ask one, or log in as one.";
 }

@@ -40,7 +40,7 @@ export function addSessions(app: FastifyInstance, context: LoginContext): void {
     async (request, reply) => {
       const found = live().find((session) => idOfSession(session) === request.params.id);
       if (found === undefined)
-        return sendError(reply, 404, "There is no such session: it may have ended by itself.");
+        return sendError(reply, 404, "There is no such session: it may have expired.");
       const everywhere = request.query.everywhere === "yes";
       const { name, holder } = found;
       request.audited = {

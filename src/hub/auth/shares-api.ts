@@ -122,7 +122,7 @@ async function exchange(
       return sendError(
         reply.header("retry-after", Math.ceil(waitMs / 1_000)),
         429,
-        "Too many wrong links came from this address: wait a minute.",
+        "Too many wrong links from this address: wait a minute.",
       );
     failed(request.ip, { ok: false, why: "unknown" }, "POST /api/share");
     return sendError(

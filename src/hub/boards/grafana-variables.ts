@@ -49,7 +49,7 @@ export function readVariables(
     const type = textIn(one, "type") ?? "query";
     if (type === "datasource") continue;
     const why = add(one, name, type);
-    if (why !== undefined) list(`Variable “${name.slice(0, 40)}”: not taken over. ${why}`);
+    if (why !== undefined) list(`Variable “${name.slice(0, 40)}”: not imported. ${why}`);
   }
   return { own, fill, isKnown: (name) => isOwn(name) || durationNames.some((one) => one === name) };
 
@@ -77,11 +77,11 @@ export function readVariables(
         ? undefined
         : (askedLabelValues(asked) ?? askedQueryResult(asked, regex));
     if (found === undefined)
-      return "Only label_values(selector, label), and query_result(…) with one selector and a regex that takes a label's value, can be asked here.";
+      return "Only label_values(selector, label), and query_result(…) with one selector and a regex that takes a label's value, can be used here.";
     if (own.length >= boardLimits.variables)
       return `A board has at most ${boardLimits.variables} variables.`;
     if (found.ignoresRegex && regex !== "")
-      list(`Variable “${name}”: taken over without its regex, so it offers every value.`);
+      list(`Variable “${name}”: imported without its regex, so it offers every value.`);
     const isSingle = one["multi"] !== true && one["includeAll"] === false;
     const { label, selector } = found;
     own.push({ name, label, selector: fill(selector), ...(isSingle ? { single: true } : {}) });

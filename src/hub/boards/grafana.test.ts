@@ -26,9 +26,7 @@ test.each(readdirSync(shipped))("our own dashboard %s becomes a valid board", (f
   const all = (dashboard["panels"] as BoardJson[]).flatMap((panel) =>
     panel["type"] === "row" ? ((panel["panels"] as BoardJson[] | undefined) ?? []) : [panel],
   );
-  const refused = leftOut.filter(
-    (line) => line.includes("not taken over. ") && line.startsWith("“"),
-  );
+  const refused = leftOut.filter((line) => line.includes("not imported. ") && line.startsWith("“"));
   expect(board.panels.length + refused.length).toBe(all.length);
   expect(board.panels.length).toBeGreaterThan(5);
 });
@@ -83,7 +81,7 @@ test.each([
   (query, regex) => {
     const { board, leftOut } = convertGrafana(one('x{v=~"$v"}', {}, [{ name: "v", query, regex }]));
     expect(board.panels).toEqual([]);
-    expect(leftOut[0]).toMatch(/^Variable “v”: not taken over/);
+    expect(leftOut[0]).toMatch(/^Variable “v”: not imported/);
   },
 );
 
@@ -109,9 +107,9 @@ test.each([
 test("what could not be taken over is listed by panel with the reason", () => {
   const { leftOut } = convertGrafana(read("gpu.json"));
   expect(leftOut).toContainEqual(
-    expect.stringMatching(/not taken over\. Panels of type "state-timeline"/),
+    expect.stringMatching(/not imported\. Panels of type "state-timeline"/),
   );
-  expect(leftOut).toContainEqual("“Identity”: taken over without its transformations.");
+  expect(leftOut).toContainEqual("“Identity”: imported without its transformations.");
   const { board, leftOut: influx } = convertGrafana(
     JSON.parse(
       readFileSync(path.join(shipped, "..", "influxdb", "gpuz.json"), "utf8"),

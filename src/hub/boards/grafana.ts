@@ -69,7 +69,7 @@ export function convertGrafana(given: BoardJson): ConvertedBoard {
   for (const [at, panel] of all.entries()) {
     if (panels.length === boardLimits.panels) {
       list(
-        `${all.length - at} more panels: not taken over. A board has at most ${boardLimits.panels}.`,
+        `${all.length - at} more panels: not imported. A board has at most ${boardLimits.panels}.`,
       );
       break;
     }
@@ -83,10 +83,10 @@ export function convertGrafana(given: BoardJson): ConvertedBoard {
           }
         : checkBoard({ title: "one", variables: variables.own, panels: [converted] });
     if (problem === undefined) panels.push(converted);
-    else list(`${nameOf(panel)}: not taken over. ${problem}`);
+    else list(`${nameOf(panel)}: not imported. ${problem}`);
   }
   if (listIn(recordIn(dashboard, "annotations") ?? {}, "list").some((one) => one["builtIn"] !== 1))
-    list("Annotations: not taken over. The page marks its own events on every chart.");
+    list("Annotations: not imported. The page marks its own events on every chart.");
   const used = usedNames(panels, variables.own);
   return {
     board: {
@@ -129,7 +129,7 @@ function convertPanel(
 ): BoardPanel | undefined {
   const name = nameOf(panel);
   const refuse = (why: string): undefined => {
-    list(`${name}: not taken over. ${why}`);
+    list(`${name}: not imported. ${why}`);
   };
   const type = textIn(panel, "type") ?? "";
   if (isRecord(panel["libraryPanel"]) && listIn(panel, "targets").length === 0)
@@ -137,7 +137,7 @@ function convertPanel(
   const kind = kinds.get(type);
   if (kind === undefined) return refuse(`Panels of type "${cut(type)}" are not supported.`);
   const queries = queriesOf(panel, variables, (why) => list(`${name}: ${why}`));
-  if (queries.length === 0) return refuse("It has no PromQL query that can be asked here.");
+  if (queries.length === 0) return refuse("It has no PromQL query that can be used here.");
   const defaults = recordIn(recordIn(panel, "fieldConfig") ?? {}, "defaults") ?? {};
   const at = recordIn(panel, "gridPos") ?? {};
   const [min, max] = [numberIn(defaults, "min"), numberIn(defaults, "max")];
@@ -155,7 +155,7 @@ function convertPanel(
     rows: within(Math.round((numberIn(at, "h") ?? 8) / 3), 1, boardLimits.rows),
   };
   const lost = lostParts(panel);
-  if (lost.length > 0) list(`${name}: taken over without its ${lost.join(", ")}.`);
+  if (lost.length > 0) list(`${name}: imported without its ${lost.join(", ")}.`);
   return converted;
 }
 
@@ -171,7 +171,7 @@ function queriesOf(
     const given = textIn(target, "expr");
     if (engine !== undefined && engine !== "prometheus") {
       list(
-        `a query of the data source type "${cut(engine)}" was left out: only PromQL is asked here.`,
+        `a query of the data source type "${cut(engine)}" was omitted: only PromQL is supported here.`,
       );
       continue;
     }
@@ -182,7 +182,7 @@ function queriesOf(
       .find((name) => !variables.isKnown(name));
     if (unknown !== undefined || /\[\[|\$\{/.test(query)) {
       list(
-        `a query was left out: it uses the variable ${unknown === undefined ? "syntax [[…]] or ${…}" : `$${cut(unknown)}`}, which could not be taken over.`,
+        `a query was omitted: it uses the variable ${unknown === undefined ? "syntax [[…]] or ${…}" : `$${cut(unknown)}`}, which could not be imported.`,
       );
       continue;
     }

@@ -138,7 +138,7 @@ function readImport(value: unknown): ImportResult {
     return { problem: "This is neither a board of gpulse nor a Grafana dashboard in JSON." };
   const { board: converted, leftOut } = convertGrafana(value);
   if (converted.panels.length === 0)
-    return { problem: `No panel could be taken over. ${leftOut.slice(0, 5).join(" ")}`.trim() };
+    return { problem: `No panel could be imported. ${leftOut.slice(0, 5).join(" ")}`.trim() };
   const checked = checkBoard(converted);
   return checked.board === undefined ? checked : { board: checked.board, leftOut };
 }

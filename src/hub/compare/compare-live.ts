@@ -53,7 +53,7 @@ export async function compareLive(
           level: "note",
           code: "watched",
           sentence:
-            "These are readings of one stretch of time: a verdict says how sure its means are, not what another card or another day would give. Record repeats with gpulse run for that.",
+            "These are readings of one period: a verdict is about its means, not about another card or another day. Record repeats with gpulse run for that.",
         },
       ],
     },

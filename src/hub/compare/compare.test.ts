@@ -89,7 +89,7 @@ test("work is never derived from utilisation, nor taken from series of somebody 
   ]);
   const why = async (query: string) =>
     of(await ask(`gpu=a&gpu=b${query}`), "perWatt").of.map((one) => one.why);
-  expect(await why("")).toEqual(["no work counter given", "no work counter given"]);
+  expect(await why("")).toEqual(["no work counter set", "no work counter set"]);
   expect(await why("&work=images_per_second")).toEqual([
     undefined,
     "the work query has no result for this GPU",
@@ -153,7 +153,7 @@ test.each([
   ["gpu=a@elsewhere", 404, 'on "elsewhere"'],
   ["gpu=a&work=rate(", 400, "parse error"],
   ["run=none", 404, "no run"],
-  ["gpu=a&format=pdf", 400, "none of json, html, markdown, csv"],
+  ["gpu=a&format=pdf", 400, "must be json, html, markdown or csv"],
 ])("%j is answered with %i and what to do", async (query, status, says) => {
   const { get } = await hub([{ uuid: "a", watts: 100 }]);
   const answer = await get(query);

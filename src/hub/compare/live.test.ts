@@ -328,9 +328,7 @@ test("the simulator's own work counter is used where no work query is given", as
   ]);
   expect(verdictOf(found, "perWatt")).toBe("real");
   expect(metricOf(found, "perWatt").headline).toBe(true);
-  expect(metricOf(await compare("gpu=a&gpu=c"), "perWatt").of[1]?.why).toBe(
-    "no work counter given",
-  );
+  expect(metricOf(await compare("gpu=a&gpu=c"), "perWatt").of[1]?.why).toBe("no work counter set");
 });
 
 test.each([

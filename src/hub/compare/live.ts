@@ -79,7 +79,7 @@ export async function readSubjectSeries(
       doubts: [
         ...(gpus.some(({ timeMs }) => timeMs.some((at) => at >= fromMs && at <= toMs))
           ? []
-          : ["there is no reading of it in this range."]),
+          : ["it has no reading in this range."]),
         ...(all.length > gpus.length
           ? [
               `several hosts report this uuid (${all.map(({ host }) => host).join(", ")}): this is the GPU of ${first?.host ?? ""}. Name another with UUID@HOST.`,

@@ -153,7 +153,7 @@ async function answer(
       .header("content-disposition", 'attachment; filename="comparison.html"')
       .send(htmlOf(comparison, { madeMs: nowMs(), version }));
   }
-  throw invalidParameter("format", `"${format}" is none of json, html, markdown, csv`);
+  throw invalidParameter("format", `"${format}" must be json, html, markdown or csv`);
 }
 
 function failureOf(thrown: unknown): PrometheusApiError | undefined {

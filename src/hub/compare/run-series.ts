@@ -26,7 +26,7 @@ export function subjectsOf(runs: readonly NamedRun[], fewest = 2): readonly Comp
     if (copy !== undefined)
       throw new GpulseError(
         "USAGE",
-        `${copy} and ${name} are the same run: a copy is no repeat. Leave one out.`,
+        `${copy} and ${name} are the same run: a copy is not a repeat. Remove one.`,
       );
     seen.set(file.run.id, name);
     const key = group ?? (pairs ? name : file.run.label);

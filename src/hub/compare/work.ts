@@ -68,7 +68,7 @@ export async function readWork(subject: WorkSubject, options: WorkOptions): Prom
   if (own.length === 0) {
     const why =
       given === ""
-        ? "no work counter given"
+        ? "no work counter set"
         : series.length === 0
           ? "the work query has no result in this range"
           : series.some(({ labels }) => labelValue(labels, label) !== undefined)

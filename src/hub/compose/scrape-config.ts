@@ -32,7 +32,7 @@ export async function loadScrapeFiles(
   if (twice !== undefined)
     throw new GpulseError(
       "CONFIG_WRONG_VALUE",
-      `The job "${twice.jobName}" stands in ${settings.prometheusConfig ?? ""} and in ${settings.configFile ?? ""}: give it another name in one of them.`,
+      `The job "${twice.jobName}" is defined in ${settings.prometheusConfig ?? ""} and in ${settings.configFile ?? ""}: give it another name in one of them.`,
     );
   return {
     config: {

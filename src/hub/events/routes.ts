@@ -105,7 +105,7 @@ function kindsOf(params: Params): EventKind[] {
     .map((text) => {
       const kind = eventKinds.find((known) => known === text.trim());
       if (kind === undefined)
-        throw invalidParameter("kind", `"${text}" is none of ${eventKinds.join(", ")}`);
+        throw invalidParameter("kind", `"${text}" must be one of ${eventKinds.join(", ")}`);
       return kind;
     });
 }

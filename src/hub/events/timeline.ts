@@ -122,8 +122,8 @@ export class Timeline implements EventRoutesContext {
 
   #recordAgent({ id, record }: Agent, state: AgentState, nowMs: number): void {
     const titles: Record<AgentState, string> = {
-      ok: "is heard again",
-      late: "is heard again",
+      ok: "reports again",
+      late: "reports again",
       silent: "fell silent",
       stopped: "was stopped",
     };

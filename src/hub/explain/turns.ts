@@ -23,7 +23,7 @@ export class ExplainTurns {
       return sendError(
         reply.header("retry-after", retryAfterSeconds),
         503,
-        "Too many explanations are asked for at once: try again in a moment.",
+        "Too many explanations at once: try again in a moment.",
       );
     const abort = new AbortController();
     reply.raw.once("close", () => abort.abort());

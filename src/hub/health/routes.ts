@@ -17,7 +17,7 @@ export function addHealth(app: FastifyInstance, health: HubHealth): void {
     for (const [name, value] of Object.entries(request.query))
       if (!parameters.has(name) || typeof value !== "string")
         return reply.code(400).send({
-          error: `The parameter ${name.slice(0, 40)} is unknown or given twice: use host, uuid and state.`,
+          error: `The parameter ${name.slice(0, 40)} is unknown or repeated: use host, uuid and state.`,
         });
     const states = typeof state === "string" ? state.split(",") : undefined;
     const wrong = states?.find((one) => !allStates.includes(one));

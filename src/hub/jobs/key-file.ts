@@ -16,7 +16,7 @@ export function readKey(file: string, random: (bytes: number) => Buffer): Buffer
   const key = readFileSync(file);
   if (key.length !== keyBytes)
     throw new Error(
-      `${file} is damaged: restore it, or delete it to make another, which voids what the old one signed`,
+      `${file} is damaged: restore it, or delete it to create another, which voids all links signed with the old one`,
     );
   return key;
 }

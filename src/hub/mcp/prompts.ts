@@ -23,7 +23,7 @@ export const prompts: readonly McpPrompt[] = [
   {
     name: "why-is-training-slow",
     title: "Why is training slow?",
-    description: "Finds what holds a job or a GPU back.",
+    description: "Finds what slows a job or a GPU down.",
     arguments: [
       { name: "subject", description: "Job id, host or GPU UUID.", required: false },
       { name: "since", description: "Since when, such as 2h.", required: false },
@@ -33,7 +33,7 @@ export const prompts: readonly McpPrompt[] = [
         `Find out why ${about(subject, "the training on", "a training job")} is slow${since === undefined ? "" : ` since ${quoteText(since, 40)}`}.`,
         "1. find: get the id of the job and the UUIDs of its GPUs (show_job lists them).",
         "2. explain with the job or GPU: likely causes, ranked.",
-        "3. current_state of its GPUs: compare utilization, clock, power and throttle reasons between them; one that differs holds the others up.",
+        "3. current_state of its GPUs: compare utilization, clock, power and throttle reasons between them; one that differs may slow the others down.",
         "4. list_events of the hosts: what changed before it began.",
         "5. runbook of the alert that explain names.",
         closing,

@@ -202,7 +202,7 @@ export class Pipes {
       wrong(`There is a pipe "${name}" already: give this one another name.`);
     if (kind === "replay" && from.length > 1) wrong("A replay reads one recording.");
     if (kind === "pipe" && Object.keys(options).length > 0)
-      wrong("speed, loop and now are of a replay: leave them out, or make it one.");
+      wrong("speed, loop and now are options of a replay: omit them, or make it a replay.");
     for (const url of [...from, ...to]) {
       const secret = findPlainSecret(url);
       if (secret !== undefined)

@@ -27,7 +27,7 @@ export async function addPipes(
         return sendError(
           reply,
           403,
-          "Pipes need an admin token, also on this machine: make one on the hub's machine with gpulse token add NAME --scope admin and log in with it, or run gpulse pipe on the command line.",
+          "Pipes need an admin token, also on this machine: create one on the hub's machine with gpulse token add NAME --scope admin and log in with it, or run gpulse pipe on the command line.",
         );
     });
     api.get("/api/pipes", async () => {

@@ -59,7 +59,7 @@ export async function unpack(
     return await gather(unpacking, maxBytes, hold);
   } catch (thrown) {
     if (thrown instanceof Error && "code" in thrown && String(thrown.code).startsWith("Z_"))
-      throw malformed(`the body is no valid ${encoding}: ${thrown.message}`);
+      throw malformed(`the body is not valid ${encoding}: ${thrown.message}`);
     throw thrown;
   }
 }

@@ -97,7 +97,7 @@ test("OTLP: what is no request is refused in the encoding it came in", async () 
   const json = await post("/v1/metrics", '{"resourceMetrics":{}}', jsonType);
   expect([json.statusCode, json.json()]).toEqual([
     400,
-    { code: 3, message: "not a valid metrics request: resourceMetrics is no list" },
+    { code: 3, message: "not a valid metrics request: resourceMetrics is not a list" },
   ]);
   expect((await post("/v1/metrics", "x", { "content-type": "text/plain" })).statusCode).toBe(415);
   expect(

@@ -58,7 +58,7 @@ export function emptyLake(where: string, table: "gpu" | "jobs" = "gpu"): GpulseE
   return new GpulseError(
     "LAKE_EMPTY",
     `${where} has no files of the GPU table (gpu/date=…/*.parquet) for the requested time: ` +
-      "check the address and --since; gpulse pipe --from … --to parquet:FOLDER makes a lake.",
+      "check the address and --since; gpulse pipe --from … --to parquet:FOLDER creates a lake.",
   );
 }
 
@@ -80,8 +80,8 @@ export async function localPaths(
   if (needed > options.cacheBytes)
     throw new GpulseError(
       "ANALYSIS_TOO_LARGE",
-      `${store.name}: ${gib(needed)} are needed and the cache holds ${gib(options.cacheBytes)}: ` +
-        "ask for fewer days with --since and --until, allow more with --cache-size, or let --engine spark read them where they are.",
+      `${store.name}: ${gib(needed)} are needed and the cache has ${gib(options.cacheBytes)}: ` +
+        "request fewer days with --since and --until, allow more with --cache-size, or use --engine spark, which reads them in place.",
     );
   await makeFolder(options.cacheDir);
   const wanted = files.map((file) => ({

@@ -3,13 +3,13 @@ import { type Analysis, number, type ResultColumn, text } from "./analysis.ts";
 import type { ParameterName } from "./parameters.ts";
 
 const who = [
-  text("host", "The machine the GPU is in."),
-  number("gpu", "", "Its number on that machine."),
-  text("uuid", "Its identity."),
+  text("host", "Host of the GPU."),
+  number("gpu", "", "Index of the GPU on its host."),
+  text("uuid", "UUID of the GPU."),
   text("model", "Its name."),
 ];
-const day = text("day", "The day in the requested time zone.");
-const samples = number("samples", "", "Rows that were read, duplicates left out.");
+const day = text("day", "Day in the requested time zone.");
+const samples = number("samples", "", "Rows read, without duplicates.");
 const covered = number(
   "covered_hours",
   "h",
@@ -38,7 +38,7 @@ export const correlatedColumns = [
 const jobHours = (title: string, groupBy: string, column: ResultColumn): Analysis => ({
   name: `jobs_${column.name}`,
   title: `Jobs by ${title}`,
-  summary: `What jobs held, used and wasted, summed up by ${title}.`,
+  summary: `GPU time that jobs held, used and wasted, by ${title}.`,
   table: "jobs",
   groupBy,
   reads: ["gpu_seconds", "useful_seconds", "held_idle_seconds", "joules"],
@@ -48,8 +48,8 @@ const jobHours = (title: string, groupBy: string, column: ResultColumn): Analysi
     number("jobs", "", "Jobs that held a GPU."),
     number("gpu_hours", "h", "Hours of GPUs held; each GPU counts."),
     number("useful_hours", "h", "Of these, with work on the GPU."),
-    number("held_idle_hours", "h", "Of these, without."),
-    number("useful_share", "ratio", "Useful hours, of those whose activity is known."),
+    number("held_idle_hours", "h", "Of these, without work on the GPU."),
+    number("useful_share", "ratio", "Share of useful hours among those with known activity."),
     number("energy_kwh", "kWh", "Energy assigned to the jobs."),
     number("cost", "", "Energy times the price; absent without one."),
     number("co2_grams", "g", "Energy times the CO₂ factor; absent without one."),
@@ -71,7 +71,7 @@ export const analyses: readonly Analysis[] = [
       number("utilization_mean", "ratio", "Mean utilization."),
       number("utilization_p95", "ratio", "Utilization that 95 % of readings do not exceed."),
       number("memory_mean_bytes", "bytes", "Mean device memory in use."),
-      number("memory_max_bytes", "bytes", "Most device memory in use."),
+      number("memory_max_bytes", "bytes", "Highest device memory in use."),
       number("power_mean_watts", "W", "Mean board power."),
       number("power_median_watts", "W", "Median board power."),
       number("power_p95_watts", "W", "Board power that 95 % of readings do not exceed."),
@@ -84,11 +84,11 @@ export const analyses: readonly Analysis[] = [
       ),
       number("temperature_max_celsius", "°C", "Highest edge temperature."),
       number("hotspot_max_celsius", "°C", "Highest hotspot temperature."),
-      number("power_change_watts", "W", "Mean power less that of the day before that was read."),
+      number("power_change_watts", "W", "Mean power less that of the previous day with readings."),
       number(
         "temperature_change_celsius",
         "°C",
-        "Mean temperature less that of the day before that was read.",
+        "Mean temperature less that of the previous day with readings.",
       ),
       number(
         "power_trend_watts_per_day",
@@ -105,14 +105,14 @@ export const analyses: readonly Analysis[] = [
   {
     name: "hourly",
     title: "Hours of the day",
-    summary: "When a GPU works: each hour of the day over all days.",
+    summary: "Activity by hour of the day, over all days.",
     reads: [utilization, power, edge],
     parameters: [...always, "idle-below"],
     columns: [
       ...who,
       number("hour", "", "0 to 23, in the requested time zone."),
       samples,
-      number("days", "", "Days that have readings of this hour."),
+      number("days", "", "Days with readings in this hour."),
       number("utilization_mean", "ratio", "Mean utilization."),
       number("utilization_workday_mean", "ratio", "The same, Monday to Friday."),
       number("utilization_weekend_mean", "ratio", "The same, Saturday and Sunday."),
@@ -143,14 +143,14 @@ export const analyses: readonly Analysis[] = [
       "load-rise",
     ],
     columns: [
-      text("began", "First reading that is so much warmer, UTC."),
-      text("ended", "Last reading that still is above its window, UTC."),
+      text("began", "First reading above the threshold, UTC."),
+      text("ended", "Last reading above the threshold, UTC."),
       ...who,
       text(
         "cause",
         "fan: a fan slowed down. load: power rose. ambient: the machine or its other GPUs got warmer too. unknown: none of these.",
       ),
-      number("base_celsius", "°C", "Lowest temperature of the window before."),
+      number("base_celsius", "°C", "Lowest temperature in the window before."),
       number("peak_celsius", "°C", "Highest temperature of the spike."),
       number("rise_celsius", "°C", "Peak less base."),
       number("power_rise_watts", "W", "Highest power of the spike less the lowest before."),
@@ -159,18 +159,14 @@ export const analyses: readonly Analysis[] = [
         "ratio",
         "Highest utilization of the spike less the lowest before.",
       ),
-      number("fan_fall", "ratio", "By how much of its speed the slowest fan slowed down."),
-      number("cpu_rise_celsius", "°C", "By how much the processor got warmer."),
-      number(
-        "neighbours_rise_celsius",
-        "°C",
-        "By how much the other GPUs of the machine got warmer.",
-      ),
+      number("fan_fall", "ratio", "Relative loss of speed of the slowest fan."),
+      number("cpu_rise_celsius", "°C", "Temperature rise of the processor."),
+      number("neighbours_rise_celsius", "°C", "Temperature rise of the other GPUs of the machine."),
     ],
   },
   {
     name: "correlation",
-    title: "What moves together",
+    title: "Correlations",
     summary:
       "Pearson's and Spearman's coefficients of pairs of metrics, and the lag at which they are strongest.",
     reads: correlatedColumns,
@@ -179,21 +175,21 @@ export const analyses: readonly Analysis[] = [
       ...who,
       text("metric", "A column of the lake."),
       text("other_metric", "Another."),
-      number("steps", "", "Steps that have both."),
+      number("steps", "", "Steps with both metrics."),
       number(
         "pearson",
         "",
-        "From -1 to 1; absent where one does not change, or too few steps have both.",
+        "From -1 to 1; absent if one is constant, or if too few steps have both.",
       ),
       number(
         "spearman",
         "",
-        "The same of their ranks: any steady relation, not only a straight one.",
+        "The coefficient of the ranks: any monotonic relation, not only a linear one.",
       ),
       number(
         "best_lag_seconds",
         "s",
-        "Where Pearson's is strongest; positive: the other metric follows.",
+        "Lag at which Pearson's coefficient is strongest; positive: the other metric follows.",
       ),
       number("best_lag_pearson", "", "Pearson's there."),
     ],
@@ -201,7 +197,7 @@ export const analyses: readonly Analysis[] = [
   {
     name: "energy",
     title: "Energy, cost and CO₂",
-    summary: "The energy of each day by its power readings, what it costs and emits.",
+    summary: "Energy of each day from its power readings, with cost and emissions.",
     reads: [power, "gpu_energy_joules_total"],
     parameters: [...always, "gap", ...cost],
     columns: [
@@ -209,8 +205,8 @@ export const analyses: readonly Analysis[] = [
       ...who,
       samples,
       covered,
-      number("energy_kwh", "kWh", "Area under the power readings of the covered hours."),
-      number("counter_kwh", "kWh", "What the device's own counter rose by, where it has one."),
+      number("energy_kwh", "kWh", "Integral of the power readings over the covered hours."),
+      number("counter_kwh", "kWh", "Increase of the device's energy counter, if it has one."),
       number("power_mean_watts", "W", "Energy over covered hours."),
       number("power_max_watts", "W", "Highest reading."),
       number("cost", "", "Energy times the price; absent without one."),
@@ -219,8 +215,8 @@ export const analyses: readonly Analysis[] = [
   },
   {
     name: "idle",
-    title: "Idling and waste",
-    summary: "Hours and energy of GPUs that do nothing, also while a program holds their memory.",
+    title: "Idle time and waste",
+    summary: "Hours and energy of idle GPUs, including those with memory held by a program.",
     reads: [utilization, power, memory],
     parameters: [...always, "gap", "idle-below", "held-bytes", ...cost],
     columns: [
@@ -228,8 +224,8 @@ export const analyses: readonly Analysis[] = [
       samples,
       covered,
       number("idle_hours", "h", "Covered hours below the idle threshold."),
-      number("idle_share", "ratio", "Of the covered hours."),
-      number("longest_idle_hours", "h", "The longest run of idling."),
+      number("idle_share", "ratio", "Share of the covered hours."),
+      number("longest_idle_hours", "h", "Longest idle period."),
       number("energy_kwh", "kWh", "Energy of the covered hours."),
       number("idle_kwh", "kWh", "Energy of the idle hours."),
       number("idle_power_mean_watts", "W", "Mean power while idle."),
@@ -275,12 +271,12 @@ export const analyses: readonly Analysis[] = [
       text("state", "baseline, steady, worse or better."),
     ],
   },
-  jobHours("user", "user_name", text("user", "Who ran them; - where not known.")),
-  jobHours("account", "account", text("account", "The scheduler's account; - without one.")),
+  jobHours("user", "user_name", text("user", "User of the jobs; - if unknown.")),
+  jobHours("account", "account", text("account", "Account of the scheduler; - without one.")),
   jobHours(
     "project",
     "project",
-    text("project", "The Kubernetes namespace, else the account; - without either."),
+    text("project", "Kubernetes namespace, else the account; - without either."),
   ),
   jobHours("day", "day", day),
 ];

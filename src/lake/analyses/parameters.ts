@@ -220,7 +220,7 @@ function columnsOf(names: readonly string[]): readonly string[] {
         const column = findColumn(name)?.column;
         if (column === undefined)
           throw usage(
-            `metrics names ${name}, which is no column of the lake: see docs/guides/lake.md.`,
+            `metrics contains ${name}, which is not a column of the lake: see docs/guides/lake.md.`,
           );
         return column;
       }),

@@ -72,7 +72,7 @@ export function explain(path: string, thrown: unknown): KernelLogAccess {
     return {
       state: "not-found",
       says: `${path} is not there.`,
-      fix: "A container is given it by --device /dev/kmsg:/dev/kmsg:r; see docs/guides/kernel-log.md.",
+      fix: "A container gets access by --device /dev/kmsg:/dev/kmsg:r; see docs/guides/kernel-log.md.",
     };
   if (code === "EPERM" || code === "EACCES")
     return {

@@ -139,7 +139,7 @@ function exponentialFault(parts: HistogramParts): HistogramFault | undefined {
   if (parts.bounds.length > 0)
     return fault("histogram_bounds", "exponential buckets have no custom bounds");
   if (!(parts.zeroThreshold >= 0 && parts.zeroThreshold < Infinity))
-    return fault("histogram_zero_bucket", `zero threshold ${parts.zeroThreshold} is no width`);
+    return fault("histogram_zero_bucket", `zero threshold ${parts.zeroThreshold} is invalid`);
   return spansFault(parts.positive, "positive") ?? spansFault(parts.negative, "negative");
 }
 

@@ -173,6 +173,6 @@ function wanted(
 /** Like Node's, the error names the invalid header but not its value. */
 function sendable(name: string, text: string): string {
   if (/[^\t -~\u0080-\u00ff]/.test(text))
-    throw new HttpRequestError("connection", `the header ${name} holds what no header may`);
+    throw new HttpRequestError("connection", `the header ${name} has an invalid value`);
   return text;
 }

@@ -34,7 +34,7 @@ function listenError(error: Error, host: string, port: number): Error {
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
     return new GpulseError(
       "PORT_DENIED",
-      `This machine has no address ${host}: give one of its own with --host, or 127.0.0.1.`,
+      `This machine does not have the address ${host}: pass one of its addresses with --host, or 127.0.0.1.`,
     );
   }
   return error;

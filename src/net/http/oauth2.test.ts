@@ -81,8 +81,8 @@ test("the secret may stand in a file", async () => {
 
 test.each([
   [403, "no hunter2", /\/token gave no token: it answered 403$/],
-  [200, "{}", /\/token gave no token: its response holds none$/],
-  [200, '{"access_token":"a\\nb"}', /its response holds none$/],
+  [200, "{}", /\/token returned no token$/],
+  [200, '{"access_token":"a\\nb"}', /returned no token$/],
 ])("an answer of %i with %s is an error without a secret", async (status, body, says) => {
   answer = () => ({ status, body });
   expect(await authorizationOf(configOf())).toMatch(says);

@@ -76,7 +76,7 @@ export class TokenSource {
       );
     const { access_token: token, token_type: type, expires_in: seconds } = parsed(response);
     if (typeof token !== "string" || !/^[\t -~]+$/.test(token))
-      throw new HttpRequestError("connection", `${where} gave no token: its response holds none`);
+      throw new HttpRequestError("connection", `${where} returned no token`);
     const scheme = typeof type === "string" && /^[\w-]+$/.test(type) ? type : "Bearer";
     const lastsMs = Number(seconds) > 0 ? Number(seconds) * 1_000 - marginMs : Infinity;
     this.#header = `${scheme.toLowerCase() === "bearer" ? "Bearer" : scheme} ${token}`;

@@ -78,7 +78,7 @@ function readPem(what: string, file: string): string {
     throw new GpulseError("TLS_FILES", `The TLS ${what} ${file} ${why}.`, { cause: thrown });
   }
   if (!text.includes("-----BEGIN "))
-    throw new GpulseError("TLS_FILES", `The TLS ${what} ${file} is no PEM file.`);
+    throw new GpulseError("TLS_FILES", `The TLS ${what} ${file} is not a PEM file.`);
   return text;
 }
 

@@ -15,13 +15,13 @@ test.each([
 });
 
 test.each([
-  ["//a", /names no broker and topic/],
-  ["a/t", /names no broker and topic/],
-  ["//a/b/c", /names no broker and topic/],
-  ["//a:99999/t", /broker that is no address/],
-  ["//a,,b/t", /broker that is no address/],
-  ["//a/t t", /topic that Kafka does not take/],
-  ["//a/..", /topic that Kafka does not take/],
+  ["//a", /has no broker and topic/],
+  ["a/t", /has no broker and topic/],
+  ["//a/b/c", /has no broker and topic/],
+  ["//a:99999/t", /invalid broker address/],
+  ["//a,,b/t", /invalid broker address/],
+  ["//a/t t", /invalid topic name/],
+  ["//a/..", /invalid topic name/],
   ["//me:hunter2@a/t", /username= and password=/],
 ])("%s is refused with how to write it", (address, says) => {
   expect(() => parse({ address })).toThrow(says);
@@ -49,7 +49,7 @@ test.each([
   [{ sasl: "oauthbearer", username: "me", token_file: "t" }, /takes no username=/],
   [
     { token_url: "ftp://a", oauth_client_id: "a", oauth_client_secret: "b" },
-    /token_url=ftp:\/\/a, which is no address/,
+    /token_url=ftp:\/\/a, which is not an address/,
   ],
   [{ cert_file: "c.pem" }, /both cert_file= and key_file=/],
   [{ ca_file: "nowhere.pem" }, /nowhere.pem cannot be read/],

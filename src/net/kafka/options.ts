@@ -18,21 +18,20 @@ export const clusterOptions = {
     v.description("Brokers and topic: //BROKER:9092/TOPIC, several brokers separated by commas."),
   ),
   tls: v.optional(
-    v.pipe(
-      flag(),
-      v.description("Speak TLS; the default where ca_file, cert_file or key_file is given."),
-    ),
+    v.pipe(flag(), v.description("Use TLS; default if ca_file, cert_file or key_file is given.")),
   ),
-  ca_file: v.optional(v.pipe(text("a file"), v.description("Certificates to trust, PEM."))),
-  cert_file: v.optional(v.pipe(text("a file"), v.description("Our own certificate, PEM."))),
-  key_file: v.optional(v.pipe(text("a file"), v.description("Its key, PEM."))),
+  ca_file: v.optional(v.pipe(text("a file"), v.description("CA certificates to trust, PEM."))),
+  cert_file: v.optional(v.pipe(text("a file"), v.description("Client certificate, PEM."))),
+  key_file: v.optional(
+    v.pipe(text("a file"), v.description("Key of the client certificate, PEM.")),
+  ),
   sasl: v.optional(
     v.pipe(
       v.picklist(saslMechanisms, `one of ${saslMechanisms.join(", ")}`),
-      v.description("How to log in; scram-sha-512 where only a username is given."),
+      v.description("SASL mechanism; scram-sha-512 if only a username is given."),
     ),
   ),
-  username: v.optional(v.pipe(text(), v.description("Who logs in."))),
+  username: v.optional(v.pipe(text(), v.description("User name."))),
   password: v.optional(
     v.pipe(text(), v.description("Best as ${VARIABLE} or file:PATH; never printed.")),
   ),
@@ -45,16 +44,18 @@ export const clusterOptions = {
   token_url: v.optional(
     v.pipe(
       text("an address"),
-      v.description("oauthbearer: where client credentials are exchanged for a token."),
+      v.description("oauthbearer: URL of the token endpoint for client credentials."),
     ),
   ),
-  oauth_client_id: v.optional(v.pipe(text(), v.description("oauthbearer: who asks token_url."))),
+  oauth_client_id: v.optional(
+    v.pipe(text(), v.description("oauthbearer: client id for token_url.")),
+  ),
   oauth_client_secret: v.optional(
     v.pipe(text(), v.description("Best as ${VARIABLE} or file:PATH; never printed.")),
   ),
-  scope: v.optional(v.pipe(text(), v.description("oauthbearer: scopes to ask for."))),
+  scope: v.optional(v.pipe(text(), v.description("oauthbearer: scopes to request."))),
   "client-id": v.optional(
-    v.pipe(text("a name"), v.description("How the broker's log and quotas name us.")),
+    v.pipe(text("a name"), v.description("Client id in the broker's logs and quotas.")),
     "gpulse",
   ),
 };
@@ -112,12 +113,12 @@ function splitAddress(address: string): { brokers: string[]; topic: string } {
       `"kafka:${address.replace(/\/\/[^/]*@/, "//…@")}" ${why}: write kafka://BROKER:9092/TOPIC, several brokers with commas.`,
     );
   const [, list = "", topic = ""] = match ?? [];
-  if (match === null) throw refuse("names no broker and topic");
+  if (match === null) throw refuse("has no broker and topic");
   if (list.includes("@"))
     throw refuse("has a user in its address, where username= and password= belong");
-  if (!topicName.test(topic)) throw refuse(`has a topic that Kafka does not take`);
+  if (!topicName.test(topic)) throw refuse(`has an invalid topic name`);
   const brokers = list.split(",").map((broker) => brokerOf(broker.trim()));
-  if (brokers.includes(undefined)) throw refuse("has a broker that is no address");
+  if (brokers.includes(undefined)) throw refuse("has an invalid broker address");
   return { brokers: brokers.filter((broker) => broker !== undefined), topic };
 }
 
@@ -134,7 +135,7 @@ function tlsOf(options: ClusterOptions): KafkaTarget["tls"] {
   if ((cert === undefined) !== (key === undefined))
     throw new GpulseError(
       "TLS_FILES",
-      "A certificate needs its key: give both cert_file= and key_file=.",
+      "A certificate needs its key: pass both cert_file= and key_file=.",
     );
   return {
     ...(ca !== undefined && { ca: readPem(ca) }),

@@ -177,7 +177,7 @@ export class SchemaRegistry {
       schemaType !== "AVRO"
         ? new UnreadableSchemaError(`schema ${id} is ${schemaType}, and only Avro is read`)
         : (references?.length ?? 0) > 0
-          ? new UnreadableSchemaError(`schema ${id} refers to others, which is not read`)
+          ? new UnreadableSchemaError(`schema ${id} has references, which are not supported`)
           : undefined;
     this.#schemas.set(id, unreadable ?? found);
     if (unreadable !== undefined) throw unreadable;

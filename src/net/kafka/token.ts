@@ -55,7 +55,7 @@ function grantReader(
   { scope, caFile }: TokenOptions,
 ): ReadToken {
   if (!URL.canParse(tokenUrl) || !/^https?:$/.test(new URL(tokenUrl).protocol))
-    throw refuse(`has token_url=${tokenUrl}, which is no address`);
+    throw refuse(`has token_url=${tokenUrl}, which is not an address`);
   const tls = {
     insecureSkipVerify: false,
     ...(caFile !== undefined && { caFile: path.resolve(caFile) }),

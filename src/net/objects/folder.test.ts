@@ -35,16 +35,16 @@ test("a folder that may not be written says so", async (context) => {
 test("a file in the place of the folder is distinguished from a broken disk", async () => {
   await writeFile(join(folder, "log.txt"), "");
   const files = await openFiles(join(folder, "log.txt"), {});
-  await expect(files.list("_merges/")).rejects.toThrow(/give another folder/);
-  await expect(files.write("a/b", Buffer.from("1"))).rejects.toThrow(/give another folder/);
+  await expect(files.list("_merges/")).rejects.toThrow(/choose another folder/);
+  await expect(files.write("a/b", Buffer.from("1"))).rejects.toThrow(/choose another folder/);
 });
 
 test.each([
-  ["gopher://x/y", /no place for files/],
-  ["s3:///prefix", /names no bucket|is no address/],
+  ["gopher://x/y", /not a file location/],
+  ["s3:///prefix", /names no bucket|is not an address/],
   ["s3://bucket/x?colour=red", /takes no option "colour"/],
   ["s3://me:secret@bucket/x", /carries no password/],
-  ["webhdfs://host:9870/", /no place in HDFS/],
+  ["webhdfs://host:9870/", /not an HDFS path/],
 ])("%s is refused with what to write instead", async (address, says) => {
   await expect(openFiles(address, {})).rejects.toThrow(says);
 });

@@ -157,21 +157,21 @@ export class FolderFiles implements FileStore {
       case "EROFS":
         return new FileStoreError(
           "FILES_DENIED",
-          `This user may not use ${place}: change its permissions, or give another folder.`,
+          `This user may not use ${place}: change its permissions, or choose another folder.`,
           thrown,
         );
       case "ENOTDIR":
       case "EEXIST":
         return new FileStoreError(
           "FILES_FAILED",
-          `A file stands where ${place} needs a folder: give another folder.`,
+          `${place} needs a folder, but there is a file: choose another folder.`,
           thrown,
         );
       case "ENOSPC":
       case "EDQUOT":
         return new FileStoreError(
           "FILES_FULL",
-          `There is no space left for ${place}: free some, or give another folder. Nothing is lost meanwhile, it is tried again.`,
+          `No space is left for ${place}: free some, or choose another folder. Nothing is lost; the write is retried.`,
           thrown,
         );
       case undefined:

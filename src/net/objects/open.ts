@@ -24,7 +24,7 @@ export async function openFiles(address: string, env: Env): Promise<FileStore> {
     default:
       throw new FileStoreError(
         "FILES_ADDRESS",
-        `"${scheme}://" is no place for files: give a folder, s3://BUCKET/PREFIX or webhdfs://HOST:PORT/PATH.`,
+        `"${scheme}://" is not a file location: pass a folder, s3://BUCKET/PREFIX or webhdfs://HOST:PORT/PATH.`,
       );
   }
 }
@@ -51,7 +51,11 @@ export function parseAddress(
   try {
     url = new URL(address);
   } catch (thrown) {
-    throw new FileStoreError("FILES_ADDRESS", `"${withoutUser(address)}" is no address.`, thrown);
+    throw new FileStoreError(
+      "FILES_ADDRESS",
+      `"${withoutUser(address)}" is not an address.`,
+      thrown,
+    );
   }
   if (url.password !== "")
     throw new FileStoreError(

@@ -242,7 +242,7 @@ class S3Files implements FileStore {
     if (name === "NoSuchBucket")
       return new FileStoreError(
         "FILES_MISSING",
-        `There is no bucket "${this.#bucket}": check the name, the region and the endpoint, or have it made.`,
+        `There is no bucket "${this.#bucket}": check the name, the region and the endpoint, or create it.`,
         thrown,
       );
     if (name === "NoSuchKey" || status === 404)
@@ -273,7 +273,7 @@ class S3Files implements FileStore {
       /QuotaExceeded|StorageFull|XMinioStorageFull|InsufficientStorage/.test(name) ||
       status === 507
     )
-      return new FileStoreError("FILES_FULL", `There is no space left for ${place}.`, thrown);
+      return new FileStoreError("FILES_FULL", `No space is left for ${place}.`, thrown);
     if (status === undefined || status >= 500 || status === 429)
       return new FileStoreError(
         "FILES_UNREACHABLE",

@@ -39,7 +39,7 @@ export function openWebHdfs(address: string, env: Env): FileStore {
   if (url.hostname === "" || url.pathname === "/" || url.pathname === "")
     throw new FileStoreError(
       "FILES_ADDRESS",
-      `"${address}" is no place in HDFS: write webhdfs://HOST:9870/PATH?user=NAME.`,
+      `"${address}" is not an HDFS path: write webhdfs://HOST:9870/PATH?user=NAME.`,
     );
   const origin = `${secure ? "https" : "http"}://${url.hostname}:${url.port || (secure ? "9871" : "9870")}`;
   return new WebHdfsFiles(
@@ -105,7 +105,7 @@ class WebHdfsFiles implements FileStore {
     if (await this.#rename(this.#at(from), path, to, signal)) return;
     const source = await this.#ask("GET", "GETFILESTATUS", this.#at(from), {}, signal);
     if (source.status !== 404)
-      throw new FileStoreError("FILES_FAILED", `${this.name}/${to} could not be given its name.`);
+      throw new FileStoreError("FILES_FAILED", `${this.name}/${to} could not be renamed.`);
   }
 
   /** Writes the bytes to a temporary file and renames it; false if the name is taken. */
@@ -167,7 +167,7 @@ class WebHdfsFiles implements FileStore {
     if (await this.#rename(from, to, file, signal)) return true;
     await this.#delete(to, file, signal);
     if (await this.#rename(from, to, file, signal)) return true;
-    throw new FileStoreError("FILES_FAILED", `${this.name}/${file} could not be given its name.`);
+    throw new FileStoreError("FILES_FAILED", `${this.name}/${file} could not be renamed.`);
   }
 
   async #make(folder: string, file: string, signal: AbortSignal | undefined): Promise<void> {

@@ -433,7 +433,7 @@ export class Spool {
     } catch (thrown) {
       if (!this.#cursorReported)
         this.#options.log.warn(
-          "what is acknowledged cannot be written down: a restart would send it again",
+          "the acknowledged position cannot be stored: a restart would send records again",
           { spool: this.#options.name ?? this.#options.dir, error: formatError(thrown) },
         );
       this.#cursorReported = true;

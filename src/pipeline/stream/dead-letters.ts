@@ -47,7 +47,7 @@ export class DeadLetters {
         ...(letter.origin !== undefined && {
           at: `${letter.origin.log}/${letter.origin.partition}@${letter.origin.offset}`,
         }),
-        ...(count === maxLoggedLetters && { more: "further ones are only counted" }),
+        ...(count === maxLoggedLetters && { more: "more are only counted" }),
       },
     );
   };

@@ -490,7 +490,7 @@ function sinkFailure(sink: Sink, thrown: unknown): Error {
   if (thrown instanceof GpulseError) return thrown;
   return new GpulseError(
     "SINK_FAILED",
-    `${sink.name} cannot store what it was given: ${formatError(thrown)}. Nothing since the last checkpoint is committed: fix it and start again.`,
+    `${sink.name} cannot store the data: ${formatError(thrown)}. Nothing since the last checkpoint is committed: fix it and start again.`,
     { cause: thrown },
   );
 }

@@ -32,7 +32,7 @@ export function createColumns(given: Readonly<Record<string, string>>): Transfor
     if (!/^[a-z_][a-z0-9_]*$/.test(name))
       throw new GpulseError(
         "EXPRESSION",
-        `"${name}" is no name for a column: use small letters, digits and underscores.`,
+        `"${name}" is not a valid column name: use lower-case letters, digits and underscores.`,
       );
     if (findColumn(name) !== undefined || findMetric(name) !== undefined)
       throw new GpulseError(

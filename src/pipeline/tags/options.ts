@@ -30,7 +30,7 @@ export const streamEntries = {
   thresholds: v.optional(
     v.pipe(
       v.strictObject(Object.fromEntries(defaultThresholds.map(({ tag }) => [tag, limit()]))),
-      v.description("Other limits of the tags every stream gets; off leaves one out."),
+      v.description("Thresholds of the default tags; off disables a tag."),
     ),
     {},
   ),
@@ -39,18 +39,18 @@ export const streamEntries = {
       v.record(
         v.pipe(
           v.string(),
-          v.regex(/^[a-z][a-z0-9_]*$/, "a tag in small letters, digits and underscores"),
+          v.regex(/^[a-z][a-z0-9_]*$/, "a tag of lower-case letters, digits and underscores"),
         ),
         text("an expression"),
       ),
-      v.description("Tags of one's own: name to condition."),
+      v.description("Your own tags: name and condition."),
     ),
     {},
   ),
   columns: v.optional(
     v.pipe(
       v.record(v.string(), text("an expression")),
-      v.description("Columns of one's own: name to expression."),
+      v.description("Your own columns: name and expression."),
     ),
     {},
   ),
@@ -106,7 +106,7 @@ export function createProcessing(rules: StreamRules): StreamProcessing {
   if (clash !== undefined)
     throw new GpulseError(
       "EXPRESSION",
-      `"${clash}" is a tag of gpulse's own: set its limit under thresholds, or choose another name.`,
+      `"${clash}" is a default tag of gpulse: set its limit under thresholds, or choose another name.`,
     );
   return {
     transforms: [

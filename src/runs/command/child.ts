@@ -126,8 +126,8 @@ function cannotStart(program: string, thrown: unknown): CommandStartError {
   const why = missing
     ? "there is no such program: check the name, the path and the working folder"
     : code === "EACCES"
-      ? "it is no program this user may run: chmod +x, or name its interpreter"
-      : `the system says ${code ?? String(thrown)}`;
+      ? "this user may not execute it: run chmod +x, or name its interpreter"
+      : `the system reports ${code ?? String(thrown)}`;
   return new CommandStartError(`${program} cannot be started: ${why}.`, missing ? 127 : 126, {
     cause: thrown,
   });

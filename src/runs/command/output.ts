@@ -82,7 +82,7 @@ export function findPhase(
     };
   if (more.length > 0)
     return {
-      problem: `the output marks ${more.length + 1} phases "${name}": name each of its own`,
+      problem: `the output marks ${more.length + 1} phases "${name}": give each its own name`,
     };
   return only.endMs > only.startMs
     ? { ...only, count: phases.indexOf(only) + 1 }

@@ -206,7 +206,7 @@ function* amounts(subjects: readonly ComparisonSubject[]): Generator<Caveat> {
       sentence:
         works.length === sums.length
           ? "The runs did different amounts of work: duration and energy are of different things, throughput and work per joule are not."
-          : "The runs lasted differently long and nobody counted their work: their energies are of different things.",
+          : "The runs have different durations and no work count: their energies are not comparable.",
     };
 }
 

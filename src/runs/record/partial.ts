@@ -118,10 +118,7 @@ export function readPartial(folder: string): RunFile {
   };
   const described = text("run.json");
   if (described === undefined)
-    throw new GpulseError(
-      "RUN_FILE",
-      `${folder} holds no run that was broken off: it has no run.json.`,
-    );
+    throw new GpulseError("RUN_FILE", `${folder} has no interrupted run: run.json is missing.`);
   const run = checkRun(parse(described), folder);
   const builder = new TraceBuilder();
   const endMs = replay(text("trace.jsonl") ?? "", builder);

@@ -78,7 +78,7 @@ test.each<[string, () => Snapshot, string]>([
     "GPU 0: highest graphics clock: 1980 MHz → 1500 MHz.",
   ],
   [
-    "clocks asked for",
+    "clocks requested",
     () =>
       withGpu({
         clocks: {
@@ -86,7 +86,7 @@ test.each<[string, () => Snapshot, string]>([
           applicationHertz: { graphics: 1e9 },
         },
       }),
-    "GPU 0: graphics clock asked for: not reported → 1000 MHz.",
+    "GPU 0: graphics clock requested: not reported → 1000 MHz.",
   ],
   [
     "frequency policy of the processor",

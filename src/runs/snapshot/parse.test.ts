@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 import { parseSnapshot } from "./parse.ts";
 
 test.each<[string, string, RegExp]>([
-  ["nothing", "  \n", /^a\.json is empty: gpulse snapshot save FILE makes one\.$/],
+  ["nothing", "  \n", /^a\.json is empty: gpulse snapshot save FILE creates one\.$/],
   ["half a file", '{"format":"gpulse-snapshot","version":1,"hos', /is cut short/],
-  ["no JSON", "hello: world", /is no JSON/],
-  ["other JSON", '{"dashboard":1}', /JSON of another kind/],
-  ["a list", "[1,2]", /JSON of another kind/],
-  ["null", "null", /JSON of another kind/],
-  ["/stats", '{"schema":"gpulse.stats/1"}', /answer of \/stats/],
+  ["no JSON", "hello: world", /is not JSON/],
+  ["other JSON", '{"dashboard":1}', /is other JSON/],
+  ["a list", "[1,2]", /is other JSON/],
+  ["null", "null", /is other JSON/],
+  ["/stats", '{"schema":"gpulse.stats/1"}', /response of \/stats/],
   [
     "a newer version",
     '{"format":"gpulse-snapshot","version":2}',

@@ -11,7 +11,7 @@ import {
 /** A machine with 256 fully connected GPUs needs about 8 MB. */
 export const mostSnapshotBytes = 32 * 2 ** 20;
 
-const makeOne = "gpulse snapshot save FILE makes one";
+const makeOne = "gpulse snapshot save FILE creates one";
 
 /** `name` identifies the text in messages: a file or an address. */
 export function parseSnapshot(text: string, name: string): Snapshot {
@@ -24,7 +24,7 @@ export function parseSnapshot(text: string, name: string): Snapshot {
     throw bad(
       isCut
         ? `${name} is cut short: copy or save it again (${makeOne}).`
-        : `${name} is no JSON, so no snapshot: ${makeOne}.`,
+        : `${name} is not JSON, so not a snapshot: ${makeOne}.`,
       thrown,
     );
   }
@@ -38,8 +38,8 @@ export function checkSnapshot(value: unknown, name: string): Snapshot {
   if (format !== snapshotFormat)
     throw bad(
       typeof schema === "string" && schema.startsWith("gpulse.stats/")
-        ? `${name} is an answer of /stats, not a snapshot: ask /api/snapshot, or ${makeOne}.`
-        : `${name} is JSON of another kind, not a snapshot of gpulse ("format" is not "${snapshotFormat}"): ${makeOne}.`,
+        ? `${name} is a response of /stats, not a snapshot: use /api/snapshot, or ${makeOne}.`
+        : `${name} is other JSON, not a snapshot of gpulse ("format" is not "${snapshotFormat}"): ${makeOne}.`,
     );
   if (version !== snapshotVersion)
     throw bad(

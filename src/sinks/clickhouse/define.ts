@@ -12,20 +12,23 @@ export const clickHouseOptions = v.strictObject({
     v.description("The server's HTTP interface, and the database."),
   ),
   table: v.optional(
-    v.pipe(tableName(), v.description("One row per GPU and instant, a column per metric.")),
+    v.pipe(
+      tableName(),
+      v.description("Table with one row per GPU and timestamp, and a column per metric."),
+    ),
     "gpu",
   ),
   "series-table": v.optional(
     v.pipe(
       tableName(),
-      v.description("One row per reading that has no column, such as of the machine."),
+      v.description("Table for readings without a column, such as those of the machine."),
     ),
     "series",
   ),
   create: v.optional(
     v.pipe(
       flag(),
-      v.description("Create the tables, and columns that they lack; false never changes a table."),
+      v.description("Create missing tables and columns; false never changes a table."),
     ),
     true,
   ),
@@ -34,20 +37,20 @@ export const clickHouseOptions = v.strictObject({
     v.pipe(text(), v.description("Best as ${VARIABLE} or file:PATH; never printed.")),
   ),
   "batch-rows": v.optional(
-    v.pipe(wholeNumber(1, 1_000_000), v.description("The most rows in one insert.")),
+    v.pipe(wholeNumber(1, 1_000_000), v.description("Maximum rows per insert.")),
     20_000,
   ),
   linger: v.optional(
-    v.pipe(durationMs(0, 600_000), v.description("How long a batch waits for more rows.")),
+    v.pipe(durationMs(0, 600_000), v.description("Maximum time a batch waits for more rows.")),
     "1s",
   ),
   timeout: v.optional(
-    v.pipe(durationMs(100, 600_000), v.description("How long one request may take.")),
+    v.pipe(durationMs(100, 600_000), v.description("Timeout of one request.")),
     "60s",
   ),
-  ca_file: v.optional(v.pipe(text("a file"), v.description("Certificates to trust, PEM."))),
+  ca_file: v.optional(v.pipe(text("a file"), v.description("CA certificates to trust, PEM."))),
   insecure: v.optional(
-    v.pipe(flag(), v.description("Accept any certificate: for a network that is trusted itself.")),
+    v.pipe(flag(), v.description("Skip certificate verification; only for trusted networks.")),
     false,
   ),
 });
@@ -55,7 +58,7 @@ export const clickHouseOptions = v.strictObject({
 const define = (scheme: "clickhouse" | "clickhouses"): SinkDefinition =>
   defineSink({
     name: scheme,
-    summary: `Rows to ClickHouse 21.11 or newer, ${scheme === "clickhouse" ? "in the clear" : "over TLS"}; a retried batch is stored once.`,
+    summary: `Rows to ClickHouse 21.11 or newer, ${scheme === "clickhouse" ? "without TLS" : "over TLS"}; a retried batch is stored once.`,
     mainOption: "address",
     options: clickHouseOptions,
     examples: [

@@ -71,7 +71,7 @@ function targetOf(
       `"clickhouse:${address.replace(/\/\/[^/]*@/, "//…@")}" ${why}: write clickhouse://HOST:8123/DATABASE.`,
     );
   const whole = `${scheme}:${address}`;
-  if (!address.startsWith("//") || !URL.canParse(whole)) throw refuse("is no address");
+  if (!address.startsWith("//") || !URL.canParse(whole)) throw refuse("is not an address");
   const user = new URL(whole);
   const database = /^\/([A-Za-z_]\w{0,99})$/.exec(user.pathname)?.[1];
   if (user.hostname === "" || database === undefined) throw refuse("names no database");

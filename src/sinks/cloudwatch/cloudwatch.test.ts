@@ -178,7 +178,7 @@ test("throttling is waited for, and a metric that is refused costs no other", as
 test.each([
   [{ metrics: "gpu_power" }, /"gpu_power", which gpulse does not know/],
   [{ region: "Frankfurt" }, /needs a region/],
-  [{ endpoint: "monitoring" }, /endpoint=monitoring is no address/],
+  [{ endpoint: "monitoring" }, /endpoint=monitoring is not an address/],
 ])("%o is refused at the start", async (given, says) => {
   await expect(open(given)).rejects.toThrow(says);
 });

@@ -23,11 +23,11 @@ export const cloudWatchOptions = v.strictObject({
     ),
     "gpulse",
   ),
-  region: v.optional(v.pipe(text("a region"), v.description("AWS_REGION where not given."))),
+  region: v.optional(v.pipe(text("a region"), v.description("Default: AWS_REGION."))),
   metrics: v.optional(
     v.pipe(
-      text("names of metrics with commas, or all"),
-      v.description("Which metrics are sent; all sends each, which CloudWatch charges for."),
+      text("metric names separated by commas, or all"),
+      v.description("Metrics to send; all sends every metric, and CloudWatch charges for each."),
     ),
     defaultMetrics.join(","),
   ),
@@ -44,13 +44,15 @@ export const cloudWatchOptions = v.strictObject({
     v.pipe(
       text("a profile"),
       v.description(
-        "Of ~/.aws/credentials; AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+        "Profile of ~/.aws/credentials. Default: AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
       ),
     ),
   ),
-  endpoint: v.optional(v.pipe(text("an address"), v.description("A server other than Amazon's."))),
+  endpoint: v.optional(
+    v.pipe(text("an address"), v.description("Address of a compatible server.")),
+  ),
   timeout: v.optional(
-    v.pipe(durationMs(100, 600_000), v.description("How long one request may take.")),
+    v.pipe(durationMs(100, 600_000), v.description("Timeout of one request.")),
     "30s",
   ),
 });
@@ -63,7 +65,7 @@ export const cloudwatch = defineSink({
   examples: [
     {
       url: "cloudwatch:gpulse?region=eu-central-1",
-      description: "utilization, memory, power, temperature and Xids of every GPU, by the minute",
+      description: "utilization, memory, power, temperature and Xids of every GPU, every minute",
     },
     {
       url: "cloudwatch:lab/gpus?region=eu-central-1&metrics=gpu_power_watts&period=10s",

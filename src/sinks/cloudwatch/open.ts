@@ -72,7 +72,7 @@ function urlOf(endpoint: string | undefined, region: string): string {
     return new URL("/", endpoint).href;
   throw new GpulseError(
     "SOURCE_OPTIONS",
-    `endpoint=${endpoint} is no address: write http://HOST:PORT or https://HOST:PORT.`,
+    `endpoint=${endpoint} is not an address: write http://HOST:PORT or https://HOST:PORT.`,
   );
 }
 

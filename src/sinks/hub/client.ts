@@ -83,7 +83,7 @@ export class PushClient {
         needs = merged(needs, response.needs);
       else return this.#judge(answer, response);
     }
-    return { outcome: "retry", problem: "the hub asks for the same layouts again and again" };
+    return { outcome: "retry", problem: "the hub repeatedly requests the same layouts" };
   }
 
   async #body(
@@ -151,14 +151,16 @@ export class PushClient {
     if (status === 401 || status === 403)
       return this.#loudly(
         status === 401
-          ? `the hub wants a token that pushes (${words}): make one with gpulse token add, give it with --token file:PATH or GPULSE_TOKEN`
-          : `this token may not push (${words}): make one that may with gpulse token add`,
+          ? `the hub requires a token with the push scope (${words}): create one with gpulse token add, pass it with --token file:PATH or GPULSE_TOKEN`
+          : `this token may not push (${words}): create one with the push scope by gpulse token add`,
       );
     if (status === 404 || status === 405)
-      return this.#loudly("there is no hub of gpulse at this address, or it is older than pushing");
+      return this.#loudly(
+        "there is no gpulse hub at this address, or it is too old to receive pushes",
+      );
     if (status === 415)
       return this.#loudly(
-        `the hub reads other versions of the format (${response?.formats?.join(", ") ?? "unknown"}) than this agent: give both the same gpulse`,
+        `the hub reads other versions of the format (${response?.formats?.join(", ") ?? "unknown"}) than this agent: install the same gpulse version on both`,
       );
     if ((status === 400 && response?.error !== undefined) || status === 413)
       return { outcome: "refused", problem: words };
@@ -198,7 +200,7 @@ export class PushClient {
     ];
     const text = missing.join(", ");
     if (text !== "" && this.#logged !== text)
-      this.#options.log.warn("the hub is older than this agent: both go on with what both have", {
+      this.#options.log.warn("the hub is older than this agent: only features of both are used", {
         hub: response.version,
         lacks: text,
       });

@@ -8,28 +8,31 @@ const day = 86_400_000;
 const defaultSpoolBytes = 512 * 2 ** 20;
 
 const options = v.strictObject({
-  url: v.pipe(text("an address such as //hub:9410"), v.description("The hub's address.")),
+  url: v.pipe(text("an address such as //hub:9410"), v.description("Address of the hub.")),
   token: v.optional(
-    v.pipe(text("a token, or file:PATH"), v.description("A token that may push, or `file:PATH`.")),
+    v.pipe(
+      text("a token, or file:PATH"),
+      v.description("Token with the push scope, or `file:PATH`."),
+    ),
   ),
-  ca_file: v.optional(v.pipe(text("a file"), v.description("CA of the hub's certificate."))),
-  cert_file: v.optional(v.pipe(text("a file"), v.description("Our own certificate, for mTLS."))),
+  ca_file: v.optional(
+    v.pipe(text("a file"), v.description("CA that signed the hub's certificate.")),
+  ),
+  cert_file: v.optional(v.pipe(text("a file"), v.description("Client certificate, for mTLS."))),
   key_file: v.optional(v.pipe(text("a file"), v.description("Its key."))),
-  job: v.optional(
-    v.pipe(text("a name"), v.description("The `job` label; gpulse where not given.")),
-  ),
+  job: v.optional(v.pipe(text("a name"), v.description("The `job` label. Default: gpulse."))),
   instance: v.optional(
-    v.pipe(text("a name"), v.description("The `instance` label, and the name the hub lists.")),
+    v.pipe(text("a name"), v.description("The `instance` label, and the agent's name on the hub.")),
   ),
   spool_bytes: v.optional(
     v.pipe(
       wholeNumber(1_048_576, 2 ** 40),
-      v.description("What may wait on disk; beyond it the oldest goes."),
+      v.description("Size limit of the spool on disk; the oldest records are dropped."),
     ),
     defaultSpoolBytes,
   ),
   spool_age: v.optional(
-    v.pipe(durationMs(60_000, 365 * day), v.description("How long it may wait.")),
+    v.pipe(durationMs(60_000, 365 * day), v.description("Maximum age of records in the spool.")),
     "7d",
   ),
 });
@@ -38,7 +41,7 @@ const define = (scheme: "http" | "https"): SinkDefinition<typeof options> =>
   defineSink({
     name: `hub+${scheme}`,
     summary:
-      "Pushes frames to a hub of gpulse, compact and through a disk spool: an outage loses nothing until the spool's bound.",
+      "Pushes compact frames to a gpulse hub through a disk spool: an outage loses nothing until the spool is full.",
     mainOption: "url",
     options,
     examples: [

@@ -198,9 +198,9 @@ test("of a lot that is refused only the bad frame is lost, counted", async () =>
 });
 
 test.for([
-  [401, "wants a token"],
+  [401, "requires a token"],
   [403, "may not push"],
-  [404, "no hub of gpulse"],
+  [404, "no gpulse hub"],
   [415, "other versions of the format"],
 ] as const)("%d is reported as an error, and everything is kept", async ([status, says]) => {
   const hub = await newHub();

@@ -93,11 +93,11 @@ export async function openHubRelay(address: HubAddress, context: SinkContext): P
 export function pushUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.host === "")
-    throw new GpulseError("USAGE", `"${text}" is no hub: write http://HOST:9410 or https://….`);
+    throw new GpulseError("USAGE", `"${text}" is not a hub: write http://HOST:9410 or https://….`);
   if (url.username !== "" || url.search !== "")
     throw new GpulseError(
       "USAGE",
-      `The address of a hub holds no user and no query (${formatUrl(url)}): give the token with --token.`,
+      `The address of a hub must not have a user or query (${formatUrl(url)}): give the token with --token.`,
     );
   url.pathname = `${url.pathname.replace(/\/$/, "")}/api/push/v1`;
   return url;

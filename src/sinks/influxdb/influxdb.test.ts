@@ -233,13 +233,13 @@ test("secrets come from variables and are neither shown nor logged", async () =>
 });
 
 test.each([
-  ["influxdb:gpu", "is no address"],
+  ["influxdb:gpu", "is not an address"],
   ["influxdb://host:8086", "names no database or bucket"],
   ["influxdb://host:8086/", "names no database or bucket"],
   ["influxdb://u:secret@host/", "//…@host"],
   ["influxdb://host/gpu?version=1&token=x", "only version=2 takes"],
   ["influxdb://host/gpu?version=2&rp=x", "only version=1 takes"],
-  ["influxdb://host/gpu?version=2&create=true", "cannot make a bucket"],
+  ["influxdb://host/gpu?version=2&create=true", "cannot create a bucket"],
   ["influxdb://host/gpu?preset=telegraf", "one of gpulse, gpuz"],
   ["influxdb://host/gpu?token=${NO_SUCH_VARIABLE}", "NO_SUCH_VARIABLE, which is not set"],
 ])("%s is refused with a sentence", async (url, words) => {

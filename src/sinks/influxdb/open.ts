@@ -111,7 +111,7 @@ function targetOf(scheme: "http" | "https", options: InfluxOptions): Target {
       `"influxdb:${address.replace(/\/\/[^/]*@/, "//…@")}" ${why}: write influxdb://HOST:8086/DATABASE, or influxdb://HOST:8086/BUCKET?org=ORG&token=\${VARIABLE} for the second API.`,
     );
   const whole = `${scheme}:${address}`;
-  if (!address.startsWith("//") || !URL.canParse(whole)) throw refuse("is no address");
+  if (!address.startsWith("//") || !URL.canParse(whole)) throw refuse("is not an address");
   const url = new URL(whole);
   const at = url.pathname.lastIndexOf("/");
   const name = decodeURIComponent(url.pathname.slice(at + 1));
@@ -124,7 +124,8 @@ function targetOf(scheme: "http" | "https", options: InfluxOptions): Target {
     throw refuse("has an org or a token, which only version=2 takes");
   if (version === 2 && options.rp !== undefined)
     throw refuse("has a retention policy, which only version=1 takes");
-  if (version === 2 && options.create) throw refuse("cannot make a bucket: make it in InfluxDB");
+  if (version === 2 && options.create)
+    throw refuse("cannot create a bucket: create it in InfluxDB");
   return { server, name, version, shown: `influxdb://${server.host}${server.pathname}${name}` };
 }
 

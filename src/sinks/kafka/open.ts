@@ -92,7 +92,7 @@ async function encoderOf(
   if ((registry !== undefined) !== (format === "avro"))
     throw new GpulseError(
       "SOURCE_OPTIONS",
-      "kafka: format=avro and registry= belong together: the messages' schema is kept there.",
+      "kafka: format=avro and registry= must be used together: the registry stores the schema of the messages.",
     );
   if (registry !== undefined)
     try {

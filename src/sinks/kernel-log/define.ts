@@ -42,22 +42,24 @@ const reading = {
   since: v.optional(
     v.pipe(
       v.picklist(["start", "boot"], "start or boot"),
-      v.description("From when on: the agent's start, or all that the kernel still holds."),
+      v.description(
+        "Where to begin: at the agent's start, or with all records that the kernel still holds.",
+      ),
     ),
     "start",
   ),
   vendors: v.optional(
-    v.pipe(vendorList(), v.description("Only lines of these vendors' drivers, by commas.")),
+    v.pipe(
+      vendorList(),
+      v.description("Only lines of these vendors' drivers, separated by commas."),
+    ),
     vendors.join(","),
   ),
-  kmsg: v.optional(
-    v.pipe(text("a path"), v.description("Where the kernel's log is read.")),
-    defaultKmsg,
-  ),
+  kmsg: v.optional(v.pipe(text("a path"), v.description("Path of the kernel log.")), defaultKmsg),
   queue: v.optional(
     v.pipe(
       wholeNumber(1, 1_000_000),
-      v.description("How many lines may wait to be sent; beyond it the oldest goes."),
+      v.description("Maximum number of queued lines; the oldest are dropped."),
     ),
     10_000,
   ),
@@ -69,14 +71,12 @@ export type KernelLogReadOptions = InferOutput<typeof readingSchema>;
 const lokiOptions = v.strictObject({
   url: v.pipe(
     text("an address such as //loki:3100"),
-    v.description("Loki; the push API's own path where none is given."),
+    v.description("Address of Loki. Default path: that of the push API."),
   ),
-  tenant: v.optional(
-    v.pipe(text("a tenant"), v.description("Whose lines they are, where Loki has tenants.")),
-  ),
+  tenant: v.optional(v.pipe(text("a tenant"), v.description("Tenant in Loki."))),
   job: v.optional(v.pipe(text("a name"), v.description("The job label.")), "gpulse-kernel"),
   labels: v.optional(
-    v.pipe(pairs(), v.description("Further labels: few values, or Loki grows slow.")),
+    v.pipe(pairs(), v.description("Additional labels; use labels with few values.")),
     {},
   ),
   structured_metadata: v.optional(
@@ -89,7 +89,7 @@ const lokiOptions = v.strictObject({
     true,
   ),
   timeout: v.optional(
-    v.pipe(durationMs(100, 600_000), v.description("How long one request may take.")),
+    v.pipe(durationMs(100, 600_000), v.description("Timeout of one request.")),
     "10s",
   ),
   ...httpOptions,
@@ -100,7 +100,7 @@ export type LokiUrlOptions = InferOutput<typeof lokiOptions>;
 const hubOptions = v.strictObject({
   url: v.pipe(text("an address such as //hub:9410"), v.description("The hub.")),
   timeout: v.optional(
-    v.pipe(durationMs(100, 600_000), v.description("How long one request may take.")),
+    v.pipe(durationMs(100, 600_000), v.description("Timeout of one request.")),
     "10s",
   ),
   ...httpOptions,

@@ -255,7 +255,7 @@ test("tenant, user and password arrive, from a variable or a file, and nothing o
 
 test.each([
   ["loki://host", "There is no kernel log target"],
-  ["loki+http:host", "is no address to send to"],
+  ["loki+http:host", "is not an address to send to"],
   ["loki+http://host?password=hidden-word&passwort=x", "passwort"],
   ["loki+http://host?since=yesterday", "start or boot"],
   ["loki+http://host?vendors=nvidia,matrox", "some of nvidia, amd, intel"],

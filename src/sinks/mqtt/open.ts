@@ -25,7 +25,7 @@ export function openMqttSink(
       `"${scheme}:${address.replace(/\/\/[^/]*@/, "//…@")}" ${why}: write ${scheme}://HOST:${scheme === "mqtt" ? 1883 : 8883}/PREFIX.`,
     );
   if (!address.startsWith("//") || url === undefined || url.hostname === "")
-    throw refuse("is no broker's address");
+    throw refuse("is not a broker's address");
   if (url.username !== "" || url.password !== "")
     throw refuse("has a user in its address, where username= and password= belong");
   if (!isTopic(prefix)) throw refuse("has a topic with a wildcard in it");

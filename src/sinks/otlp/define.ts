@@ -24,7 +24,7 @@ const define = (scheme: "http" | "https"): SinkDefinition =>
         v.pipe(
           v.picklist(["own", "hw"], "own or hw"),
           v.description(
-            "hw: OpenTelemetry's hw.gpu.* and hw.* where it has a word, else our names.",
+            "hw: OpenTelemetry's hw.gpu.* and hw.* names where they exist, else gpulse's names.",
           ),
         ),
         "own",
@@ -37,11 +37,11 @@ const define = (scheme: "http" | "https"): SinkDefinition =>
       },
       {
         url: `otlp+${scheme}://collector:4318/v1/metrics?encoding=json`,
-        description: "as JSON, to look at it on the way",
+        description: "as JSON, for debugging",
       },
       {
         url: `otlp+${scheme}://collector:4318/v1/metrics?names=hw`,
-        description: "under OpenTelemetry's names for hardware",
+        description: "under OpenTelemetry's hardware names",
       },
     ],
     create: async (options, context) => {

@@ -8,10 +8,14 @@ import { s3Options } from "../../net/objects/s3-options.ts";
 
 export const parquet = defineSink({
   name: "parquet",
-  summary: "Writes Parquet files by day into a folder: a row a GPU and instant, and a long table.",
+  summary:
+    "Writes Parquet files by day into a folder: one row per GPU and timestamp, and a long table.",
   mainOption: "folder",
   options: v.strictObject({
-    folder: v.pipe(text("a folder"), v.description("Where the tables are; made where it is not.")),
+    folder: v.pipe(
+      text("a folder"),
+      v.description("Folder of the tables; created if it does not exist."),
+    ),
     ...lakeOptions,
   }),
   examples: [
@@ -29,12 +33,12 @@ export const parquet = defineSink({
 
 export const s3 = defineSink({
   name: "s3",
-  summary: "The same Parquet files in a bucket of S3 or anything compatible.",
+  summary: "The same Parquet files in a bucket of S3 or a compatible server.",
   mainOption: "bucket",
   options: v.strictObject({
     bucket: v.pipe(
       text("//BUCKET/PREFIX"),
-      v.description("The bucket and what paths in it begin with. Keys come from AWS_* variables."),
+      v.description("Bucket and path prefix. Credentials come from AWS_* variables."),
     ),
     ...s3Options,
     ...lakeOptions,
@@ -52,15 +56,15 @@ export const s3 = defineSink({
 
 export const webhdfs = defineSink({
   name: "webhdfs",
-  summary: "The same Parquet files in HDFS, by its REST interface.",
+  summary: "The same Parquet files in HDFS, through WebHDFS.",
   mainOption: "path",
   options: v.strictObject({
     path: v.pipe(
       text("//HOST:PORT/PATH"),
-      v.description("The name node's web address and the folder."),
+      v.description("Web address of the NameNode, and folder."),
     ),
     user: v.optional(
-      v.pipe(text("a user"), v.description("Who writes; HADOOP_USER_NAME where not given.")),
+      v.pipe(text("a user"), v.description("User name in HDFS. Default: HADOOP_USER_NAME.")),
     ),
     ...lakeOptions,
   }),

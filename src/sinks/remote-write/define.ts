@@ -25,7 +25,7 @@ const define = (scheme: "http" | "https"): SinkDefinition =>
       },
       {
         url: `remote-write+${scheme}://victoria-metrics:8428/api/v1/write?labels=site=berlin&shards=4`,
-        description: "with a label more on every series, in four lanes",
+        description: "with an additional label on every series, in four shards",
       },
     ],
     create: async (options, context) => {

@@ -243,8 +243,8 @@ test("lanes keep the order of every series, and one that fails does not send the
 });
 
 test.each([
-  ["remote-write+http://", "is no address"],
-  ["remote-write+http:host/x", "is no address"],
+  ["remote-write+http://", "is not an address"],
+  ["remote-write+http:host/x", "is not an address"],
   ["remote-write+http://h/w?vresion=2", 'Did you mean "version"'],
   ["remote-write+http://h/w?version=3", "1 or 2"],
   ["remote-write+ftp://h/w", "There is no sink"],

@@ -4,7 +4,7 @@ import { defineSink } from "../../pipeline/sink.ts";
 
 export const stdout = defineSink({
   name: "stdout",
-  summary: "Prints each frame: JSON lines, or a Prometheus page with a time on every sample.",
+  summary: "Prints each frame: JSON lines, or Prometheus text with timestamps.",
   mainOption: "format",
   options: v.strictObject({
     format: v.optional(
@@ -16,7 +16,7 @@ export const stdout = defineSink({
     ),
   }),
   examples: [
-    { url: "stdout:", description: "one JSON object a line and frame" },
+    { url: "stdout:", description: "one JSON line per frame" },
     { url: "stdout:prometheus", description: "text format with timestamps" },
   ],
   create: async ({ format }, { stdout: stream }) => {

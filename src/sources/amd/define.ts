@@ -7,15 +7,15 @@ import { defineSource } from "../source.ts";
 const amdOptions = v.strictObject({
   processes: v.pipe(
     v.optional(flag(), false),
-    v.description("Also give memory and utilization of each GPU's 20 largest processes."),
+    v.description("Also report memory and utilization of each GPU's 20 largest processes."),
   ),
   pcie: v.pipe(
     v.optional(flag(), false),
-    v.description("Also read PCIe traffic, which keeps one thread busy for a second a card."),
+    v.description("Also read PCIe traffic, which blocks a thread for one second per card."),
   ),
   tools: v.pipe(
     v.optional(v.picklist(["auto", "never"], "auto or never"), "auto"),
-    v.description("Whether amd-smi and rocm-smi may be run for what /sys lacks."),
+    v.description("Whether to run amd-smi and rocm-smi for readings that /sys lacks."),
   ),
 });
 
@@ -24,12 +24,12 @@ export type AmdOptions = v.InferOutput<typeof amdOptions>;
 export const amd = defineSource({
   name: "amd",
   summary:
-    "AMD GPUs and APUs by the amdgpu driver's files under /sys; needs neither root nor ROCm.",
+    "AMD GPUs and APUs through the amdgpu driver's files under /sys; needs neither root nor ROCm.",
   options: amdOptions,
   examples: [
     { url: "amd:", description: "every AMD GPU of this machine" },
     { url: "amd:?processes=true", description: "with the largest processes of each GPU" },
-    { url: "amd:?pcie=true", description: "with PCIe traffic, which takes a second a read" },
+    { url: "amd:?pcie=true", description: "with PCIe traffic, which takes a second per read" },
   ],
   auto: true,
   captureCommands: [

@@ -17,10 +17,10 @@ const instant = (description: string) =>
   );
 
 const common = {
-  start: instant("From here; needed."),
-  end: instant("Up to here; now where not given."),
+  start: instant("Start time; required."),
+  end: instant("End time. Default: now."),
   window: v.optional(
-    v.pipe(durationMs(60_000, 86_400_000), v.description("Asked for at a time.")),
+    v.pipe(durationMs(60_000, 86_400_000), v.description("Time range of one request.")),
     "1h",
   ),
 };
@@ -33,16 +33,16 @@ const whose = {
 const prometheus = (scheme: "http" | "https"): SourceDefinition =>
   defineSource({
     name: `prometheus+${scheme}`,
-    summary: "What a Prometheus, or anything with its API, has kept: read by query_range.",
+    summary: "The history of a Prometheus or anything with its API, read by query_range.",
     mainOption: "address",
     options: v.strictObject({
       address: v.optional(v.pipe(text("//HOST:PORT"), v.description("The server."))),
       match: v.optional(
-        v.pipe(text("a selector"), v.description("Which series, as PromQL selects them.")),
+        v.pipe(text("a selector"), v.description("PromQL selector of the series.")),
         '{__name__=~"gpu_.+|host_.+|ml_.+"}',
       ),
       step: v.optional(
-        v.pipe(durationMs(1_000, 86_400_000), v.description("How far apart instants are.")),
+        v.pipe(durationMs(1_000, 86_400_000), v.description("Step between timestamps.")),
         "15s",
       ),
       ...common,
@@ -51,7 +51,7 @@ const prometheus = (scheme: "http" | "https"): SourceDefinition =>
     examples: [
       {
         url: `prometheus+${scheme}://prometheus:9090?start=2026-01-01&end=2026-02-01&step=30s`,
-        description: "January, every half minute",
+        description: "January, every 30 seconds",
       },
     ],
     auto: false,
@@ -68,14 +68,14 @@ const prometheus = (scheme: "http" | "https"): SourceDefinition =>
 const influxDb = (scheme: "http" | "https"): SourceDefinition =>
   defineSource({
     name: `influxdb+${scheme}`,
-    summary: "What an InfluxDB has kept by either of our presets: read by InfluxQL.",
+    summary: "The history of an InfluxDB in one of the presets, read by InfluxQL.",
     mainOption: "address",
     options: v.strictObject({
       address: v.optional(
-        v.pipe(text("//HOST:PORT/DATABASE"), v.description("The server and the database.")),
+        v.pipe(text("//HOST:PORT/DATABASE"), v.description("Server and database.")),
       ),
       measurement: v.optional(
-        v.pipe(text("a measurement"), v.description("gpu_metrics or gpu where not given.")),
+        v.pipe(text("a measurement"), v.description("Measurement. Default: gpu_metrics or gpu.")),
       ),
       ...common,
       ...whose,

@@ -47,7 +47,10 @@ async function fetchEngineJson(
   });
   const text = answer.body.toString("utf8");
   if (answer.status === 401 || answer.status === 403)
-    throw new GpulseError("ACCESS_REFUSED", `${origin} refuses: give username= and password=.`);
+    throw new GpulseError(
+      "ACCESS_REFUSED",
+      `${origin} refuses access: pass username= and password=.`,
+    );
   if (answer.status !== 200)
     throw new GpulseError(
       "QUERY_FAILED",

@@ -51,7 +51,7 @@ export class BackfillSource implements StreamingSource {
     if (emitted === 0 && !signal.aborted)
       throw new GpulseError(
         "FILE_UNREADABLE",
-        "There is nothing between start and end: check them, and which series are asked for.",
+        "There is no data between start and end: check them, and the selector.",
       );
   }
 

@@ -8,17 +8,17 @@ import { defineSource } from "../source.ts";
 export const csv = defineSource({
   name: "csv",
   summary:
-    "A CSV of samples, as gpulse query --csv prints it: a frame an instant, in the order of time.",
+    "A CSV of samples as printed by gpulse query --csv: one frame per timestamp, in time order.",
   mainOption: "file",
   options: v.strictObject({
     file: v.optional(v.pipe(text("the path of a CSV"), v.description("The file."))),
   }),
-  examples: [{ url: "csv:power.csv", description: "what a query gave" }],
+  examples: [{ url: "csv:power.csv", description: "the result of a query" }],
   auto: false,
   doctor: async ({ file }) => {
-    if (file === undefined) return { state: "not-found", says: "No file named. Write csv:FILE." };
+    if (file === undefined) return { state: "not-found", says: "No file given. Write csv:FILE." };
     return existsSync(file)
-      ? { state: "found", says: `${file} is there.` }
+      ? { state: "found", says: `${file} exists.` }
       : { state: "not-found", says: `There is no file ${file}.` };
   },
   create: async ({ file }, { reject }) => {

@@ -70,7 +70,7 @@ export class CsvSource implements StreamingSource {
           if (!isCsvHeader(cells))
             throw new GpulseError(
               "FILE_FORMAT",
-              `${file} is no CSV of gpulse: its first line has no columns __name__, time and value. Write one with gpulse query --csv.`,
+              `${file} is not a CSV of gpulse: its first line lacks the columns __name__, time and value. Write one with gpulse query --csv.`,
             );
           columns = cells;
           continue;

@@ -7,23 +7,23 @@ import type { Frame } from "../../model/frame.ts";
 export const fault = defineSource({
   name: "fault",
   summary:
-    "Misbehaves on purpose, for trying out readiness checks and alerts: throws, never answers, or gives garbage.",
+    "Fails on purpose, to test readiness checks and alerts: throws, hangs or returns garbage.",
   mainOption: "kind",
   options: v.strictObject({
     kind: v.pipe(
       v.picklist(["throw", "hang", "garbage"], "throw, hang or garbage"),
-      v.description("What it does when it is read."),
+      v.description("Behavior of a read."),
     ),
   }),
   examples: [
     { url: "fault:throw", description: "every read fails" },
     { url: "fault:hang", description: "a read never ends" },
-    { url: "fault:garbage", description: "a read gives something that is no frame" },
+    { url: "fault:garbage", description: "a read returns something that is not a frame" },
   ],
   auto: false,
   doctor: async ({ kind }) => ({
     state: "found",
-    says: `Will ${kind === "garbage" ? "give garbage" : kind} when read, as asked.`,
+    says: `Will ${kind === "garbage" ? "return garbage" : kind} when read, as requested.`,
   }),
   create: async ({ kind }) => new FaultSource(kind),
 });

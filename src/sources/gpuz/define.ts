@@ -15,30 +15,34 @@ export const gpuz = defineSource({
   summary: "A GPU-Z sensor log, finished or growing, of any vendor's card.",
   mainOption: "file",
   options: v.strictObject({
-    file: v.optional(
-      v.pipe(text("the path of a log"), v.description("The log that GPU-Z writes.")),
-    ),
+    file: v.optional(v.pipe(text("the path of a log"), v.description("Log written by GPU-Z."))),
     "gpu-name": v.optional(
-      v.pipe(text("the name of the GPU"), v.description("Which GPU it is of; a log does not say.")),
+      v.pipe(
+        text("the name of the GPU"),
+        v.description("Name of the GPU; the log does not contain it."),
+      ),
     ),
     vendor: v.optional(
       v.pipe(
         v.picklist(vendors, vendorChoice),
-        v.description("Who made the GPU, where neither its name nor the columns report."),
+        v.description("Vendor of the GPU, if neither its name nor the columns show it."),
       ),
     ),
-    gpu: v.optional(v.pipe(wholeNumber(0, 1_023), v.description("Its number on that machine.")), 0),
+    gpu: v.optional(
+      v.pipe(wholeNumber(0, 1_023), v.description("Index of the GPU on that machine.")),
+      0,
+    ),
     uuid: v.optional(
       v.pipe(
         text("an identifier"),
-        v.description("Its identity; made from host, name and number where not given."),
+        v.description("UUID of the GPU. Default: derived from host, name and index."),
       ),
     ),
     timezone: v.optional(
       v.pipe(
         text(zoneTakes),
         v.check((given) => parseZone(given) !== undefined, zoneTakes),
-        v.description("Zone of the log's local times; this machine's where not given."),
+        v.description("Time zone of the log. Default: this machine's."),
       ),
     ),
     follow: v.optional(
@@ -48,7 +52,7 @@ export const gpuz = defineSource({
     from: v.optional(
       v.pipe(
         v.picklist(["start", "end"], "start or end"),
-        v.description("Where following begins: end leaves out what is already there."),
+        v.description("Where to begin following: end skips existing rows."),
       ),
       "start",
     ),
@@ -61,13 +65,13 @@ export const gpuz = defineSource({
     { url: "gpuz:sensors.txt?gpu-name=GeForce RTX 4090", description: "a finished log" },
     {
       url: "gpuz:sensors.txt?gpu-name=Radeon RX 7900 XT&timezone=Europe/Berlin&follow=true",
-      description: "a log that still grows, from a machine in Berlin",
+      description: "a growing log, from a machine in Berlin",
     },
   ],
   auto: false,
   doctor: async ({ file }) => {
     if (file === undefined)
-      return { state: "not-found", says: "No log named. Write gpuz:FILE with the log's path." };
+      return { state: "not-found", says: "No log given. Write gpuz:FILE with the log's path." };
     try {
       await access(file, constants.R_OK);
       return { state: "found", says: `${file} can be read.` };

@@ -139,7 +139,7 @@ test("without a name the vendor comes from the columns, and the log says that a 
 
 test.each([
   ["rows without a header", row(1), "FILE_FORMAT", /no header line.*put the header/],
-  ["another kind of text", "hello\nworld\n", "FILE_FORMAT", /no GPU-Z sensor log/],
+  ["another kind of text", "hello\nworld\n", "FILE_FORMAT", /not a GPU-Z sensor log/],
   ["nothing", "", "FILE_FORMAT", /is empty/],
   ["UTF-16", "\u00ff\u00feD\0a\0t\0e\0,\0", "FILE_FORMAT", /UTF-16/],
   ["no hint of a vendor", header + row(1), "SOURCE_OPTIONS", /gpu-name=/],

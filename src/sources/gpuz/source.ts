@@ -231,7 +231,7 @@ export class GpuzSource implements StreamingSource {
     if (unusable > 0)
       throw new GpulseError(
         "FILE_FORMAT",
-        `${file} is no GPU-Z sensor log: no line of it begins with "Date". GPU-Z writes one where "Log to file" is ticked on its Sensors page.`,
+        `${file} is not a GPU-Z sensor log: no line begins with "Date". GPU-Z writes one where "Log to file" is ticked on its Sensors page.`,
       );
     if (ended)
       throw new GpulseError(

@@ -12,7 +12,7 @@ export const host = defineSource({
     containers: v.optional(
       v.pipe(
         wholeNumber(0, 1_000),
-        v.description("How many containers get series of their own; 0 leaves containers out."),
+        v.description("Maximum number of containers with their own series; 0 for none."),
       ),
       100,
     ),

@@ -7,11 +7,11 @@ import { defineSource } from "../source.ts";
 export const intel = defineSource({
   name: "intel",
   summary:
-    "Intel GPUs, integrated and Arc, by the files of i915 and xe; utilization and memory need root.",
+    "Intel GPUs, integrated and Arc, through the files of i915 and xe; utilization and memory need root.",
   options: v.strictObject({
     processes: v.pipe(
       v.optional(flag(), false),
-      v.description("Also give memory and utilization of each GPU's 20 largest processes."),
+      v.description("Also report memory and utilization of each GPU's 20 largest processes."),
     ),
   }),
   examples: [

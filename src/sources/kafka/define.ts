@@ -20,21 +20,23 @@ export const kafkaSource = defineSource({
       v.pipe(
         text("a name"),
         v.maxLength(249, "a name of at most 249 characters"),
-        v.description("Processes of one group share the partitions, and go on where it stopped."),
+        v.description(
+          "Consumer group: its processes share the partitions and continue at the committed offsets.",
+        ),
       ),
       "gpulse",
     ),
     from: v.optional(
       v.pipe(
         v.picklist(["earliest", "latest"], "earliest or latest"),
-        v.description("Where a group that has read nothing yet begins."),
+        v.description("Where a new group begins."),
       ),
       "earliest",
     ),
     until: v.optional(
       v.pipe(
         v.picklist(["end", "stopped"], "end or stopped"),
-        v.description("end: stop when what was there at the start has been read."),
+        v.description("end: stop after all records that existed at the start."),
       ),
       "stopped",
     ),
@@ -42,7 +44,7 @@ export const kafkaSource = defineSource({
       v.pipe(
         durationMs(1_000, 1_800_000),
         v.description(
-          "How long a silent process keeps its partitions; the broker wants 6s or more.",
+          "Session timeout: after it, the partitions of a silent process are reassigned; brokers require 6s or more.",
         ),
       ),
       "10s",
@@ -50,7 +52,7 @@ export const kafkaSource = defineSource({
     timeout: v.optional(
       v.pipe(
         durationMs(500, 600_000),
-        v.description("How long to look for a broker at the start."),
+        v.description("How long to try to reach a broker at the start."),
       ),
       "15s",
     ),
@@ -58,15 +60,15 @@ export const kafkaSource = defineSource({
   examples: [
     {
       url: "kafka://localhost:9092/gpu-metrics?group=lake",
-      description: "as one of the group lake, from the topic's start",
+      description: "as a member of the group lake, from the topic's start",
     },
     {
       url: "kafka://localhost:9092/gpu-metrics?group=backfill&until=end",
-      description: "what is there now, then the end",
+      description: "all existing records, then stop",
     },
     {
       url: "kafka://localhost:9092/gpu-metrics?registry=http://localhost:8081",
-      description: "also messages in Avro, by the schemas of a registry",
+      description: "also Avro messages, with the schemas of a registry",
     },
   ],
   auto: false,
@@ -74,12 +76,12 @@ export const kafkaSource = defineSource({
     if (options.address === undefined)
       return {
         state: "not-found",
-        says: "No topic named. Write kafka://BROKER:9092/TOPIC.",
+        says: "No topic given. Write kafka://BROKER:9092/TOPIC.",
       };
     try {
       const { openTopic } = await import("./source.ts");
       await openTopic({ ...options, address: options.address }, context);
-      return { state: "found", says: "A broker answers and has the topic." };
+      return { state: "found", says: "A broker responds and has the topic." };
     } catch (thrown) {
       return { state: "failed", says: formatError(thrown) };
     }

@@ -19,20 +19,20 @@ const options = v.strictObject({
   library: v.optional(
     v.pipe(
       text("the path of the driver's library"),
-      v.description("NVML's library; found by itself where not given."),
+      v.description("Path of the NVML library. Default: found automatically."),
     ),
   ),
   fallback: v.optional(
     v.pipe(
       v.picklist(["auto", "never"], fallbackTakes),
-      v.description("Whether to run nvidia-smi where the library cannot be loaded: auto or never."),
+      v.description("Whether to run nvidia-smi if the library cannot be loaded: auto or never."),
     ),
     "auto",
   ),
   processes: v.optional(
     v.pipe(
       flag(),
-      v.description("Also series of the 20 largest processes of each GPU, with memory and share."),
+      v.description("Also report memory and utilization of each GPU's 20 largest processes."),
     ),
     false,
   ),
@@ -40,13 +40,13 @@ const options = v.strictObject({
     v.pipe(
       durationMs(1_000, 3_600_000),
       v.description(
-        "How often what costs milliseconds is read: energy, PCIe traffic, ECC, processes.",
+        "Interval of readings that take milliseconds: energy, PCIe traffic, ECC, processes.",
       ),
     ),
     "5s",
   ),
   smi: v.optional(
-    v.pipe(text("a command"), v.description("The nvidia-smi to run where it comes to that.")),
+    v.pipe(text("a command"), v.description("Path of the fallback nvidia-smi.")),
     "nvidia-smi",
   ),
 });
@@ -55,14 +55,14 @@ type Options = v.InferOutput<typeof options>;
 export const nvidia = defineSource({
   name: "nvidia",
   summary:
-    "NVIDIA GPUs through NVML, in a process of its own; through nvidia-smi where NVML cannot be used.",
+    "NVIDIA GPUs through NVML, in a separate process; through nvidia-smi if NVML cannot be used.",
   options,
   examples: [
     { url: "nvidia:", description: "every NVIDIA GPU of this machine" },
-    { url: "nvidia:?processes=true", description: "also who is on them, the 20 largest of each" },
+    { url: "nvidia:?processes=true", description: "with the 20 largest processes of each GPU" },
     {
       url: "nvidia:?library=/opt/driver/libnvidia-ml.so.1",
-      description: "with a library elsewhere",
+      description: "with a library in another folder",
     },
   ],
   auto: true,
@@ -110,7 +110,7 @@ async function examineNvml(
 
 const unbuilt: DoctorFinding = {
   state: "failed",
-  says: "The part of gpulse that talks to NVML (nvidia-worker.js) is not where it should be.",
+  says: "The NVML worker of gpulse (nvidia-worker.js) is missing.",
   fix: "Run npm run build, or install gpulse again.",
 };
 

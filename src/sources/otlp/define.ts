@@ -7,7 +7,7 @@ const name = "otlp+http";
 
 export const otlpListener = defineSource({
   name,
-  summary: "Listens for OpenTelemetry metrics; senders are answered when every sink has them.",
+  summary: "Listens for OpenTelemetry metrics; responds after every sink has stored them.",
   mainOption: "address",
   options: v.strictObject(listeningOptions),
   examples: [
@@ -21,7 +21,7 @@ export const otlpListener = defineSource({
   doctor: () =>
     Promise.resolve({
       state: "not-found",
-      says: "Others send to it: name an address, otlp+http://127.0.0.1:4318.",
+      says: "It listens for senders: give an address, such as otlp+http://127.0.0.1:4318.",
     }),
   create: async (options, context) => {
     const { openOtlpListener } = await import("./open.ts");

@@ -14,24 +14,24 @@ const date = (description: string) =>
   );
 
 const readOptions = {
-  start: date("The first day (UTC) that is read."),
-  end: date("The last day (UTC) that is read."),
+  start: date("First day to read (UTC)."),
+  end: date("Last day to read (UTC)."),
   series: v.optional(v.pipe(flag(), v.description("Read the long table too.")), true),
   tags: v.optional(
-    v.pipe(flag(), v.description("Keep the tags that rows have; false for finding them again.")),
+    v.pipe(flag(), v.description("Keep the tags of rows; false to compute them again.")),
     true,
   ),
 };
 
 export const parquet = defineSource({
   name: "parquet",
-  summary: "A lake or a single Parquet file, read again as frames in the order of time.",
+  summary: "A lake or a single Parquet file, read as frames in time order.",
   mainOption: "path",
   options: v.strictObject({
     path: v.optional(
       v.pipe(
         text("a folder or a file"),
-        v.description("The lake's folder, that of one day of it, or one Parquet file."),
+        v.description("Folder of the lake or of one of its days, or one Parquet file."),
       ),
     ),
     ...readOptions,
@@ -47,7 +47,7 @@ export const parquet = defineSource({
   auto: false,
   doctor: async ({ path }) => {
     if (path === undefined)
-      return { state: "not-found", says: "No lake named. Write parquet:DIR with its folder." };
+      return { state: "not-found", says: "No lake given. Write parquet:DIR with its folder." };
     try {
       const found = await (await openFiles(path, process.env)).list("gpu/date=");
       return found.length === 0
@@ -65,26 +65,24 @@ export const parquet = defineSource({
 
 const logOptions = {
   "gpu-name": v.optional(
-    v.pipe(text("the name of the GPU"), v.description("Which GPU the GPU-Z logs are of.")),
+    v.pipe(text("the name of the GPU"), v.description("Name of the GPU of the GPU-Z logs.")),
   ),
   vendor: v.optional(
-    v.pipe(text(vendorChoice), v.description("Who made it, where nothing else reports it.")),
+    v.pipe(text(vendorChoice), v.description("Vendor of that GPU, if nothing else shows it.")),
   ),
-  uuid: v.optional(v.pipe(text("an identifier"), v.description("The identity of that GPU."))),
-  timezone: v.optional(
-    v.pipe(text("a time zone"), v.description("Zone of the local times in GPU-Z logs.")),
-  ),
+  uuid: v.optional(v.pipe(text("an identifier"), v.description("UUID of that GPU."))),
+  timezone: v.optional(v.pipe(text("a time zone"), v.description("Time zone of the GPU-Z logs."))),
 };
 
 export const s3 = defineSource({
   name: "s3",
-  summary: "Objects in a bucket: a lake, single Parquet files, GPU-Z logs and our CSV.",
+  summary: "Objects in a bucket: a lake, single Parquet files, GPU-Z logs and gpulse's CSV.",
   mainOption: "bucket",
   options: v.strictObject({
     bucket: v.optional(
       v.pipe(
         text("//BUCKET/PREFIX"),
-        v.description("The bucket and what paths begin with. Keys come from AWS_* variables."),
+        v.description("Bucket and path prefix. Credentials come from AWS_* variables."),
       ),
     ),
     ...s3Options,
@@ -92,11 +90,14 @@ export const s3 = defineSource({
     ...logOptions,
   }),
   examples: [
-    { url: "s3://uploads/logs?gpu-name=GeForce RTX 4090", description: "every log under logs" },
-    { url: "s3://metrics/lake?start=2026-01-01", description: "a lake from a day on" },
+    {
+      url: "s3://uploads/logs?gpu-name=GeForce RTX 4090",
+      description: "every GPU-Z log under logs/",
+    },
+    { url: "s3://metrics/lake?start=2026-01-01", description: "a lake from a given day" },
   ],
   auto: false,
-  doctor: async () => ({ state: "not-found", says: "Name a bucket: s3://BUCKET/PREFIX." }),
+  doctor: async () => ({ state: "not-found", says: "Give a bucket: s3://BUCKET/PREFIX." }),
   create: async ({ bucket, endpoint, region, "path-style": pathStyle, ...options }, context) => {
     const { openObjects } = await import("./objects.ts");
     return openObjects(
@@ -111,22 +112,21 @@ export const s3 = defineSource({
 
 export const webhdfs = defineSource({
   name: "webhdfs",
-  summary: "Files in HDFS: a lake, single Parquet files, GPU-Z logs and our CSV.",
+  summary: "Files in HDFS: a lake, single Parquet files, GPU-Z logs and gpulse's CSV.",
   mainOption: "path",
   options: v.strictObject({
     path: v.optional(
-      v.pipe(
-        text("//HOST:PORT/PATH"),
-        v.description("The name node's web address and the folder."),
-      ),
+      v.pipe(text("//HOST:PORT/PATH"), v.description("Web address of the NameNode, and folder.")),
     ),
-    user: v.optional(v.pipe(text("a user"), v.description("HADOOP_USER_NAME where not given."))),
+    user: v.optional(
+      v.pipe(text("a user"), v.description("User name in HDFS. Default: HADOOP_USER_NAME.")),
+    ),
     ...readOptions,
     ...logOptions,
   }),
   examples: [{ url: "webhdfs://namenode:9870/lake?user=gpulse", description: "a lake in HDFS" }],
   auto: false,
-  doctor: async () => ({ state: "not-found", says: "Name a path: webhdfs://HOST:PORT/PATH." }),
+  doctor: async () => ({ state: "not-found", says: "Give a path: webhdfs://HOST:PORT/PATH." }),
   create: async ({ path, user, ...options }, context) => {
     const { openObjects } = await import("./objects.ts");
     return openObjects("webhdfs", path, { user }, options, context);

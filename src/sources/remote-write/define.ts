@@ -10,7 +10,7 @@ const name = "remote-write+http";
 export const remoteWriteListener = defineSource({
   name,
   summary:
-    "Listens for Prometheus's remote-write 1.0 and 2.0; senders are answered when every sink has it.",
+    "Listens for Prometheus's remote-write 1.0 and 2.0; responds after every sink has stored the samples.",
   mainOption: "address",
   options: v.strictObject(listeningOptions),
   examples: [
@@ -27,7 +27,7 @@ export const remoteWriteListener = defineSource({
   doctor: () =>
     Promise.resolve({
       state: "not-found",
-      says: "Others send to it: name an address, remote-write+http://127.0.0.1:9201.",
+      says: "It listens for senders: give an address, such as remote-write+http://127.0.0.1:9201.",
     }),
   create: async (options, context) => {
     const { openRemoteWriteListener } = await import("./open.ts");

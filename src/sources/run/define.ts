@@ -6,23 +6,26 @@ import { defineSource } from "../source.ts";
 
 export const run = defineSource({
   name: "run",
-  summary: "The readings that a .gpulserun file keeps, with the times they were made at.",
+  summary: "The readings of a .gpulserun file, with their original timestamps.",
   mainOption: "file",
   options: v.strictObject({
     file: v.optional(
-      v.pipe(text("the path of a run"), v.description("The file that gpulse run or stress kept.")),
+      v.pipe(
+        text("the path of a run"),
+        v.description("File recorded by gpulse run or gpulse stress."),
+      ),
     ),
   }),
   examples: [{ url: "run:gpulse-runs/a.gpulserun", description: "every reading of a run" }],
   auto: false,
   doctor: async ({ file }) => {
-    if (file === undefined) return { state: "not-found", says: "No run file is named." };
+    if (file === undefined) return { state: "not-found", says: "No run file given." };
     try {
       const { readRun } = await import("./source.ts");
       const { devices } = await readRun(file);
       return {
         state: "found",
-        says: `${file} is whole and has readings of ${devices.length} GPUs.`,
+        says: `${file} is complete and has readings of ${devices.length} GPUs.`,
         devices,
       };
     } catch (thrown) {

@@ -20,7 +20,7 @@ export const sim = defineSource({
     gpus: v.optional(
       v.pipe(
         wholeNumber(1, 100_000),
-        v.description("How many GPUs; as many as the scenario lists where not given, else 8."),
+        v.description("Number of GPUs. Default: those of the scenario, else 8."),
       ),
     ),
     seed: v.optional(
@@ -35,9 +35,7 @@ export const sim = defineSource({
     scenario: v.optional(
       v.pipe(
         text("the name of a scenario, or a .yaml file"),
-        v.description(
-          "What happens: default, stress, idle, faults, mixed, mlperf, or a file of your own.",
-        ),
+        v.description("Scenario: default, stress, idle, faults, mixed, mlperf, or your own file."),
       ),
       "default",
     ),
@@ -63,7 +61,7 @@ export const sim = defineSource({
           speedTakes,
         ),
         v.description(
-          "How fast virtual time runs; frames carry the wall clock's time. With max it streams virtual time itself.",
+          "Speed of virtual time; frames have the wall clock's time. max streams as fast as possible, in virtual time.",
         ),
       ),
       1,
@@ -73,9 +71,7 @@ export const sim = defineSource({
         text(startTakes),
         v.check((given) => !Number.isNaN(Date.parse(given)), startTakes),
         v.transform((given) => Date.parse(given)),
-        v.description(
-          "The virtual date at which it begins; now, where neither this nor the scenario says one.",
-        ),
+        v.description("Start of virtual time. Default: the scenario's, else now."),
       ),
     ),
     follow: v.optional(
@@ -83,7 +79,7 @@ export const sim = defineSource({
         text(followTakes),
         v.check(isFollowable, followTakes),
         v.description(
-          "A service that says what each GPU does; asked once a second, in place of the scenario's work. See the simulator's guide.",
+          "URL of a service that reports the load of each GPU, queried once a second instead of the scenario's work. See the simulator's guide.",
         ),
       ),
     ),
@@ -103,28 +99,28 @@ export const sim = defineSource({
   }),
   examples: [
     { url: "sim:8", description: "eight GPUs of a shared machine" },
-    { url: "sim:8?seed=7&speed=60", description: "another eight, an hour a minute" },
+    { url: "sim:8?seed=7&speed=60", description: "another eight, at 60 times real time" },
     {
       url: "sim:?scenario=stress",
       description: "RX 7800 XT beside RX 7700 XT under the same stress test",
     },
     {
       url: "sim:4?model=RTX4090&scenario=./my-lab.yaml",
-      description: "four cards of one model in a scenario of your own",
+      description: "four cards of one model in your own scenario",
     },
     {
       url: "sim:8?follow=http://127.0.0.1:8000/load",
-      description: "eight GPUs that do what a service says they do",
+      description: "eight GPUs with the load reported by a service",
     },
     {
       url: "sim:8?speed=max&start=2026-01-01T00:00:00Z&duration=1h",
-      description: "an hour of frames, as fast as they are taken",
+      description: "an hour of frames, as fast as possible",
     },
   ],
   auto: false,
   doctor: async ({ gpus, scenario, follow }) => ({
     state: "found",
-    says: `Will simulate ${gpus ?? "the"} GPUs of the scenario "${scenario}"${follow === undefined ? "" : ", which do what a service says"}.`,
+    says: `Will simulate ${gpus ?? "the"} GPUs of the scenario "${scenario}"${follow === undefined ? "" : ", with the load reported by a service"}.`,
   }),
   create: async (options, context) => {
     const { Emitter } = await import("./emit/emitter.ts");
@@ -151,7 +147,7 @@ export const sim = defineSource({
     if (options.follow !== undefined && options.speed === "max") {
       throw new GpulseError(
         "SOURCE_OPTIONS",
-        'sim: "follow" asks a service as time passes, and speed=max does not wait for it; leave one of them out.',
+        'sim: "follow" queries a service in real time, so it cannot be combined with speed=max; omit one of them.',
       );
     }
     const scenario = loadScenario(options.scenario);

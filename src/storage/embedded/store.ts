@@ -378,7 +378,7 @@ export class Store extends StoreReader implements History {
     this.#refusedAtMs = monotonicMs();
     if (this.#refusedAtMs < this.#nextRefusedLogMs) return;
     this.#nextRefusedLogMs = this.#refusedAtMs + refusedLogEveryMs;
-    options.log.warn("new series are refused, those that exist go on being stored", {
+    options.log.warn("new series are refused; samples of existing series are stored", {
       reason,
       refusedSamples: this.#appended.refusedByLimit,
     });

@@ -38,7 +38,7 @@ export function parseStoreAddress(given: string, extras: StoreExtras = {}): Stor
     (name) => !["engine", "write", "tenant"].includes(name),
   );
   if (unknown !== undefined)
-    throw wrong(`"${unknown}" is no option of a store: it takes engine, write and tenant.`);
+    throw wrong(`"${unknown}" is not an option of a store: use engine, write and tenant.`);
   const engine = extras.engine ?? readEngine(options["engine"]);
   const write = extras.write ?? options["write"];
   const tenant = extras.tenant ?? options["tenant"];
@@ -66,7 +66,7 @@ function readUrl(given: string, where: string): URL {
 function writeOf(given: string, base: URL): string {
   const url = given.startsWith("/") ? new URL(given, base.origin) : readUrl(given, "write");
   if (url.username !== "" || url.password !== "")
-    throw wrong("The write URL of a store takes no credentials of its own: put them into its URL.");
+    throw wrong("The write URL of a store takes no separate credentials: put them into its URL.");
   return url.href;
 }
 

@@ -78,7 +78,7 @@ export class EngineConnection {
 function translateError(thrown: unknown): unknown {
   if (!(thrown instanceof HttpRequestError)) return thrown;
   if (thrown.kind === "aborted")
-    return new QueryError("canceled", "query was canceled while the store was asked", {
+    return new QueryError("canceled", "query was canceled while the store was queried", {
       cause: thrown,
     });
   if (thrown.kind === "too-large")

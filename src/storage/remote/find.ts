@@ -68,7 +68,7 @@ async function fetchBuildInfo(
     });
     if (answer.status === 200) return { readBase, answer };
     if (answer.status >= 500 || answer.status === 429)
-      throw new StoreError("unavailable", `the store at ${base} says: ${wordsOf(answer)}`);
+      throw new StoreError("unavailable", `the store at ${base} responded: ${wordsOf(answer)}`);
     if (answer.status === 401 || answer.status === 403)
       throw unusable(
         `${base} refuses these credentials (${wordsOf(answer)}): put user and password into the URL, or set hub.store in gpulse.yaml.`,
@@ -124,7 +124,7 @@ async function checkWritable(
   });
   if (answer.status < 300 || answer.status === 400) return;
   if (answer.status >= 500 || answer.status === 429)
-    throw new StoreError("unavailable", `${writeUrl} says: ${wordsOf(answer)}`);
+    throw new StoreError("unavailable", `${writeUrl} responded: ${wordsOf(answer)}`);
   throw unusable(`${name} takes no samples at ${writeUrl} (${wordsOf(answer)}): ${remedy(name)}`);
 }
 

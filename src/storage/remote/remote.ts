@@ -174,7 +174,7 @@ export class RemoteHistory implements History {
       .post(`${engine.readBase}/api/v1/${path}`, { form, timeoutMs: timeoutMs + graceMs, signal })
       .catch((thrown: unknown) => {
         throw isTimeout(thrown)
-          ? new QueryError("timeout", "query timed out while the store was asked", {
+          ? new QueryError("timeout", "query timed out while the store was queried", {
               cause: thrown,
             })
           : thrown;

@@ -49,7 +49,7 @@ function dataOf(type: unknown, result: unknown): QueryData {
   if (type === "scalar") return { type, ...pointOf(result) };
   if (type === "string") {
     const [time, value] = list(result);
-    if (typeof value !== "string") throw strange("a string that is none");
+    if (typeof value !== "string") throw strange("an invalid string");
     return { type, timeMs: timeOf(time), value };
   }
   if (type !== "vector" && type !== "matrix") throw strange("an unknown kind of result");
@@ -101,7 +101,7 @@ function seriesOf({ metric, values, histograms }: Record<string, unknown>): Matr
 export function labelsOf(metric: unknown): LabelSet {
   const labels = record(metric);
   for (const value of Object.values(labels))
-    if (typeof value !== "string") throw strange("a label that is no text");
+    if (typeof value !== "string") throw strange("a label that is not a string");
   return labelSet(labels as Record<string, string>);
 }
 
@@ -111,12 +111,12 @@ function pointOf(given: unknown): { timeMs: number; value: number } {
 }
 
 function numberIn(given: unknown): number {
-  if (typeof given !== "string") throw strange("a value that is no text");
+  if (typeof given !== "string") throw strange("a value that is not a string");
   return numberOf(given);
 }
 
 function timeOf(given: unknown): number {
-  if (typeof given !== "number") throw strange("a time that is no number");
+  if (typeof given !== "number") throw strange("a time that is not a number");
   return Math.round(given * 1_000);
 }
 
@@ -125,7 +125,7 @@ export function numberOf(text: string): number {
   if (text === "-Inf") return -Infinity;
   const value = Number(text);
   if (text === "" || (Number.isNaN(value) && text !== "NaN"))
-    throw strange("a value that is no number");
+    throw strange("a value that is not a number");
   return value;
 }
 
@@ -139,7 +139,7 @@ function statsOf(stats: unknown): { totalSamples: number; peakSamples: number } 
 
 export function textsOf(data: unknown): string[] {
   return list(data ?? []).map((text) => {
-    if (typeof text !== "string") throw strange("a name that is no text");
+    if (typeof text !== "string") throw strange("a name that is not a string");
     return text;
   });
 }
@@ -153,7 +153,7 @@ function refusalOf(answer: HttpResponse): Error {
   if (status === 503 && /timed? ?out|timeout/i.test(words)) return new QueryError("timeout", words);
   if (status === 401 || status === 403 || status === 404)
     return new StoreError("unavailable", `the store refuses to be read (HTTP ${status}): ${words}`);
-  return new StoreError("unavailable", `the store says: ${words}`);
+  return new StoreError("unavailable", `the store responded: ${words}`);
 }
 
 function parseJson({ body, url }: HttpResponse): unknown {
@@ -174,12 +174,12 @@ const isRecord = (given: unknown): given is Record<string, unknown> =>
   typeof given === "object" && given !== null && !Array.isArray(given);
 
 function record(given: unknown): Record<string, unknown> {
-  if (!isRecord(given)) throw strange("no object where one stands");
+  if (!isRecord(given)) throw strange("not an object where one is expected");
   return given;
 }
 
 function list(given: unknown): readonly unknown[] {
-  if (!Array.isArray(given)) throw strange("no list where one stands");
+  if (!Array.isArray(given)) throw strange("not a list where one is expected");
   return given;
 }
 

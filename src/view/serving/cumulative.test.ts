@@ -16,7 +16,7 @@ test.each([
   ["a steady counter", counter([0, 100], [10, 200], [20, 300]), 0, 20_000, 200],
   ["between samples", counter([0, 0], [10, 100]), 2_500, 5_000, 25],
   ["a restart", counter([0, 900], [10, 1_000], [20, 30], [30, 80]), 0, 30_000, 180],
-  ["a value that is no number", counter([0, 0], [10, Number.NaN], [20, 40]), 0, 20_000, 40],
+  ["a value that is not a number", counter([0, 0], [10, Number.NaN], [20, 40]), 0, 20_000, 40],
   ["a negative value", counter([0, 0], [10, -5], [20, 40]), 0, 20_000, 40],
   ["before the first sample", counter([10, 0], [20, 10]), 0, 20_000, undefined],
   ["after the last sample", counter([10, 0], [20, 10]), 10_000, 21_000, undefined],

@@ -148,7 +148,7 @@ export const billJobs = defineTool({
     const lines = bill.lines.toSorted((a, b) => b.joules - a.joules);
     const sum = lines.reduce((total, { joules }) => total + joules, 0);
     return {
-      summary: `${lines.length} line${lines.length === 1 ? "" : "s"} by ${by}, ${(sum / joulesPerKwh).toFixed(3)} kWh in all, from ${new Date(bill.fromMs).toISOString()} to ${new Date(bill.toMs).toISOString()}.`,
+      summary: `${lines.length} line${lines.length === 1 ? "" : "s"} by ${by}, ${(sum / joulesPerKwh).toFixed(3)} kWh in total, from ${new Date(bill.fromMs).toISOString()} to ${new Date(bill.toMs).toISOString()}.`,
       columns: [
         { title: by.toUpperCase() },
         { title: "JOBS" },

@@ -141,7 +141,7 @@ function comparisonAnswer(
   );
   const rows = metricRows(comparison);
   return {
-    summary: `${subjects.join(", ")}. Differences are against A, at the 95 % level of each metric by itself.`,
+    summary: `${subjects.join(", ")}. Differences are against A, at the 95 % level of each metric separately.`,
     columns: [
       "METRIC",
       ...letters,

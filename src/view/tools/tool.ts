@@ -99,7 +99,7 @@ export const oneOf = <const Words extends readonly string[]>(
 /** Paging of a list. */
 export const paging = {
   limit: whole("Rows to return.", 1, mostRows, usualRows),
-  offset: whole("Rows to skip, as a former answer says.", 0, 100_000, 0),
+  offset: whole("Rows to skip, from a previous response.", 0, 100_000, 0),
 };
 
 /** Paging of the lines of one document. */

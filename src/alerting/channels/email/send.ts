@@ -55,9 +55,9 @@ export function openEmail(ready: ReadyEmail, context: ChannelContext): OpenChann
     const from = oneLine(render.from(message));
     const to = oneLine(render.to(message));
     const sender = addressesOf(from)[0];
-    if (sender === undefined) throw refused(`"${from}" is no address to send from`);
+    if (sender === undefined) throw refused(`"${from}" is not an address to send from`);
     const recipients = addressesOf(to);
-    if (recipients.length === 0) throw refused(`"${to}" holds no address to send to`);
+    if (recipients.length === 0) throw refused(`"${to}" has no address to send to`);
     const { idempotencyKey } = message.notification;
     const domain = sender.slice(sender.lastIndexOf("@") + 1);
     const thread = threadOf(message, ready.threading, context.nowMs(), domain);

@@ -42,7 +42,7 @@ export function openVictorops(ready: ReadyVictorops, context: ChannelContext): O
       const firingType = firingTypes.includes(text.message_type) ? text.message_type : "CRITICAL";
       // A routing key of only dots would resolve to another path.
       if (/^\.{0,2}$/.test(text.routing_key))
-        throw new NotifyError("the routing key came out empty: check its template", {
+        throw new NotifyError("the routing key is empty: check its template", {
           retryable: false,
         });
       await poster.post({

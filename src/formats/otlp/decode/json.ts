@@ -163,7 +163,7 @@ function numberOf(value: unknown, name: string): number {
     if (special !== undefined) return special;
     if (/^-?\d+(\.\d+)?([eE][-+]?\d+)?$/.test(value)) return Number(value);
   }
-  throw new OtlpError(`${name} is no number`);
+  throw new OtlpError(`${name} is not a number`);
 }
 
 /** Nanoseconds to milliseconds: the last six digits of a string are cut off before the conversion. */
@@ -172,18 +172,18 @@ function timeOf(value: unknown): number {
     return Number(BigInt(Math.trunc(value)) / 1_000_000n);
   if (value === undefined || value === "") return 0;
   if (typeof value === "string" && /^\d{1,20}$/.test(value)) return Number(value.slice(0, -6));
-  throw new OtlpError("timeUnixNano is no time");
+  throw new OtlpError("timeUnixNano is not a timestamp");
 }
 
 function text(owner: Json, key: string): string {
   const value = owner[key] ?? "";
   if (typeof value === "string") return value;
-  throw new OtlpError(`${key} is no text`);
+  throw new OtlpError(`${key} is not a string`);
 }
 
 function object(value: unknown, name: string): Json {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
-  throw new OtlpError(`${name} is no object`);
+  throw new OtlpError(`${name} is not an object`);
 }
 
 function list(owner: Json, key: string): readonly unknown[] {
@@ -191,7 +191,7 @@ function list(owner: Json, key: string): readonly unknown[] {
   if (Array.isArray(value) && value.length > maxBatchSeries)
     throw new BatchTooLargeError(`${maxBatchSeries} entries in ${key}`);
   if (Array.isArray(value)) return value;
-  throw new OtlpError(`${key} is no list`);
+  throw new OtlpError(`${key} is not a list`);
 }
 
 const objects = (owner: Json, key: string): Json[] =>

@@ -146,7 +146,7 @@ function explain(thrown: unknown): Error {
   if (/out of memory/i.test(message))
     return new GpulseError(
       "ANALYSIS_TOO_LARGE",
-      `DuckDB's memory does not suffice: allow more with --memory, or ask for fewer days with --since. (${firstLine(message)})`,
+      `DuckDB ran out of memory: allow more with --memory, or request fewer days with --since. (${firstLine(message)})`,
       { cause: thrown },
     );
   if (/^(IO|Invalid Input|Parquet)|No magic bytes|too small to be a Parquet/i.test(message))
@@ -155,7 +155,7 @@ function explain(thrown: unknown): Error {
       `A file of the lake cannot be read: ${firstLine(message)} Remove or restore it and try again.`,
       { cause: thrown },
     );
-  return new GpulseError("ANALYSIS_FAILED", `DuckDB could not do it: ${firstLine(message)}`, {
+  return new GpulseError("ANALYSIS_FAILED", `DuckDB failed: ${firstLine(message)}`, {
     cause: thrown,
   });
 }

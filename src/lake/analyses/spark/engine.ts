@@ -45,7 +45,7 @@ function findSparkSql({ sparkHome, env }: Pick<SparkOptions, "sparkHome" | "env"
   throw new GpulseError(
     "ANALYSIS_ENGINE",
     home === undefined || home === ""
-      ? "No spark-sql on the PATH: say where Spark 3.4 or newer is with --spark-home or SPARK_HOME, or use --engine duckdb."
+      ? "No spark-sql on the PATH: pass the folder of Spark 3.4 or newer with --spark-home or SPARK_HOME, or use --engine duckdb."
       : `There is no bin/spark-sql in ${home}: --spark-home and SPARK_HOME name the folder that Spark was unpacked into.`,
   );
 }
@@ -135,7 +135,7 @@ async function run(
   const code = await ended;
   signal?.throwIfAborted();
   if (code === 0) return answers;
-  throw new GpulseError("ANALYSIS_FAILED", `Spark could not do it: ${whatItSays(code, errors)}`);
+  throw new GpulseError("ANALYSIS_FAILED", `Spark failed: ${whatItSays(code, errors)}`);
 }
 
 /** The line with the error, which Spark hides among hundreds of others. */

@@ -39,7 +39,7 @@ function bodyOf({ status, message, body }: GrpcResponse): Uint8Array {
     throw new Error(`the kubelet answered with grpc status ${status} ${message}`.trim());
   if (body.length < 5) throw new Error("the kubelet's answer is empty");
   const length = body.readUInt32BE(1);
-  if (body[0] !== 0) throw new Error("the kubelet's answer is compressed, which was not asked for");
+  if (body[0] !== 0) throw new Error("the kubelet's response is compressed without request");
   if (body.length < 5 + length) throw new Error("the kubelet's answer is cut off");
   return body.subarray(5, 5 + length);
 }

@@ -38,7 +38,7 @@ export class SlurmDirectory implements JobDirectory {
   #cluster: string | undefined;
   #tracker: SlurmTracker | undefined;
   #listedMs: number | undefined;
-  #problem: string | undefined = "Slurm was not asked yet";
+  #problem: string | undefined = "Slurm has not been queried yet";
   #accountingProblem: string | undefined;
   #running: Promise<void> | undefined;
 

@@ -194,7 +194,7 @@ describe("a controller that fails", () => {
     });
     const [report] = await firstReports(directory, 1);
     expect(problems).toEqual([
-      "Slurm was not asked yet",
+      "Slurm has not been queried yet",
       "squeue failed: Unable to contact",
       "squeue failed: Unable to contact",
     ]);

@@ -13,12 +13,12 @@ export function explainCudaError(error: CudaError, isOpen: boolean): CheckEnd {
     return {
       state: "unavailable",
       says: `Not enough free memory on the GPU (${error.message}).`,
-      fix: "Look at what holds it with nvidia-smi, and run the check again.",
+      fix: "Find the process that uses it with nvidia-smi, and run the check again.",
     };
   if (code === cudaCode.deviceUnavailable)
     return {
       state: "busy",
-      says: `The GPU is taken (${error.message}): it is in exclusive or prohibited compute mode.`,
+      says: `The GPU is in use (${error.message}): it is in exclusive or prohibited compute mode.`,
       fix: "Wait for the other program, or look at the compute mode: nvidia-smi -q -d COMPUTE",
     };
   if (callerCodes.has(code))

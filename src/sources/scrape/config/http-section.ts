@@ -178,7 +178,7 @@ function readProxy(
     connectHeaders: Object.fromEntries(
       Object.entries(proxy_connect_header).map(([name, values]) => {
         if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name))
-          reading.wrong([...path, "proxy_connect_header"], "this is no name of a header.");
+          reading.wrong([...path, "proxy_connect_header"], "invalid header name.");
         return [name, values.map((text) => new Secret(text))];
       }),
     ),
@@ -306,7 +306,7 @@ export function checkHeaderName(name: string, reading: ConfigDiagnostics, path: 
   if (reservedHeaders.has(name.toLowerCase()))
     reading.wrong([...path, name], "this header may not be set here.");
   else if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name))
-    reading.wrong([...path, name], "this is no name of a header.");
+    reading.wrong([...path, name], "invalid header name.");
 }
 
 function readHeaders(raw: HttpRaw, reading: ConfigDiagnostics, path: ConfigPath): HeaderConfig[] {

@@ -61,13 +61,13 @@ export function readKubernetes(
     reading.wrong(
       path,
       hasKubeconfig
-        ? "credentials and TLS are those of the kubeconfig_file: give none beside it."
+        ? "credentials and TLS come from the kubeconfig_file: remove them here."
         : "credentials and TLS need an api_server to go to.",
     );
   if (namespaces.own_namespace && (hasServer || hasKubeconfig))
     reading.wrong(
       [...path, "namespaces"],
-      "own_namespace is that of the cluster this runs in: give no api_server or kubeconfig_file beside it.",
+      "own_namespace is that of the cluster this runs in: remove api_server or kubeconfig_file.",
     );
   if (raw.attach_metadata.namespace)
     reading.lacks(

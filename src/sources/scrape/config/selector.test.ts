@@ -18,7 +18,7 @@ test.each([
 
 test.each([
   ["a=b=c", '"=" is found where a comma is expected'],
-  ["a b", '"b" is no operator'],
+  ["a b", '"b" is not an operator'],
   ["a in b", "in needs a list in parentheses"],
   ["a in (b", "the list of in needs commas"],
   ["a in ()", "in needs at least one value"],

@@ -58,7 +58,7 @@ function setProblem(operator: string, next: Token, peek: Token): string | undefi
 }
 
 function comparisonProblem(operator: string, next: Token, peek: Token): string | undefined {
-  if (!["=", "==", "!=", "<", ">"].includes(operator)) return `"${operator}" is no operator`;
+  if (!["=", "==", "!=", "<", ">"].includes(operator)) return `"${operator}" is not an operator`;
   const isOrder = operator === "<" || operator === ">";
   if (peek() === "" || peek() === ",")
     return isOrder ? `${operator} needs a whole number` : undefined;

@@ -118,7 +118,7 @@ export const unsupportedTlsKeys: UnsupportedKeys = {
   ca_ref: noReference,
   cert_ref: noReference,
   key_ref: noReference,
-  next_protos: { why: "HTTP/1.1 is spoken." },
+  next_protos: { why: "HTTP/1.1 is used." },
 };
 
 const noCloud: UnsupportedKey = { why: "use basic_auth or authorization.", isRefused: true };

@@ -30,10 +30,10 @@ export function readGroups(
   sourceOf: (index: number) => string,
   meta: TargetLabels,
 ): readonly DiscoveredGroup[] {
-  if (!Array.isArray(value)) throw new Error("it holds no list of target groups");
+  if (!Array.isArray(value)) throw new Error("it is not a list of target groups");
   return value.map((item: unknown, index) => {
     if (typeof item !== "object" || item === null || Array.isArray(item))
-      throw new Error(`group ${index} is no mapping of targets and labels`);
+      throw new Error(`group ${index} is not a mapping of targets and labels`);
     for (const key of Object.keys(item))
       if (key !== "targets" && key !== "labels")
         throw new Error(`group ${index} has the unknown key "${key.slice(0, 100)}"`);
@@ -56,7 +56,7 @@ function readLabels(labels: unknown, index: number): TargetLabels {
     throw new Error(`group ${index}: "labels" must be a mapping`);
   for (const [name, value] of Object.entries(labels)) {
     if (!labelName.test(name))
-      throw new Error(`group ${index}: "${name.slice(0, 100)}" is no valid label name`);
+      throw new Error(`group ${index}: "${name.slice(0, 100)}" is not a valid label name`);
     if (typeof value !== "string")
       throw new Error(`group ${index}: the value of label "${name}" must be text`);
   }

@@ -39,8 +39,8 @@ export function populateTarget(
   if (address.includes("/")) return broken(`"${address}" is not a valid host and port`);
   const intervalMs = parseScrapeDuration(labels.get("__scrape_interval__") ?? "");
   const timeoutMs = parseScrapeDuration(labels.get("__scrape_timeout__") ?? "");
-  if (intervalMs === undefined) return broken("its __scrape_interval__ is no duration above 0");
-  if (timeoutMs === undefined) return broken("its __scrape_timeout__ is no duration above 0");
+  if (intervalMs === undefined) return broken("its __scrape_interval__ is not a duration above 0");
+  if (timeoutMs === undefined) return broken("its __scrape_timeout__ is not a duration above 0");
   if (timeoutMs > intervalMs) return broken("its scrape timeout is longer than its interval");
   for (const name of labels.keys()) if (name.startsWith("__meta_")) labels.delete(name);
   if ((labels.get("instance") ?? "") === "") labels.set("instance", address);

@@ -92,7 +92,7 @@ export class Follower {
     this.#isAway = true;
     this.#said = nothing;
     log.warn(
-      `The service that the simulator follows said nothing for ${awayAfterMs / 1_000} s: its GPUs are idle until it does.`,
+      `The service that the simulator follows has not responded for ${awayAfterMs / 1_000} s: its GPUs are idle until it does.`,
       { service: formatUrl(new URL(url)), reason },
     );
   }

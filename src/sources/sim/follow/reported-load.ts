@@ -49,7 +49,7 @@ export function parseReportedLoads(text: string): ReadonlyMap<number, ReportedLo
     return "its answer is not JSON";
   }
   const parsed = v.safeParse(answer, given);
-  if (!parsed.success) return `its answer is not what is followed: ${parsed.issues[0].message}`;
+  if (!parsed.success) return `its response is invalid: ${parsed.issues[0].message}`;
   const said = new Map<number, ReportedLoad>();
   for (const { gpu, workload, busy, memoryBytes } of parsed.output.gpus) {
     if (said.has(gpu)) return `its answer names GPU ${gpu} twice`;

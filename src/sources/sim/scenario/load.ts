@@ -16,7 +16,7 @@ export function loadScenario(nameOrFile: string): Scenario {
     const near = didYouMean(nameOrFile, known);
     throw new GpulseError(
       "SCENARIO_INVALID",
-      `There is no scenario "${nameOrFile}".${near === "" ? ` There are ${known.join(", ")}; a file of your own ends in .yaml.` : near}`,
+      `There is no scenario "${nameOrFile}".${near === "" ? ` There are ${known.join(", ")}; the name of your own file ends in .yaml.` : near}`,
     );
   }
   let text: string;

@@ -86,7 +86,7 @@ function sortByRef(from: Directory, highest: number): Directory {
     sorted.timebase[n] = from.timebase[i] as number;
     n++;
   }
-  if (n !== count) throw new BlockDamagedError("a series stands twice in its directory");
+  if (n !== count) throw new BlockDamagedError("a series occurs twice in its directory");
   return sorted;
 }
 
@@ -98,7 +98,7 @@ function sortByComparing(from: Directory): Directory {
     Uint32Array.from(order, (i) => column[i] as number);
   const refs = picked(from.refs);
   if (refs.some((ref, i) => i > 0 && ref === refs[i - 1]))
-    throw new BlockDamagedError("a series stands twice in its directory");
+    throw new BlockDamagedError("a series occurs twice in its directory");
   return {
     refs,
     page: picked(from.page),

@@ -35,10 +35,7 @@ export function restoreSnapshot(
   onFile: (file: string) => void = () => {},
 ): void {
   if (!existsSync(path.join(snapshotDir, "manifest.json")))
-    throw new StoreError(
-      "unusable",
-      `${snapshotDir} holds no snapshot: there is no manifest.json.`,
-    );
+    throw new StoreError("unusable", `${snapshotDir} has no snapshot: manifest.json is missing.`);
   newFolder(dir);
   for (const folder of blockFolders) {
     // Snapshots of older versions have no rollups.

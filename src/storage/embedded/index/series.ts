@@ -62,8 +62,7 @@ export class SeriesTable {
     if ((this.#tableUsed + 1) * 2 >= this.#table.length) this.#rehash();
     const hash = hashOf(pairs, count);
     const place = this.#place(pairs, count, hash);
-    if (this.#table[place] !== 0)
-      throw new RangeError("a set of labels stands under two numbers of series");
+    if (this.#table[place] !== 0) throw new RangeError("a label set has two series numbers");
     const ref = wanted ?? this.#free.pop() ?? this.#next;
     this.#next = Math.max(this.#next, ref + 1);
     this.#slab.reach(this.#slabUsed + count + 1);

@@ -323,7 +323,7 @@ export class WriteAheadLog {
     if (code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG")
       return new StoreError(
         "full",
-        `The disk under ${this.#dir} is full: nothing of this write was kept. Make room; writing goes on by itself.`,
+        `The disk under ${this.#dir} is full: nothing of this write was stored. Free space; writing resumes automatically.`,
         { cause: thrown },
       );
     return new StoreError("unusable", `The log in ${this.#dir} cannot be written: ${code}.`, {
