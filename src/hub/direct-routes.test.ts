@@ -17,7 +17,7 @@ import { LatestFrames } from "../sinks/latest/latest.ts";
 import { openAgents } from "./agents/open.ts";
 import { RefusalCounts } from "./auth/self-metrics.ts";
 import { buildHub } from "./hub.ts";
-import { ingestOutcomes } from "./receive/receiver-counts.ts";
+import { ingestOutcomes } from "../model/catalogue/self-storage.ts";
 import { openStorage } from "./storage.ts";
 
 const nowMs = 1_700_000_000_000;

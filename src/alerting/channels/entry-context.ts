@@ -1,6 +1,6 @@
 /** The context of an entry while it is read: the global section, the environment, and the collector of its errors. */
 import { Secret } from "../../net/http/secret.ts";
-import type { TlsConfig } from "../../net/http/auth-config.ts";
+import type { HttpClientConfig, TlsConfig } from "../../net/http/auth-config.ts";
 import type { ConfigDocument } from "../../config/yaml/document.ts";
 import { type HttpRaw, readHttp } from "../../sources/scrape/config/http-section.ts";
 import type { ConfigPath, ConfigDiagnostics } from "../../config/yaml/diagnostics.ts";
@@ -116,6 +116,25 @@ export function createEntryContext(around: EntrySource): EntryContext {
 
 export const isWritten = (value: unknown): boolean =>
   value instanceof Secret ? value.reveal() !== "" : value !== undefined && value !== "";
+
+interface WebhookOptions {
+  readonly webhook_url?: Secret | undefined;
+  readonly webhook_url_file?: string | undefined;
+  readonly http_config?: HttpRaw | undefined;
+}
+
+/** The options of a channel whose only address is `webhook_url` or `webhook_url_file`; undefined if neither is valid. */
+export function prepareWebhook<Options extends WebhookOptions>(
+  options: Options,
+  what: string,
+  setting: EntryContext,
+): (Options & { readonly url: SecretText; readonly http: HttpClientConfig }) | undefined {
+  const { webhook_url: value, webhook_url_file: file } = options;
+  const url = setting.secretUrl("webhook_url", what, value, file);
+  if (url !== undefined) return { ...options, url, http: setting.http(options.http_config) };
+  if (value === undefined) setting.wrong("webhook_url", "give webhook_url or webhook_url_file.");
+  return undefined;
+}
 
 /** Rejects a value and its `_file` together, in an entry as in the global section. */
 export function refusePairs(

@@ -2,13 +2,12 @@
 import { HealthSource } from "../../agent/health/source.ts";
 import { createCollector, openConfiguredSources } from "../../agent/run.ts";
 import { GpulseError } from "../../base/error.ts";
-import { checkValue } from "../../config/check.ts";
-import { durationMs } from "../../config/fields.ts";
 import { createHealthReport, type HealthReport, healthSchema } from "../../view/health/report.ts";
 import { type HealthState, healthStates, worstState } from "../../view/health/verdict.ts";
 import { fetchPage } from "../agent-client.ts";
 import { clientAccess, type ClientFlags } from "../command/client.ts";
 import { type CommandIo, commandLog } from "../command/io.ts";
+import { parseWindowMs, showReading, slowSourceMs } from "../command/reading-window.ts";
 import { type FlagValues, resolveSettings } from "../command/settings.ts";
 import { healthTable } from "./table.ts";
 
@@ -72,32 +71,23 @@ function selectHost(report: HealthReport, host: string): HealthReport {
   return { ...report, hosts, state: worstState(hosts.map(({ worst }) => worst)) };
 }
 
-/** How long a slow source, such as nvidia-smi, may take beyond the window. */
-const slowSourceMs = 35_000;
-
 async function judgeHere(flags: HealthFlags, io: CommandIo): Promise<HealthReport> {
-  const window = checkValue(durationMs(100, 3_600_000), flags.window ?? "3s");
-  if (!window.ok)
-    throw new GpulseError(
-      "USAGE",
-      `--window ${window.problems[0]?.sentence ?? "is not understood."}`,
-    );
+  const windowMs = parseWindowMs(flags.window ?? "3s", 100);
   const settings = await resolveSettings("agent", { logLevel: "error", ...flags }, io.env);
   const log = commandLog(io, settings.logLevel, false);
   const sources = await openConfiguredSources(settings, log);
   if (sources.length === 0) return createHealthReport([], Date.now(), io.version);
   const { hostName, sysfs } = settings;
-  const health = new HealthSource({ hostName, sysfs, settleMs: window.value / 2 });
+  const health = new HealthSource({ hostName, sysfs, settleMs: windowMs / 2 });
   const sampling = { ...settings, intervalMs: Math.min(settings.intervalMs, 500) };
   const collector = createCollector(sampling, sources, io, log, { health });
   collector.start();
-  const isShown = io.stderr.isTTY === true && window.value > 1_000;
-  if (isShown) io.stderr.write(`reading for ${window.value / 1_000} s …\r`);
-  await collector.readFor(window.value, window.value + slowSourceMs);
-  await health.readLog();
-  // Reads the sources once more, so that EDAC counters are included.
-  await collector.refresh(slowSourceMs);
-  if (isShown) io.stderr.write("\u001b[2K\r");
+  await showReading(io, windowMs, async () => {
+    await collector.readFor(windowMs, windowMs + slowSourceMs);
+    await health.readLog();
+    // Reads the sources once more, so that EDAC counters are included.
+    await collector.refresh(slowSourceMs);
+  });
   const report = collector.health() ?? createHealthReport([], Date.now(), io.version);
   await collector.stop();
   return report;

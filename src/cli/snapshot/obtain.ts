@@ -8,9 +8,8 @@ import {
 import { pause } from "../../base/retry.ts";
 import { clientAccess, type ClientFlags } from "../command/client.ts";
 import { type CommandIo, commandLog } from "../command/io.ts";
+import { parseWindowMs, showReading } from "../command/reading-window.ts";
 import { type FlagValues, resolveSettings } from "../command/settings.ts";
-import { checkValue } from "../../config/check.ts";
-import { durationMs } from "../../config/fields.ts";
 import { GpulseError } from "../../base/error.ts";
 import { resolveAuto } from "../../sources/open.ts";
 import { checkSnapshot } from "../../runs/snapshot/parse.ts";
@@ -28,12 +27,7 @@ const readingDeadlineMs = 5_000;
 const withProcesses = new Set(["nvidia:", "amd:", "intel:"]);
 
 export async function takeLocalSnapshot(flags: TakeFlags, io: CommandIo): Promise<Snapshot> {
-  const window = checkValue(durationMs(0, 3_600_000), flags.window ?? "2s");
-  if (!window.ok)
-    throw new GpulseError(
-      "USAGE",
-      `--window ${window.problems[0]?.sentence ?? "is not understood."}`,
-    );
+  const windowMs = parseWindowMs(flags.window ?? "2s", 0);
   const settings = await resolveSettings("agent", { logLevel: "error", ...flags }, io.env);
   const log = commandLog(io, settings.logLevel, false);
   const specs = await resolveAuto(settings.sources, sourceContext(settings, log));
@@ -49,14 +43,13 @@ export async function takeLocalSnapshot(flags: TakeFlags, io: CommandIo): Promis
   const sampling = { ...settings, intervalMs: Math.min(settings.intervalMs, 200) };
   const collector = createCollector(sampling, sources, io, log);
   collector.start();
-  const progress = io.stderr.isTTY === true && window.value > 1_000;
-  if (progress) io.stderr.write(`reading for ${window.value / 1_000} s …\r`);
   try {
-    if (sources.length > 0) await pause(window.value);
-    await collector.refresh(readingDeadlineMs);
-    return await lazySnapshot(collector, settings, io, log)();
+    return await showReading(io, windowMs, async () => {
+      if (sources.length > 0) await pause(windowMs);
+      await collector.refresh(readingDeadlineMs);
+      return await lazySnapshot(collector, settings, io, log)();
+    });
   } finally {
-    if (progress) io.stderr.write("\u001b[2K\r");
     await collector.stop();
   }
 }

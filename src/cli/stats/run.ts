@@ -1,13 +1,11 @@
 /** Runs `gpulse stats`: reads the machine for a moment, or fetches from a running gpulse. */
-import { checkValue } from "../../config/check.ts";
-import { durationMs } from "../../config/fields.ts";
 import { createCollector, openConfiguredSources } from "../../agent/run.ts";
 import { type Stats, statsSchema } from "../../agent/stats/schema.ts";
 import { fetchPage } from "../agent-client.ts";
 import { clientAccess, type ClientFlags } from "../command/client.ts";
 import { type CommandIo, commandLog } from "../command/io.ts";
+import { parseWindowMs, showReading, slowSourceMs } from "../command/reading-window.ts";
 import { type FlagValues, resolveSettings } from "../command/settings.ts";
-import { GpulseError } from "../../base/error.ts";
 import { statsTable } from "./table.ts";
 
 export interface StatsFlags extends FlagValues, ClientFlags {
@@ -29,27 +27,18 @@ export async function runStats(flags: StatsFlags, io: CommandIo): Promise<number
   return 1;
 }
 
-/** How long a slow source, such as nvidia-smi, may take beyond the window. */
-const slowSourceMs = 35_000;
-
 async function readHere(flags: StatsFlags, io: CommandIo): Promise<Stats> {
-  const window = checkValue(durationMs(0, 3_600_000), flags.window ?? "2s");
-  if (!window.ok)
-    throw new GpulseError(
-      "USAGE",
-      `--window ${window.problems[0]?.sentence ?? "is not understood."}`,
-    );
+  const windowMs = parseWindowMs(flags.window ?? "2s", 0);
   const settings = await resolveSettings("agent", { logLevel: "error", ...flags }, io.env);
   const log = commandLog(io, settings.logLevel, false);
   const sources = await openConfiguredSources(settings, log);
   const sampling = { ...settings, intervalMs: Math.min(settings.intervalMs, 200) };
   const collector = createCollector(sampling, sources, io, log);
   collector.start();
-  const progress = io.stderr.isTTY === true && window.value > 1_000;
-  if (progress) io.stderr.write(`reading for ${window.value / 1_000} s …\r`);
-  if (sources.length > 0)
-    await collector.readFor(Math.max(window.value, 50), window.value + slowSourceMs);
-  if (progress) io.stderr.write("\u001b[2K\r");
+  await showReading(io, windowMs, async () => {
+    if (sources.length > 0)
+      await collector.readFor(Math.max(windowMs, 50), windowMs + slowSourceMs);
+  });
   const stats = await collector.stats();
   await collector.stop();
   return stats;

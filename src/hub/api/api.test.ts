@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { SelfFrames } from "../../model/self-frames.ts";
 import { silentLog } from "../../base/log.ts";
 import { type EmbeddedStorage, openStorage } from "../storage.ts";
-import { ingestOutcomes } from "../receive/receiver-counts.ts";
+import { ingestOutcomes } from "../../model/catalogue/self-storage.ts";
 import { addApi } from "./api.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "gpulse-api-"));

@@ -1,30 +1,8 @@
 /** Counts received samples and requests by receiver and outcome: stored, refused or dropped with the reason. */
+import type { ingestOutcomes } from "../../model/catalogue/self-storage.ts";
 import { histogramFaultReasons } from "../../model/histogram/check.ts";
 import type { AppendResult } from "../../storage/embedded/options.ts";
 
-/** Outcomes of single samples, then of other rejected parts, then of whole requests. */
-export const ingestOutcomes = [
-  "stored",
-  "duplicate",
-  "conflict",
-  "too_old",
-  "too_new",
-  "limit",
-  "bad_labels",
-  "malformed",
-  "exemplar",
-  ...histogramFaultReasons,
-  "temporality",
-  "delta_out_of_order",
-  "delta_limit",
-  "text",
-  "malformed_request",
-  "unsupported_request",
-  "too_large_request",
-  "busy_request",
-  "held_request",
-  "failed_request",
-] as const;
 export type IngestOutcome = (typeof ingestOutcomes)[number];
 
 const commonOutcomes = [

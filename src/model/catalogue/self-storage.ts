@@ -7,6 +7,30 @@ import type { MetricEntry } from "./entry.ts";
 export const own = (name: string, draft: MetricEntryOptions): MetricEntry =>
   entry("self", name, { plausible: [0, Number.MAX_VALUE], ...draft });
 
+/** Outcomes of single samples, then of other rejected parts, then of whole requests. */
+export const ingestOutcomes = [
+  "stored",
+  "duplicate",
+  "conflict",
+  "too_old",
+  "too_new",
+  "limit",
+  "bad_labels",
+  "malformed",
+  "exemplar",
+  ...histogramFaultReasons,
+  "temporality",
+  "delta_out_of_order",
+  "delta_limit",
+  "text",
+  "malformed_request",
+  "unsupported_request",
+  "too_large_request",
+  "busy_request",
+  "held_request",
+  "failed_request",
+] as const;
+
 export const storageSelf = {
   received: own("gpulse_received_samples_total", {
     help: "Samples received by the hub, by outcome; outcomes that end in _request count whole requests.",
@@ -19,28 +43,7 @@ export const storageSelf = {
       {
         name: "outcome",
         help: "Stored; duplicate; refused, with the reason; held back by the agent until its clock and the hub's agree; or of a kind that is not stored.",
-        values: [
-          "stored",
-          "duplicate",
-          "conflict",
-          "too_old",
-          "too_new",
-          "limit",
-          "bad_labels",
-          "malformed",
-          "exemplar",
-          ...histogramFaultReasons,
-          "temporality",
-          "delta_out_of_order",
-          "delta_limit",
-          "text",
-          "malformed_request",
-          "unsupported_request",
-          "too_large_request",
-          "busy_request",
-          "held_request",
-          "failed_request",
-        ],
+        values: ingestOutcomes,
       },
     ],
   }),

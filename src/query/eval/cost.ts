@@ -1,5 +1,5 @@
 /** Estimates the cost of a query before it runs, to choose its thread. Nanoseconds, measured on one core of 2.4 GHz. */
-import type { Expr } from "../ast.ts";
+import { childrenOf, type Expr } from "../ast.ts";
 import type { SelectRequest } from "./select.ts";
 
 /** Decoding one sample. */
@@ -40,30 +40,10 @@ export function estimateMs(
 
 /** True if the expression calls `info`, which selects from the store during evaluation. */
 export function selectsLater(expr: Expr): boolean {
-  return (expr.kind === "call" && expr.name === "info") || innerOf(expr).some(selectsLater);
+  return (expr.kind === "call" && expr.name === "info") || childrenOf(expr).some(selectsLater);
 }
 
 /** True if the result has few series, however many are selected. */
 function isAggregated(expr: Expr): boolean {
-  return expr.kind === "aggregate" || innerOf(expr).some(isAggregated);
-}
-
-function innerOf(expr: Expr): readonly Expr[] {
-  switch (expr.kind) {
-    case "number":
-    case "string":
-    case "vector":
-    case "matrix":
-      return [];
-    case "call":
-      return expr.args;
-    case "binary":
-      return [expr.lhs, expr.rhs];
-    case "aggregate":
-      return expr.param === undefined ? [expr.expr] : [expr.param, expr.expr];
-    case "subquery":
-    case "unary":
-    case "paren":
-      return [expr.expr];
-  }
+  return expr.kind === "aggregate" || childrenOf(expr).some(isAggregated);
 }

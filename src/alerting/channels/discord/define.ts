@@ -1,6 +1,7 @@
 /** `discord_configs`: an embed sent through a Discord webhook. */
 import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
+import { prepareWebhook } from "../entry-context.ts";
 import { httpConfig, secret, secretFile, sendResolved, template } from "../fields.ts";
 
 export const discord = defineChannel({
@@ -24,18 +25,6 @@ export const discord = defineChannel({
     avatar_url: v.optional(template("The sender's picture."), ""),
     http_config: httpConfig(),
   }),
-  prepare: (given, setting) => {
-    const { webhook_url, webhook_url_file } = given;
-    const url = setting.secretUrl(
-      "webhook_url",
-      "Discord's webhook",
-      webhook_url,
-      webhook_url_file,
-    );
-    if (url !== undefined) return { ...given, url, http: setting.http(given.http_config) };
-    if (webhook_url === undefined)
-      setting.wrong("webhook_url", "give webhook_url or webhook_url_file.");
-    return undefined;
-  },
+  prepare: (given, setting) => prepareWebhook(given, "Discord's webhook", setting),
   open: async (ready, context) => (await import("./send.ts")).openDiscord(ready, context),
 });

@@ -1,6 +1,7 @@
 /** `msteams_configs`: a card through the older Teams connectors, which Microsoft is retiring; msteamsv2 uses workflows. */
 import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
+import { prepareWebhook } from "../entry-context.ts";
 import { httpConfig, secret, secretFile, sendResolved, template } from "../fields.ts";
 
 export const msteams = defineChannel({
@@ -21,18 +22,6 @@ export const msteams = defineChannel({
     text: v.optional(template("The message."), '{{ template "msteams.default.text" . }}'),
     http_config: httpConfig(),
   }),
-  prepare: (given, setting) => {
-    const { webhook_url, webhook_url_file } = given;
-    const url = setting.secretUrl(
-      "webhook_url",
-      "Teams's connector",
-      webhook_url,
-      webhook_url_file,
-    );
-    if (url !== undefined) return { ...given, url, http: setting.http(given.http_config) };
-    if (webhook_url === undefined)
-      setting.wrong("webhook_url", "give webhook_url or webhook_url_file.");
-    return undefined;
-  },
+  prepare: (given, setting) => prepareWebhook(given, "Teams's connector", setting),
   open: async (ready, context) => (await import("./send.ts")).openMsteams(ready, context),
 });

@@ -1,6 +1,7 @@
 /** `msteamsv2_configs`: an adaptive card to Teams through a Power Automate workflow. */
 import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
+import { prepareWebhook } from "../entry-context.ts";
 import { httpConfig, secret, secretFile, sendResolved, template } from "../fields.ts";
 
 export const msteamsv2 = defineChannel({
@@ -17,13 +18,6 @@ export const msteamsv2 = defineChannel({
     text: v.optional(template("The message."), '{{ template "msteamsv2.default.text" . }}'),
     http_config: httpConfig(),
   }),
-  prepare: (given, setting) => {
-    const { webhook_url, webhook_url_file } = given;
-    const url = setting.secretUrl("webhook_url", "Teams's workflow", webhook_url, webhook_url_file);
-    if (url !== undefined) return { ...given, url, http: setting.http(given.http_config) };
-    if (webhook_url === undefined)
-      setting.wrong("webhook_url", "give webhook_url or webhook_url_file.");
-    return undefined;
-  },
+  prepare: (given, setting) => prepareWebhook(given, "Teams's workflow", setting),
   open: async (ready, context) => (await import("./send.ts")).openMsteamsv2(ready, context),
 });
