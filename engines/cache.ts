@@ -13,7 +13,7 @@ import { couldInstall, findTool, type ToolName } from "./tools.ts";
 
 const INSTALL_TIMEOUT_MS = 900_000;
 const POLL_MS = 200;
-const TELL_EVERY_MS = 30_000;
+const REPORT_EVERY_MS = 30_000;
 
 /** The engine is missing and cannot be installed on this machine: a reason to skip a test, never to pass it. */
 export class EngineMissingError extends Error {}
@@ -95,7 +95,7 @@ export async function installOnce(
     await sleep(POLL_MS);
   }
   const startedMs = performance.now();
-  const tell = (mark: string): void => {
+  const report = (mark: string): void => {
     const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
     process.stderr.write(`${mark} installing ${name} for the tests (${seconds} s)\n`);
   };
@@ -104,10 +104,10 @@ export async function installOnce(
   try {
     if (existsSync(folder)) return folder;
     process.stderr.write(`… installing ${name} for the tests\n`);
-    timer = setInterval(() => tell("…"), TELL_EVERY_MS);
+    timer = setInterval(() => report("…"), REPORT_EVERY_MS);
     await install(aside);
     await rename(aside, folder);
-    tell("✓");
+    report("✓");
     return folder;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

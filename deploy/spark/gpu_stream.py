@@ -73,8 +73,8 @@ def gpu_table(rows):
         F.when(value(one["column"]) * F.lit(float(one["scale"])) > F.lit(float(one["above"])), one["tag"])
         for one in thresholds
     ]
-    told = F.coalesce(F.col("m.tags"), F.array().cast("array<string>"))
-    tags = F.array_join(F.array_distinct(F.array_compact(F.concat(told, F.array(*found)))), ",")
+    existing = F.coalesce(F.col("m.tags"), F.array().cast("array<string>"))
+    tags = F.array_join(F.array_distinct(F.array_compact(F.concat(existing, F.array(*found)))), ",")
     known = F.col("m.gpu.vendor").isNotNull() & F.col("m.gpu.model").isNotNull()
     identity = {
         "time": F.col("at"),

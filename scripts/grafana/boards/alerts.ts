@@ -10,7 +10,7 @@ const firing = '{alertstate="firing",severity=~"$severity"}';
 export const alerts: Board = {
   uid: "gpulse-alerts",
   title: "gpulse: alerts",
-  about: "Alerts and anomalies now and over time, and how telling people of them goes.",
+  about: "Alerts and anomalies now and over time, and the delivery of notifications.",
   tags: ["alerts"],
   source: "prometheus",
   variables: [all("severity", "Severity", "label_values(ALERTS, severity)")],
@@ -93,7 +93,7 @@ export const alerts: Board = {
       ],
     },
     {
-      title: "Telling of them",
+      title: "Notifications",
       panels: [
         metricPanel(self.ruleAlerts, {
           title: "Alerts of the hub's rules",

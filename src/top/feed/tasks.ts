@@ -66,15 +66,15 @@ export class TaskMemory {
   #tasks: readonly GpuTask[] = [];
 
   of(deliveries: readonly Delivery[], devices: readonly WireDevice[]): readonly GpuTask[] {
-    const telling = deliveries.filter(({ frame }) => slotsOf(frame.layout).length > 0);
+    const withTasks = deliveries.filter(({ frame }) => slotsOf(frame.layout).length > 0);
     const isSame =
       devices === this.#devices &&
-      telling.length === this.#frames.length &&
-      telling.every(({ frame }, at) => frame === this.#frames[at]);
+      withTasks.length === this.#frames.length &&
+      withTasks.every(({ frame }, at) => frame === this.#frames[at]);
     if (!isSame) {
-      this.#frames = telling.map(({ frame }) => frame);
+      this.#frames = withTasks.map(({ frame }) => frame);
       this.#devices = devices;
-      this.#tasks = tasksOf(readingsOf(telling), devices);
+      this.#tasks = tasksOf(readingsOf(withTasks), devices);
     }
     return this.#tasks;
   }

@@ -135,12 +135,12 @@ async function run(
   const code = await ended;
   signal?.throwIfAborted();
   if (code === 0) return answers;
-  throw new GpulseError("ANALYSIS_FAILED", `Spark failed: ${whatItSays(code, errors)}`);
+  throw new GpulseError("ANALYSIS_FAILED", `Spark failed: ${describeFailure(code, errors)}`);
 }
 
 /** The line with the error, which Spark hides among hundreds of others. */
-function whatItSays(code: number | Error, lines: readonly string[]): string {
+function describeFailure(code: number | Error, lines: readonly string[]): string {
   if (code instanceof Error) return code.message;
-  const telling = lines.find((line) => /^\[[A-Z_.]+\]|Exception: |^Error |ERROR /.test(line));
-  return telling?.trim() ?? `it ended with code ${code}. ${lines.slice(-3).join(" ").trim()}`;
+  const errorLine = lines.find((line) => /^\[[A-Z_.]+\]|Exception: |^Error |ERROR /.test(line));
+  return errorLine?.trim() ?? `it ended with code ${code}. ${lines.slice(-3).join(" ").trim()}`;
 }
