@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { silentLog } from "../src/base/log.ts";
-import { HubJobs } from "../src/hub/jobs/jobs.ts";
+import { HubJobs, type HubJobsOptions } from "../src/hub/jobs/jobs.ts";
 import { JobQueries } from "../src/hub/jobs/query.ts";
 import { AnomalyWatch } from "../src/lake/analyses/anomaly/watch.ts";
 import { identityOf } from "../src/model/identity.ts";
@@ -42,8 +42,8 @@ async function measureCost(): Promise<void> {
     workerFile: false,
     manual: true,
   });
-  const jobs = openJobs(path.join(dir, "cost"));
   const [anomalies, health] = [new AnomalyWatch(), new HealthWatch({ acceptsVerdicts: true })];
+  const jobs = openJobs(path.join(dir, "cost"), ({ key }) => anomalies.activeKindsOf(key));
   const scenario = loadScenario("default");
   const machines = Array.from({ length: gpus / perMachine }, (_, at) => {
     const host = `node${at}`;
@@ -145,8 +145,9 @@ async function measureBill(): Promise<void> {
   jobs.close();
 }
 
-function openJobs(dataDir: string): HubJobs {
+function openJobs(dataDir: string, anomaliesOf?: HubJobsOptions["anomaliesOf"]): HubJobs {
   return new HubJobs({
+    anomaliesOf,
     dataDir,
     retentionMs: 1e15,
     log: silentLog,

@@ -19,7 +19,11 @@ interface Files {
 }
 
 /** Seconds until the program has ended; its input and output are files, so that none of our code is between them. */
-async function timed(command: string, args: readonly string[], files: Files = {}): Promise<number> {
+export async function timed(
+  command: string,
+  args: readonly string[],
+  files: Files = {},
+): Promise<number> {
   const input = files.input === undefined ? undefined : await open(files.input, "r");
   const output = files.output === undefined ? undefined : await open(files.output, "w");
   const beganMs = performance.now();
@@ -36,7 +40,7 @@ async function timed(command: string, args: readonly string[], files: Files = {}
   return seconds;
 }
 
-const gpulse = (args: readonly string[]): Promise<number> =>
+export const gpulse = (args: readonly string[]): Promise<number> =>
   timed(process.execPath, [program, ...args]);
 
 const tool = async (main: string, args: readonly string[], files?: Files): Promise<number> =>
@@ -59,6 +63,9 @@ export async function makeTopic(kafka: RunningKafka, topic: string): Promise<voi
   if (code !== 0) throw new Error(`the topic could not be made: ${stdout}${stderr}`);
 }
 
+export const logUrl = (log: string): string =>
+  `gpuz:${encodeURIComponent(log)}?gpu-name=GeForce RTX 4090&timezone=UTC&uuid=GPU-0`;
+
 export interface Legs {
   readonly write: number;
   readonly read: number;
@@ -72,8 +79,7 @@ export async function ours(
   rows: number,
 ): Promise<Legs> {
   const cluster = `kafka://${kafka.bootstrap}/${topic}`;
-  const from = `gpuz:${encodeURIComponent(log)}?gpu-name=GeForce RTX 4090&timezone=UTC&uuid=GPU-0`;
-  const write = await gpulse(["pipe", "--from", from, "--to", cluster]);
+  const write = await gpulse(["pipe", "--from", logUrl(log), "--to", cluster]);
   const source = `${cluster}?group=${topic}&until=end`;
   const read = await gpulse(["pipe", "--from", source, "--to", `parquet:${lake}`]);
   const { times, again, wrong } = await readLake(lake);

@@ -4,11 +4,13 @@
 import { findCadvisor } from "./cadvisor.ts";
 import { buildDevicePlugin } from "./device-plugin.ts";
 import { dynamoPython } from "./dynamo.ts";
+import { guidellm } from "./guidellm.ts";
 import { hdfsJars } from "./hdfs.ts";
 import { kubeTools } from "./helm.ts";
 import { kafkaClassPath } from "./kafka.ts";
 import { buildKeda } from "./keda.ts";
 import { buildKubernetes } from "./kubernetes-programs.ts";
+import { llamaCpp } from "./llamacpp.ts";
 import { loadgen } from "./loadgen.ts";
 import { mlperfChecker } from "./mlperf-checker.ts";
 import { node24 } from "./node24.ts";
@@ -32,6 +34,7 @@ const downloadQueues: readonly (readonly Engine[])[] = [
     ["the S3 server", s3Python],
     ["Node 24", node24],
     ["LoadGen", loadgen],
+    ["llama.cpp", llamaCpp],
     ["Dynamo", dynamoPython],
   ],
   [
@@ -44,6 +47,7 @@ const downloadQueues: readonly (readonly Engine[])[] = [
 
 /** Installed only by name or with --full: too slow for every run on a new machine. */
 const onRequest: readonly Engine[] = [
+  ["guidellm", guidellm],
   ["Kubernetes", buildKubernetes],
   ["KEDA", buildKeda],
   ["DevicePlugin", buildDevicePlugin],

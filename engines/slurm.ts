@@ -18,6 +18,8 @@ export interface SlurmOptions {
   readonly cpusPerNode?: number;
   /** Additional lines of slurm.conf. */
   readonly configuration?: readonly string[];
+  /** True for slurmrestd on a TCP port, with tokens signed by a key of its own. */
+  readonly rest?: boolean;
 }
 
 export interface RunningSlurm {
@@ -27,6 +29,8 @@ export interface RunningSlurm {
   readonly nodes: readonly string[];
   /** Environment for clients: the location of slurm.conf. */
   readonly env: Readonly<Record<string, string>>;
+  /** The address of slurmrestd, if it was requested. */
+  readonly restUrl: string | undefined;
   /** Runs a client such as `squeue` and returns its output; throws if it fails. */
   client(name: string, ...args: readonly string[]): Promise<string>;
   /** Writes the script, submits it and returns the job's id. */
@@ -36,16 +40,21 @@ export interface RunningSlurm {
   startNode(node: string): Promise<void>;
   stopController(): Promise<void>;
   startController(): Promise<void>;
+  /** Starts the controller without its saved state: it forgets every job, and job ids begin at 1 again. */
+  resetController(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /** Starts everything and waits until every node is idle: about 8 s. */
 export async function startSlurm(options: SlurmOptions = {}): Promise<RunningSlurm> {
-  const { nodes: nodeCount = 4, gpusPerNode = 4, cpusPerNode = 8, configuration = [] } = options;
+  const { nodes: nodeCount = 4, gpusPerNode = 4, cpusPerNode = 8, rest = false } = options;
+  const { configuration = [] } = options;
   const folder = await mkdtemp(path.join(tmpdir(), "gpulse-slurm-"));
   const nodes = Array.from({ length: nodeCount }, (_, index) => `n${index + 1}`);
   const socket = path.join(folder, "munge.socket");
   const env = { SLURM_CONF: path.join(folder, "slurm.conf") };
+  const tokenKey = rest ? path.join(folder, "jwt.key") : undefined;
+  const restUrl = rest ? `http://127.0.0.1:${await freePort()}` : undefined;
   const running = new Map<string, RunningProcess>();
   const start: StartServer = (name, program, args, extra) => {
     const server = startProcess(program, args, { name, env: { ...env, ...extra } });
@@ -80,9 +89,9 @@ export async function startSlurm(options: SlurmOptions = {}): Promise<RunningSlu
       return /^(idle|mixed|allocated)$/.test(state.trim()) ? true : undefined;
     });
   };
-  const startController = async (): Promise<void> => {
+  const startController = async (...more: readonly string[]): Promise<void> => {
     const file = requiredTool("slurmctld");
-    const controller = start("slurmctld", file, ["-D", "-f", env.SLURM_CONF]);
+    const controller = start("slurmctld", file, ["-D", "-f", env.SLURM_CONF, ...more]);
     const giveUp = (): string | undefined => (controller.exited() ? "it ended" : undefined);
     await waitUntil({ what: "slurmctld to answer", timeoutMs: 30_000, giveUp }, () =>
       client("scontrol", "ping"),
@@ -97,9 +106,11 @@ export async function startSlurm(options: SlurmOptions = {}): Promise<RunningSlu
       gpusPerNode,
       cpusPerNode,
       configuration,
+      tokenKey,
       start,
     });
     await startController();
+    if (restUrl !== undefined) await startRest(restUrl, start);
     await Promise.all(nodes.map(startNode));
   } catch (error) {
     const printed = [...running].map(
@@ -113,9 +124,11 @@ export async function startSlurm(options: SlurmOptions = {}): Promise<RunningSlu
     cluster: "lab",
     nodes,
     env,
+    restUrl,
     client,
     startNode,
-    startController,
+    startController: () => startController(),
+    resetController: () => startController("-c"),
     stopController: () => end("slurmctld"),
     submit: async (script, ...args) => {
       const file = path.join(folder, `job-${randomBytes(4).toString("hex")}.sh`);
@@ -152,6 +165,8 @@ interface ConfigurationOptions {
   readonly gpusPerNode: number;
   readonly cpusPerNode: number;
   readonly configuration: readonly string[];
+  /** Signs JSON Web Tokens; undefined if they are not accepted. */
+  readonly tokenKey: string | undefined;
   readonly start: StartServer;
 }
 
@@ -160,6 +175,8 @@ async function startAccounting(options: ConfigurationOptions): Promise<void> {
   const { folder, socket, start } = options;
   const at = (name: string): string => path.join(folder, name);
   writeFileSync(at("munge.key"), randomBytes(128), { mode: 0o400 });
+  if (options.tokenKey !== undefined)
+    writeFileSync(options.tokenKey, randomBytes(32), { mode: 0o400 });
   start("munged", requiredTool("munge"), [
     "--foreground",
     "--force",
@@ -197,17 +214,33 @@ async function startAccounting(options: ConfigurationOptions): Promise<void> {
   await accounting.waitForOutput(/slurmdbd version \S+ started/);
 }
 
+/** Accepts users of slurmrestd by token. It refuses to run as root, as everything here does, unless the check is disabled. */
+async function startRest(url: string, start: StartServer): Promise<void> {
+  const args = ["-a", "rest_auth/jwt", new URL(url).host];
+  const server = start("slurmrestd", requiredTool("slurmrestd"), args, {
+    SLURMRESTD_SECURITY: "disable_user_check",
+  });
+  const giveUp = (): string | undefined => (server.exited() ? "it ended" : undefined);
+  await waitUntil({ what: "slurmrestd to listen", timeoutMs: 30_000, giveUp }, async () => {
+    const { status } = await fetch(`${url}/slurm/v0.0.38/ping`);
+    return status === 401 ? true : undefined;
+  });
+}
+
+const tokenLines = ({ tokenKey }: ConfigurationOptions): string =>
+  tokenKey === undefined ? "" : `AuthAltTypes=auth/jwt\nAuthAltParameters=jwt_key=${tokenKey}\n`;
+
 const slurmdbdConf = (
-  { folder, socket }: ConfigurationOptions,
+  options: ConfigurationOptions,
   port: number,
   databasePort: number,
 ): string => `AuthType=auth/munge
-AuthInfo=socket=${socket}
-DbdAddr=127.0.0.1
+AuthInfo=socket=${options.socket}
+${tokenLines(options)}DbdAddr=127.0.0.1
 DbdHost=localhost
 DbdPort=${port}
 SlurmUser=root
-PidFile=${folder}/slurmdbd.pid
+PidFile=${options.folder}/slurmdbd.pid
 StorageType=accounting_storage/mysql
 StorageHost=127.0.0.1
 StoragePort=${databasePort}
@@ -233,7 +266,7 @@ SlurmctldPort=${await freePort()}
 SlurmUser=root
 AuthType=auth/munge
 AuthInfo=socket=${socket},cred_expire=5
-CredType=cred/munge
+${tokenLines(options)}CredType=cred/munge
 StateSaveLocation=${folder}/state
 SlurmdSpoolDir=${folder}/spool/%n
 SlurmctldPidFile=${folder}/slurmctld.pid

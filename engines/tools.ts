@@ -33,6 +33,8 @@ export type ToolName =
   | "slurmd"
   | "slurm-client"
   | "slurmdbd"
+  | "slurmrestd"
+  | "slurm-jwt"
   | "mariadb"
   | "java"
   | "maven"

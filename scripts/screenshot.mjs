@@ -89,20 +89,23 @@ function gpulse(...args) {
 /**
  * @param {string} source
  * @param {string} hostName
+ * @param {string} [dataFolder]
  * @returns {Promise<Hub>} once it serves
  */
-async function startHub(source, hostName) {
-  const dataFolder = newFolder();
-  const args = [PROGRAM, "up", "--source", source, "--port", "0", "--no-open"];
-  args.push("--host-name", hostName, "--data", dataFolder);
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+async function startHub(source, hostName, dataFolder = newFolder()) {
+  const own = ["--source", source, "--no-open", "--host-name", hostName];
+  return (await serve("up", ...own, "--data", dataFolder)).hub;
+}
+
+/** @param {readonly string[]} command @returns {Promise<{ hub: Hub, child: import("node:child_process").ChildProcess }>} */
+async function serve(...command) {
+  const child = spawn(process.execPath, [PROGRAM, ...command, "--port", "0"], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   children.push(child);
   const url = await new Promise((resolve, reject) => {
     let printed = "";
-    const timer = setTimeout(
-      () => reject(new PlainError("gpulse up printed no address.")),
-      START_MS,
-    );
+    const timer = setTimeout(() => reject(new PlainError("gpulse printed no address.")), START_MS);
     child.stdout.on("data", (chunk) => {
       printed += String(chunk);
       const found = /http:\/\/[\d.]+:\d+\//.exec(printed);
@@ -110,9 +113,9 @@ async function startHub(source, hostName) {
       clearTimeout(timer);
       resolve(found[0]);
     });
-    child.once("exit", (code) => reject(new PlainError(`gpulse up ended with exit code ${code}.`)));
+    child.once("exit", (code) => reject(new PlainError(`gpulse ended with exit code ${code}.`)));
   });
-  return { url };
+  return { hub: { url }, child };
 }
 
 /** Starts an agent that pushes to the hub. @param {Hub} hub @param {string} hostName */
@@ -124,17 +127,22 @@ function startAgent({ url }, hostName) {
 }
 
 /**
- * Backfills the last 24 hours of the hub's own simulated GPUs, so that the analytics page has data.
- * @param {Hub} hub
+ * A hub with the last 24 hours of the simulated GPUs it reads, so that the analytics page has data. They are written before it
+ * reads them itself: two senders of one GPU at once are a warning on every page.
  * @param {string} source
  * @param {string} hostName
+ * @returns {Promise<Hub>}
  */
-async function backfill({ url }, source, hostName) {
+async function startWithHistory(source, hostName) {
+  const dataFolder = newFolder();
+  const { hub, child } = await serve("hub", "--data", dataFolder);
   const start = new Date(Date.now() - 24 * 3_600_000).toISOString();
-  const from = `${source}?speed=max&interval=30s&start=${start}&duration=1430m`;
-  const to = `remote-write+${url}api/v1/write`;
+  const from = `${source}?speed=max&interval=30s&start=${start}&duration=1438m`;
+  const to = `remote-write+${hub.url}api/v1/write`;
   const args = [PROGRAM, "pipe", "--from", from, "--to", to, "--host-name", hostName];
   await promisify(execFile)(process.execPath, args);
+  await stop(child);
+  return startHub(source, hostName, dataFolder);
 }
 
 /** Reduces a picture to 256 colours. @param {string} file */
@@ -151,6 +159,9 @@ function quantise(file) {
  */
 async function take(page, name, clip) {
   await page.mouse.move(0, 0);
+  await page.waitForFunction(`!/(?:Loading|Reading)…/.test(document.body.innerText)`, undefined, {
+    timeout: START_MS,
+  });
   await sleep(1_500);
   const file = path.join(OUT, `${name}.png`);
   await page.screenshot({ path: file, ...(clip === undefined ? {} : { clip }) });
@@ -281,9 +292,8 @@ await runMain(async () => {
     const fleet = await startHub("sim:8", "gpu-node-1");
     const stress = await startHub("sim:?scenario=stress", "desk");
     const faults = await startHub(`sim:?scenario=${scenario}`, "gpu-node-2");
-    const lab = await startHub("sim:2", "lab");
     const startedMs = performance.now();
-    await step("writing a day of history", () => backfill(lab, "sim:2", "lab"));
+    const lab = await step("writing a day of history", () => startWithHistory("sim:2", "lab"));
     const report = await step("recording runs", async () => writeRunReport());
     const leftMs = waitSeconds * 1_000 - (performance.now() - startedMs);
     await step(`waiting ${Math.max(0, Math.round(leftMs / 1_000))} s`, () =>

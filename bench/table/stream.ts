@@ -1,4 +1,7 @@
-/** A log through gpulse into Kafka and from there into Parquet, beside the same messages through Kafka's own console tools. */
+/**
+ * A log through gpulse into Kafka and from there into Parquet and InfluxDB, beside Kafka's own console tools with the same messages
+ * and beside native clients with the same rows.
+ */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -8,6 +11,7 @@ import { startKafka } from "../../engines/kafka.ts";
 import { writeLog } from "../../test/engines/stream-lab.ts";
 import { GpuzFrames } from "../../src/formats/gpuz/frames.ts";
 import { RowParser } from "../../src/formats/gpuz/rows.ts";
+import { type NativeLegs, startNativePeers } from "../stream-native.ts";
 import { consoleRead, type Legs, makeTopic, ours, theirs } from "../stream-legs.ts";
 import { alternate, type Area, line } from "./measurement.ts";
 
@@ -15,11 +19,24 @@ const peer = "Kafka's console tools";
 const copying =
   "the console tools copy lines; gpulse reads rows, makes and checks JSON, tags, sorts and encodes columns, and commits what is stored, in one JavaScript thread and one for Parquet. More processes in a group take more partitions at once.";
 
+const python = "confluent-kafka for Python";
+const duckdb = "DuckDB's read_csv and copy";
+const moving =
+  "the peer does one leg in native code and Python without checks, units, reasons for absence or atomic commits; gpulse starts a whole program for it.";
+const columnar =
+  "DuckDB reads the file by columns on every core; gpulse reads rows, as from a log that grows, gives each cell its unit or its reason, and commits the table.";
+const nativeRates = [
+  ["stream.native.write", "log → Kafka", python, "produce"],
+  ["stream.native.read", "Kafka → Parquet", `${python} and pyarrow`, "parquet"],
+  ["stream.native.influxdb", "Kafka → InfluxDB", python, "influxdb"],
+  ["stream.native.columns", "log → Parquet", duckdb, "columns"],
+] as const satisfies readonly (readonly [string, string, string, keyof NativeLegs])[];
+
 export const stream: Area = {
   name: "stream",
-  title: "Streams beside Kafka's console tools",
+  title: "Streams beside Kafka's console tools and native clients",
   about:
-    "a GPU-Z log of 30 sensors by `gpulse pipe` into a topic of one partition and by another from there into Parquet; the same messages byte for byte, gzip, by ConsoleProducer from a file and by ConsoleConsumer into one. One process at a time, its start included; every row of the lake is compared with the log.",
+    "a GPU-Z log of 30 sensors by `gpulse pipe` into a topic of one partition and by another from there into Parquet; the same messages byte for byte, gzip, by ConsoleProducer from a file and by ConsoleConsumer into one. One process at a time, its start included; every row of the lake is compared with the log. Then the same log and topic by programs of a few lines with native clients (`bench/stream_peers.py`; DuckDB's `read_csv` and `copy`), which convert no units, check nothing and commit no table; what arrives is counted.",
   more: "npm run bench:stream",
   measurements: [
     line("stream.write", "frames a second, log → Kafka", `${peer}, lines → Kafka`, "time", "/s", {
@@ -50,6 +67,12 @@ export const stream: Area = {
       },
     ),
     line("stream.parquet", "bytes kept, Parquet", "the log as gzip", "bytes", "kB"),
+    ...nativeRates.map(([id, what, native]) =>
+      line(id, `frames a second, ${what}`, native, "time", "/s", {
+        better: "higher",
+        behind: native === duckdb ? columnar : moving,
+      }),
+    ),
   ],
   measure: async ({ full, put, progress }) => {
     const [rounds, rows] = full ? [3, 200_000] : [3, 40_000];
@@ -90,6 +113,28 @@ export const stream: Area = {
         if (other === undefined) throw new Error("BUG: a round has two halves");
         put("stream.write", rows / own.write, rows / other.write);
         put("stream.read", rows / own.read, rows / other.read);
+      }
+      const native = await startNativePeers(kafka, folder, at("log.txt"), rows);
+      try {
+        const legs = { ours: [] as NativeLegs[], theirs: [] as NativeLegs[] };
+        await alternate(
+          rounds,
+          async (round) => {
+            progress(`round ${round + 1} of ${rounds}: gpulse pipe beside native clients`);
+            legs.ours.push(await native.ours(round, "first"));
+          },
+          async (round) => {
+            progress(`round ${round + 1} of ${rounds}: native clients`);
+            legs.theirs.push(await native.theirs(round, "first"));
+          },
+        );
+        for (const [round, own] of legs.ours.entries()) {
+          const other = legs.theirs[round];
+          if (other === undefined) throw new Error("BUG: a round has two halves");
+          for (const [id, , , leg] of nativeRates) put(id, rows / own[leg], rows / other[leg]);
+        }
+      } finally {
+        await native.stop();
       }
     } finally {
       await kafka.stop();

@@ -13,62 +13,78 @@ export interface DayPartition extends Pick<Origin, "log" | "logId" | "partition"
   readonly date: string;
 }
 
+/** The offsets of one log partition that one day of a table already has. */
+export class DayCoverage {
+  readonly #manifest: LakeManifest;
+  readonly #of: DayPartition;
+  #sequence: number | undefined;
+  #stored: readonly OffsetRange[] = [];
+  /** Offsets of rows that this process holds and will write. */
+  readonly #claimed: OffsetRange[] = [];
+
+  constructor(manifest: LakeManifest, of: DayPartition) {
+    this.#manifest = manifest;
+    this.#of = of;
+  }
+
+  /** Records offsets that this process holds, so that they are not added twice. */
+  claim(range: OffsetRange): void {
+    const before = this.#claimed.at(-1);
+    if (before !== undefined && range.first <= before.last + 1 && range.first >= before.first)
+      this.#claimed[this.#claimed.length - 1] = {
+        ...before,
+        last: Math.max(before.last, range.last),
+      };
+    else this.#claimed.push(range);
+  }
+
+  /** True if the offset is stored, or held by this process. */
+  has(offset: number): boolean {
+    return this.isStored(offset) || holds(this.#claimed, offset);
+  }
+
+  /** True if the offset was stored at the last refresh of the manifest. */
+  isStored(offset: number): boolean {
+    return holds(this.stored, offset);
+  }
+
+  get stored(): readonly OffsetRange[] {
+    const { sequence, files, format } = this.#manifest;
+    if (this.#sequence === sequence) return this.#stored;
+    const folder = partitionFolder(this.#of.table, this.#of.date, format);
+    const found: OffsetRange[] = [];
+    for (const { path, origins = [] } of files.values())
+      if (path.startsWith(folder)) found.push(...origins.filter((range) => isOf(range, this.#of)));
+    this.#sequence = sequence;
+    this.#stored = joinRanges(found);
+    return this.#stored;
+  }
+}
+
 export class Coverage {
   readonly #manifest: LakeManifest;
-  readonly #stored = new Map<
-    string,
-    { readonly sequence: number; readonly ranges: readonly OffsetRange[] }
-  >();
-  /** Offsets of rows that this process holds and will write. */
-  readonly #claimed = new Map<string, OffsetRange[]>();
+  readonly #days = new Map<string, DayCoverage>();
 
   constructor(manifest: LakeManifest) {
     this.#manifest = manifest;
   }
 
-  /** Records offsets that this process holds, so that they are not added twice. */
-  claim(of: DayPartition, range: OffsetRange): void {
+  /** The same object for the same partition and day: a writer looks it up once, not for every row. */
+  day(of: DayPartition): DayCoverage {
     const key = keyOf(of);
-    const known = this.#claimed.get(key);
-    const before = known?.at(-1);
-    if (known === undefined) this.#claimed.set(key, [range]);
-    else if (before !== undefined && range.first <= before.last + 1 && range.first >= before.first)
-      known[known.length - 1] = { ...before, last: Math.max(before.last, range.last) };
-    else known.push(range);
-  }
-
-  /** True if the offset is stored, or held by this process. */
-  has(of: DayPartition, offset: number): boolean {
-    return this.isStored(of, offset) || (this.#claimed.get(keyOf(of)) ?? []).some(holds(offset));
-  }
-
-  /** True if the offset was stored at the last refresh of the manifest. */
-  isStored(of: DayPartition, offset: number): boolean {
-    return this.stored(of).some(holds(offset));
-  }
-
-  stored(of: DayPartition): readonly OffsetRange[] {
-    const { sequence, files, format } = this.#manifest;
-    const key = keyOf(of);
-    const known = this.#stored.get(key);
-    if (known?.sequence === sequence) return known.ranges;
-    const folder = partitionFolder(of.table, of.date, format);
-    const found: OffsetRange[] = [];
-    for (const { path, origins = [] } of files.values())
-      if (path.startsWith(folder)) found.push(...origins.filter((range) => isOf(range, of)));
-    const ranges = joinRanges(found);
-    this.#stored.set(key, { sequence, ranges });
-    return ranges;
+    let day = this.#days.get(key);
+    if (day === undefined) this.#days.set(key, (day = new DayCoverage(this.#manifest, of)));
+    return day;
   }
 }
 
 const keyOf = ({ table, date, log, logId = "", partition }: DayPartition): string =>
   `${table}/${date}/${log}\u0000${logId}\u0000${partition}`;
 
-const holds =
-  (offset: number) =>
-  ({ first, last }: OffsetRange): boolean =>
-    offset >= first && offset <= last;
+function holds(ranges: readonly OffsetRange[], offset: number): boolean {
+  for (const { first, last } of ranges) if (offset >= first && offset <= last) return true;
+  return false;
+}
 
 const isOf = (
   { log, logId, partition }: Pick<OffsetRange, "log" | "logId" | "partition">,

@@ -13,10 +13,10 @@ import type { Layout, Series } from "../model/layout.ts";
 import { presence } from "../model/presence.ts";
 import { isStale } from "../model/stale.ts";
 import { columnOf } from "../model/columns.ts";
-import type { GrowingRows, TableName } from "./table.ts";
+import type { CommittedTable, GrowingNumber, GrowingRows } from "./table.ts";
 
 /** Returns the rows of a table for an instant, by day. Undefined: already written and skipped. */
-export type RowsAt = (table: TableName, timeMs: number) => GrowingRows | undefined;
+export type RowsAt = (table: CommittedTable, timeMs: number) => GrowingRows | undefined;
 
 export interface FrameRows {
   readonly frame: Frame;
@@ -26,11 +26,18 @@ export interface FrameRows {
   readonly tags?: ReadonlyMap<string, readonly string[]> | undefined;
 }
 
-interface GpuPlan {
+interface GpuIdentity {
   readonly uuid: string;
   readonly index: number | undefined;
   readonly host: string | undefined;
+}
+
+interface GpuPlan extends GpuIdentity {
   readonly cells: readonly (readonly [slot: number, column: string])[];
+  /** The columns of the cells, found as they get values. */
+  readonly columns: WeakMap<GrowingRows, (GrowingNumber | undefined)[]>;
+  /** The key of its rows, for frames from this host. */
+  key: { readonly host: string; readonly text: string };
 }
 
 interface LongCell {
@@ -50,7 +57,7 @@ interface LayoutPlan {
 }
 
 type SamplePlan =
-  | { readonly kind: "cell"; readonly gpu: Omit<GpuPlan, "cells">; readonly column: string }
+  | { readonly kind: "cell"; readonly gpu: GpuIdentity; readonly column: string }
   | { readonly kind: "long"; readonly cell: LongCell };
 
 /** Limit of cached series by their encoded labels; a sender that changes labels all the time empties the cache. */
@@ -62,30 +69,44 @@ export class Gatherer {
   readonly #layouts = new WeakMap<Layout, LayoutPlan>();
   readonly #series = new Map<string, SamplePlan>();
   readonly #devices = new Map<string, Pick<Device, "vendor" | "model" | "simulated">>();
+  /** What the previous frame reported of its devices: frames of one sender often follow each other. */
+  #sender: Sender | undefined;
 
   frame({ frame, devices, host, tags }: FrameRows, rowsAt: RowsAt): void {
     const timeMs = Math.round(frame.timeMs);
     let plan = this.#layouts.get(frame.layout);
     if (plan === undefined) this.#layouts.set(frame.layout, (plan = planLayout(frame.layout)));
-    for (const device of devices) this.#devices.set(deviceKey(host, device.uuid), device);
-    for (const { host: own = host, device } of describedDevices(frame.layout))
-      this.#devices.set(deviceKey(own, device.uuid), device);
+    const of = { devices, layout: frame.layout, host };
+    if (!isSameSender(of, this.#sender)) this.#learnDevices((this.#sender = of));
     for (const one of plan.gpus) {
       if (!one.cells.some(([slot]) => frame.presence[slot] === presence.present)) continue;
       const rows = rowsAt("gpu", timeMs);
       if (rows === undefined) continue;
-      const row = this.#row(rows, timeMs, one, host);
+      const key = keyOf(one, host);
+      const row = this.#row(rows, timeMs, one, host, key);
       const found = tags?.get(one.uuid);
       if (found !== undefined && found.length > 0) rows.setText(row, "tags", found.join(","));
-      for (const [slot, column] of one.cells)
-        if (frame.presence[slot] === presence.present)
-          rows.setNumber(row, column, frame.values[slot] as number);
+      let columns = one.columns.get(rows);
+      if (columns === undefined) one.columns.set(rows, (columns = []));
+      for (let cell = 0; cell < one.cells.length; cell++) {
+        const [slot, name] = one.cells[cell] as GpuPlan["cells"][number];
+        if (frame.presence[slot] !== presence.present) continue;
+        const column = (columns[cell] ??= rows.numbers(name));
+        column.values[row] = frame.values[slot] as number;
+        column.present[row] = 1;
+      }
     }
     for (const [slot, cell] of plan.long) {
       if (frame.presence[slot] !== presence.present) continue;
       const rows = rowsAt("series", timeMs);
       if (rows !== undefined) addLong(rows, timeMs, cell, frame.values[slot] as number, host);
     }
+  }
+
+  #learnDevices({ devices, layout, host }: Sender): void {
+    for (const device of devices) this.#devices.set(deviceKey(host, device.uuid), device);
+    for (const { host: own = host, device } of describedDevices(layout))
+      this.#devices.set(deviceKey(own, device.uuid), device);
   }
 
   samples(batch: SampleBatch, rowsAt: RowsAt): void {
@@ -114,11 +135,11 @@ export class Gatherer {
   #row(
     rows: GrowingRows,
     timeMs: number,
-    { uuid, index, host }: Omit<GpuPlan, "cells">,
+    { uuid, index, host }: GpuIdentity,
     otherHost: string | undefined,
+    key = deviceKey(host ?? otherHost ?? "", uuid),
   ): number {
     const before = rows.count;
-    const key = deviceKey(host ?? otherHost ?? "", uuid);
     const row = rows.row(key, timeMs);
     if (rows.count === before) return row;
     rows.setText(row, "uuid", uuid);
@@ -171,6 +192,19 @@ function addHistogram(
   addLong(rows, timeMs, of("_sum"), sum, undefined);
 }
 
+interface Sender extends Pick<FrameRows, "devices" | "host"> {
+  readonly layout: Layout;
+}
+
+const isSameSender = (one: Sender, other: Sender | undefined): boolean =>
+  one.devices === other?.devices && one.layout === other.layout && one.host === other.host;
+
+function keyOf(plan: GpuPlan, otherHost: string): string {
+  const host = plan.host ?? otherHost;
+  if (plan.key.host !== host) plan.key = { host, text: deviceKey(host, plan.uuid) };
+  return plan.key.text;
+}
+
 interface DescribedDevice {
   readonly host: string | undefined;
   readonly device: Device;
@@ -201,7 +235,14 @@ function planLayout({ series }: Layout): LayoutPlan {
     if (column !== undefined && uuid !== undefined) {
       const key = deviceKey(labelValue(one.labels, "host") ?? "", uuid);
       let found = gpus.get(key);
-      if (found === undefined) gpus.set(key, (found = { ...gpuOf(uuid, one.labels), cells: [] }));
+      if (found === undefined) {
+        const identity = gpuOf(uuid, one.labels);
+        const [host, text] = [identity.host ?? "", deviceKey(identity.host ?? "", uuid)];
+        gpus.set(
+          key,
+          (found = { ...identity, cells: [], columns: new WeakMap(), key: { host, text } }),
+        );
+      }
       found.cells.push([slot, column]);
     } else if (column !== undefined && one.metric.subject === "host")
       ofTheHost.push([slot, column]);
@@ -233,7 +274,7 @@ function planSample(labels: LabelSet, learn: (labels: LabelSet) => void): Sample
   return { kind: "long", cell: longCell(metric, name, labels) };
 }
 
-function gpuOf(uuid: string, labels: LabelSet): Omit<GpuPlan, "cells"> {
+function gpuOf(uuid: string, labels: LabelSet): GpuIdentity {
   const index = Number(labelValue(labels, "gpu") ?? Number.NaN);
   return {
     uuid,

@@ -14,6 +14,7 @@ export const tableNames = ["gpu", "series", "jobs"] as const;
 export type TableName = (typeof tableNames)[number];
 /** Tables whose files are in the manifest. A hub rewrites its job files under the same names as jobs end. */
 export const committedTables = ["gpu", "series"] as const satisfies TableName[];
+export type CommittedTable = (typeof committedTables)[number];
 
 export interface TextColumn {
   readonly name: string;
@@ -54,7 +55,8 @@ class GrowingText {
   }
 }
 
-class GrowingNumber {
+/** A column of numbers; its arrays are replaced as the rows grow. */
+export class GrowingNumber {
   values: Float64Array;
   present: Uint8Array;
 
@@ -129,9 +131,15 @@ export class GrowingRows {
     column.index[row] = column.place(text);
   }
 
-  setNumber(row: number, name: string, value: number): void {
+  /** The column of this name, adding it if needed: a caller that fills many rows looks it up once. */
+  numbers(name: string): GrowingNumber {
     let column = this.#numbers.get(name);
     if (column === undefined) this.#numbers.set(name, (column = new GrowingNumber(this.#capacity)));
+    return column;
+  }
+
+  setNumber(row: number, name: string, value: number): void {
+    const column = this.numbers(name);
     column.values[row] = value;
     column.present[row] = 1;
   }

@@ -9,7 +9,7 @@ import type { SampleBatch } from "../formats/samples/batch.ts";
 import type { Log } from "../base/log.ts";
 import type { Origin } from "../model/origin.ts";
 import { type CommittedFile, stagedPath } from "./commit.ts";
-import { Coverage } from "./coverage.ts";
+import { Coverage, type DayCoverage } from "./coverage.ts";
 import { rowGroupRows } from "./encode.ts";
 import { type FrameRows, Gatherer, type RowsAt } from "./gather.ts";
 import { dateOf, type OffsetRange, originName, partitionFolder, plainName } from "./names.ts";
@@ -17,7 +17,7 @@ import { abandonedMs, type LakeChange, LakeManifest } from "./manifest.ts";
 import { selectRows } from "./order.ts";
 import { subtractRanges } from "./ranges.ts";
 import { metadataKeys } from "./schema.ts";
-import { GrowingRows, type TableName } from "./table.ts";
+import { type CommittedTable, GrowingRows } from "./table.ts";
 import type { LakeWorker } from "./job.ts";
 
 export interface LakeWriterOptions {
@@ -43,19 +43,30 @@ export interface LakeWriterOptions {
 
 /** Rows of one table and day, from one log partition or from no log. */
 interface Lot {
-  readonly table: TableName;
+  readonly table: CommittedTable;
   readonly date: string;
   readonly rows: GrowingRows;
-  range?: OffsetRange;
+  /** Absent for rows that are not from a log. */
+  readonly origin?: LotOrigin;
 }
+
+/** The log partition of a lot's rows, and the offsets that they reach over. */
+interface LotOrigin {
+  readonly partition: LogPartition;
+  readonly coverage: DayCoverage;
+  readonly first: number;
+  last: number;
+}
+
+type LogPartition = Pick<Origin, "log" | "logId" | "partition">;
 
 /** A lot that receives no more rows. */
 interface SealedLot {
-  readonly table: TableName;
+  readonly table: CommittedTable;
   readonly date: string;
   readonly rows: GrowingRows;
-  /** The range of offsets; absent for rows that are not from a log. */
-  readonly range?: OffsetRange;
+  /** The range of offsets and what is stored of its day; absent for rows that are not from a log. */
+  readonly origin?: { readonly range: OffsetRange; readonly coverage: DayCoverage };
   /** The file name if the rows are not from a log. */
   readonly name: string;
   staged?: StagedLot;
@@ -72,8 +83,19 @@ interface StagedLot {
 
 /** The read progress of a log partition. */
 interface PartitionProgress {
+  readonly partition: LogPartition;
+  readonly suffix: string;
   last: number;
-  readonly dates: Set<string>;
+  readonly days: Map<string, PartitionDay>;
+  /** Adds the rows of the record at `last`. */
+  readonly rowsAt: RowsAt;
+}
+
+/** What is looked up for every row of a log partition and day, once. */
+interface PartitionDay {
+  readonly date: string;
+  readonly coverage: Readonly<Record<CommittedTable, DayCoverage>>;
+  readonly lotKeys: Readonly<Record<CommittedTable, string>>;
 }
 
 export interface LakeCounts {
@@ -94,8 +116,14 @@ export class LakeWriter {
   readonly #coverage: Coverage;
   readonly #lots = new Map<string, Lot>();
   readonly #readings = new Map<string, PartitionProgress>();
+  readonly #plainRowsAt: RowsAt = (table, timeMs) => this.#plainRows(table, timeMs);
   readonly #sealed: SealedLot[] = [];
   readonly #startMs: number;
+  /** The log partition of the newest record. */
+  #latest: { readonly partition: LogPartition; readonly suffix: string } = {
+    partition: { log: "", partition: -1 },
+    suffix: "",
+  };
   #sequence = 0;
   #writing: Promise<void> | undefined;
   /** The first sealed lots and the id of their commit: after a failure its outcome is unknown, so the same commit is retried. */
@@ -127,12 +155,12 @@ export class LakeWriter {
 
   /** Adds a frame that is not from a log, without waiting: the caller flushes in time. */
   put(frame: FrameRows): void {
-    this.#gatherer.frame(frame, this.#rowsAt(undefined));
+    this.#gatherer.frame(frame, this.#plainRowsAt);
     this.#sealFull();
   }
 
   putSamples(batch: SampleBatch): void {
-    this.#gatherer.samples(batch, this.#rowsAt(undefined));
+    this.#gatherer.samples(batch, this.#plainRowsAt);
     this.#sealFull();
   }
 
@@ -160,55 +188,100 @@ export class LakeWriter {
   }
 
   async #takeFromLog(frame: FrameRows, origin: Origin, signal: AbortSignal): Promise<void> {
-    const key = keyOf(origin);
-    const date = dateOf(frame.frame.timeMs);
-    let reading = this.#readings.get(key);
+    const suffix = this.#suffixOf(origin);
+    let reading = this.#readings.get(suffix);
     const { since = origin.offset } = origin;
     // A gap means that another process had the partition meanwhile: a file must not claim the offsets that it read.
     if (reading === undefined || origin.offset < reading.last || since > reading.last + 1) {
-      this.#sealLog(key);
+      this.#sealLog(suffix);
       this.#options.workers.prepare?.();
-      reading = { last: origin.offset, dates: new Set() };
-      this.#readings.set(key, reading);
+      this.#readings.set(suffix, (reading = this.#newReading(origin, suffix)));
     }
-    if (!reading.dates.has(date)) {
+    // The time of its rows, which are at whole milliseconds.
+    const date = dateOf(Math.round(frame.frame.timeMs));
+    let day = reading.days.get(date);
+    if (day === undefined) {
       await retryUntilDone(this.#options, signal, () => this.#manifest.refresh(signal));
-      reading.dates.add(date);
+      day = this.#dayOf(reading, date);
     }
     reading.last = origin.offset;
-    if (this.#coverage.has({ ...origin, table: "gpu", date }, origin.offset))
-      this.counts.repeated++;
-    this.#gatherer.frame(frame, this.#rowsAt(origin));
-    const full = [...this.#lots.values()].some(
-      ({ range, rows }) =>
-        range !== undefined && keyOf(range) === key && rows.count >= this.#maxRows,
-    );
-    if (full) this.#sealLog(key);
+    if (day.coverage.gpu.has(origin.offset)) this.counts.repeated++;
+    this.#gatherer.frame(frame, reading.rowsAt);
+    for (const key of [day.lotKeys.gpu, day.lotKeys.series]) {
+      const lot = this.#lots.get(key);
+      if (lot !== undefined && lot.rows.count >= this.#maxRows) this.#sealLog(suffix);
+    }
   }
 
-  #rowsAt(origin: Origin | undefined): RowsAt {
-    const suffix = origin === undefined ? "" : keyOf(origin);
-    return (table, timeMs) => {
-      if (table === "series" && this.#options.series === false) return undefined;
-      const date = dateOf(timeMs);
-      if (origin !== undefined && this.#coverage.has({ ...origin, table, date }, origin.offset))
-        return undefined;
-      const key = `${table}/${date}/${suffix}`;
-      let lot = this.#lots.get(key);
-      if (lot === undefined)
-        this.#lots.set(key, (lot = { table, date, rows: new GrowingRows(table) }));
-      if (origin !== undefined) {
-        const { log, logId, partition, offset } = origin;
-        lot.range = { log, logId, partition, first: lot.range?.first ?? offset, last: offset };
-        lot.rows.offset = offset;
-      }
-      return lot.rows;
+  /** Computed anew only if the partition changes: it is a long text, needed for every record. */
+  #suffixOf(origin: Origin): string {
+    const { log, logId, partition } = this.#latest.partition;
+    if (origin.partition !== partition || origin.log !== log || origin.logId !== logId)
+      this.#latest = { partition: origin, suffix: suffixOf(origin) };
+    return this.#latest.suffix;
+  }
+
+  #newReading({ log, logId, partition, offset }: Origin, suffix: string): PartitionProgress {
+    const reading: PartitionProgress = {
+      partition: { log, logId, partition },
+      suffix,
+      last: offset,
+      days: new Map(),
+      rowsAt: (table, timeMs) => this.#logRows(reading, table, timeMs),
     };
+    return reading;
+  }
+
+  #dayOf({ days, partition, suffix }: PartitionProgress, date: string): PartitionDay {
+    let day = days.get(date);
+    if (day !== undefined) return day;
+    const coverageOf = (table: CommittedTable): DayCoverage =>
+      this.#coverage.day({ ...partition, table, date });
+    day = {
+      date,
+      coverage: { gpu: coverageOf("gpu"), series: coverageOf("series") },
+      lotKeys: { gpu: lotKey("gpu", date, suffix), series: lotKey("series", date, suffix) },
+    };
+    days.set(date, day);
+    return day;
+  }
+
+  /** The lot for a row of the record at `reading.last`; undefined if the table has that record. */
+  #logRows(
+    reading: PartitionProgress,
+    table: CommittedTable,
+    timeMs: number,
+  ): GrowingRows | undefined {
+    if (table === "series" && this.#options.series === false) return undefined;
+    const { partition, last } = reading;
+    const { date, coverage, lotKeys } = this.#dayOf(reading, dateOf(timeMs));
+    if (coverage[table].has(last)) return undefined;
+    let lot = this.#lots.get(lotKeys[table]);
+    if (lot === undefined) {
+      const origin = { partition, coverage: coverage[table], first: last, last };
+      lot = { table, date, rows: new GrowingRows(table), origin };
+      this.#lots.set(lotKeys[table], lot);
+    }
+    if (lot.origin === undefined) throw new Error("BUG: a lot of a log has no origin");
+    lot.origin.last = last;
+    lot.rows.offset = last;
+    return lot.rows;
+  }
+
+  /** For rows that are not from a log. */
+  #plainRows(table: CommittedTable, timeMs: number): GrowingRows | undefined {
+    if (table === "series" && this.#options.series === false) return undefined;
+    const date = dateOf(timeMs);
+    const key = lotKey(table, date, "");
+    let lot = this.#lots.get(key);
+    if (lot === undefined)
+      this.#lots.set(key, (lot = { table, date, rows: new GrowingRows(table) }));
+    return lot.rows;
   }
 
   #sealFull(): void {
-    for (const [key, { rows, range }] of this.#lots)
-      if (range === undefined && rows.count >= this.#maxRows) this.#seal(key);
+    for (const [key, { rows, origin }] of this.#lots)
+      if (origin === undefined && rows.count >= this.#maxRows) this.#seal(key);
   }
 
   #sealLog(suffix: string): void {
@@ -219,11 +292,18 @@ export class LakeWriter {
     const lot = this.#lots.get(key);
     if (lot === undefined) return;
     this.#lots.delete(key);
-    const { table, date, rows, range } = lot;
+    const { table, date, rows, origin } = lot;
     if (rows.count === 0) return;
-    if (range !== undefined) this.#coverage.claim({ ...range, table, date }, range);
     const name = plainName(this.#options.id, this.#startMs, this.#sequence++);
-    this.#sealed.push({ table, date, rows, name, ...(range !== undefined && { range }) });
+    const sealed: SealedLot = { table, date, rows, name };
+    if (origin === undefined) {
+      this.#sealed.push(sealed);
+      return;
+    }
+    const { partition, coverage, first, last } = origin;
+    const range = { ...partition, first, last };
+    coverage.claim(range);
+    this.#sealed.push({ ...sealed, origin: { range, coverage } });
   }
 
   /** Writes run one at a time, in order; a call during a write also waits for its own lots. */
@@ -277,10 +357,9 @@ export class LakeWriter {
     signal: AbortSignal,
   ): Promise<CommittedFile | undefined> {
     const { workers, version, files, nowMs } = this.#options;
-    const { table, date, rows, range } = lot;
-    const of = range === undefined ? undefined : { ...range, table, date };
-    const left = of && rows.rowsOf((offset) => !this.#coverage.isStored(of, offset));
-    if (of !== undefined && left === undefined) return undefined;
+    const { table, date, rows, origin } = lot;
+    const left = origin && rows.rowsOf((offset) => !origin.coverage.isStored(offset));
+    if (origin !== undefined && left === undefined) return undefined;
     const rowCount = left?.rows.length ?? rows.count;
     const before = lot.staged;
     if (
@@ -290,7 +369,7 @@ export class LakeWriter {
     )
       return before.file;
     const chosen = left === undefined ? rows.finish() : selectRows(rows.finish(), left.rows);
-    const origins = of && range && subtractRanges(range, this.#coverage.stored(of));
+    const origins = origin && subtractRanges(origin.range, origin.coverage.stored);
     const metadata = origins && { [metadataKeys.origins]: JSON.stringify(origins) };
     const encoded = await workers.run({
       kind: "encode",
@@ -299,7 +378,7 @@ export class LakeWriter {
       format: this.#manifest.format,
       ...(metadata !== undefined && { metadata }),
     });
-    const name = range && left ? originName({ ...range, first: left.first }) : lot.name;
+    const name = origin && left ? originName({ ...origin.range, first: left.first }) : lot.name;
     const file: CommittedFile = {
       path: partitionFolder(table, date, this.#manifest.format) + name,
       staged,
@@ -315,5 +394,8 @@ export class LakeWriter {
   }
 }
 
-const keyOf = ({ log, logId = "", partition }: Omit<Origin, "offset">): string =>
+const suffixOf = ({ log, logId = "", partition }: LogPartition): string =>
   `${log}\u0000${logId}\u0000${partition}`;
+
+const lotKey = (table: CommittedTable, date: string, suffix: string): string =>
+  `${table}/${date}/${suffix}`;

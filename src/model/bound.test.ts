@@ -86,6 +86,15 @@ test.each<readonly [string, BoundInputs, string | undefined]>([
   ["utilisation alone, full: nobody can say", { busy: 1 }, undefined],
   ["utilisation and a full memory controller", { busy: 1, memory: 0.95 }, "memory"],
   ["utilisation and a power cap", { busy: 1, memory: 0.2, powerCapped: 0.9 }, "power"],
+  ["one die of eight that is busy all the time", { busy: 0.125, busiestDie: 1 }, "latency"],
+  [
+    "the same, on a GPU in partitions",
+    { busy: 0.125, busiestDie: 1, isPartitioned: true },
+    undefined,
+  ],
+  ["one die of eight that waits", { busy: 0.04, busiestDie: 0.32 }, "host"],
+  ["eight dies that wait together", { busy: 0.5, busiestDie: 0.74 }, "host"],
+  ["eight busy dies: nobody can say", { busy: 1, busiestDie: 1 }, undefined],
   ["nothing reported", {}, undefined],
 ])("%s", (_, inputs, word) => {
   expect(findBound(inputs)).toBe(word);

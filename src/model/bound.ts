@@ -40,6 +40,10 @@ export const boundMeanings: Readonly<Record<BoundWord, string>> = {
 export interface BoundInputs {
   /** Share of time in which any kernel ran. */
   readonly busy?: number | undefined;
+  /** Share of time in which the busiest compute die had work, on GPUs of several dies. `busy` is their mean. */
+  readonly busiestDie?: number | undefined;
+  /** True if the dies are shared out to several devices, so that their programs are independent. */
+  readonly isPartitioned?: boolean | undefined;
   /** Share of compute units with work. Without it, latency cannot be distinguished from work on units without a counter. */
   readonly sm?: number | undefined;
   readonly tensor?: number | undefined;
@@ -70,6 +74,8 @@ const someLink = 0.05;
 const noWork = 0.05;
 /** Below this share the GPU is idle for 30 % of the time or more. */
 const mostlyBusy = 0.7;
+/** One die that is busy and at least this many times as busy as the mean: work runs all the time, on part of the chip. */
+const unevenDies = 2;
 /** A power or thermal cap counts if it is active for at least half of the time. */
 const mostlyCapped = 0.5;
 /**
@@ -84,7 +90,7 @@ const units = ["tensor", "fp64", "fp32", "fp16", "integer"] as const;
 
 /** Returns undefined if the device does not report enough to decide. */
 export function findBound(inputs: BoundInputs): BoundWord | undefined {
-  const { busy, sm, link = 0, clock } = inputs;
+  const { busy, busiestDie = 0, sm, link = 0, clock } = inputs;
   if (busy === undefined) return undefined;
   const full = fullestUnit(inputs);
   if (busy >= mostlyBusy) {
@@ -97,7 +103,9 @@ export function findBound(inputs: BoundInputs): BoundWord | undefined {
   }
   if (full !== undefined) return full;
   if (link >= fullLink) return "link";
-  if (busy < noWork && link < someLink) return "idle";
+  if (busy < noWork && busiestDie < noWork && link < someLink) return "idle";
+  if (busiestDie >= mostlyBusy && busiestDie >= unevenDies * busy)
+    return inputs.isPartitioned === true ? undefined : "latency";
   if (busy < mostlyBusy) return "host";
   return sm === undefined ? undefined : "latency";
 }

@@ -32,24 +32,24 @@ const fixedEntries: readonly DictionaryEntry[] = [
   ),
   throttle(
     "power_brake",
-    "An outside signal (a power supply or the rack) asks for half the clocks or less.",
+    "An external signal (power supply or rack) requests half the clocks or less.",
     "Check the power supplies and their cables.",
   ),
   throttle(
     "thermal",
     "The driver keeps the GPU below its target temperature.",
-    "Check fans, filters and the air that comes in.",
+    "Check fans, filters and the intake air.",
   ),
   throttle(
     "thermal_hardware",
     "The chip reached its slowdown temperature: clocks fall to a half or less at once.",
-    "Move work away and check the cooling now.",
+    "Drain the jobs and check the cooling now.",
   ),
   throttle("sync_boost", "GPUs of a sync-boost group run at one clock."),
   throttle(
     "clock_setting",
     "Locked or application clocks hold it there.",
-    "Reset them where nobody wants them: nvidia-smi -rgc and -rac.",
+    "Reset them if they are not intended: nvidia-smi -rgc and -rac.",
   ),
   memory(
     "ECC corrected",

@@ -17,11 +17,15 @@ export function metricsBlob(version: string, fields: BlobFields, sizeBytes?: num
   table.writeUInt16LE(layout.sizeBytes, 0);
   table.writeUInt8(Number(format), 2);
   table.writeUInt8(Number(content), 3);
+  const written = new Map<FieldName, number>();
   for (const { member, offset } of placeMembers(layout.members).placed) {
-    const [type, name] = member;
-    const given = name === "" ? undefined : fields[name];
+    const [type, name, count = 1] = member;
+    // A member that every partition has takes the next values of the list.
+    const start = name === "" ? 0 : (written.get(name) ?? 0);
+    const given = name === "" ? [] : [fields[name] ?? []].flat().slice(start, start + count);
+    if (name !== "") written.set(name, start + count);
     const width = Number(type.slice(1)) / 8;
-    [given ?? []].flat().forEach((value, index) => {
+    given.forEach((value, index) => {
       writeUnsigned(table, value, offset + index * width, width);
     });
   }

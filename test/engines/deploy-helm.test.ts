@@ -43,6 +43,13 @@ async function temporary(): Promise<string> {
   return folder;
 }
 
+/** The chart with the text of a values file. */
+async function renderValues(text: string): Promise<string> {
+  const values = path.join(await temporary(), "values.yaml");
+  await writeFile(values, text);
+  return renderChart({ release: "gp", namespace: "gpu", values });
+}
+
 async function mistakes(text: string): Promise<string[]> {
   const checked = await checkManifests(text);
   expect(checked.length).toBeGreaterThan(0);
@@ -104,10 +111,181 @@ test.each([
   ["hub.auth.password=x", /'password' not allowed/],
   ["monitoring.nodeLabels.a-b=c", /propertyNames|'a-b'/],
   ["privileged=true", /'privileged' not allowed/],
+  ["agent.maxUnavailable=0%", /'\/agent\/maxUnavailable'/],
+  ["fullnameOverride=GPU", /'\/fullnameOverride'/],
+  ["hub.store=null,hub.port=null", /'\/hub': missing property 'port'/],
+  ["agent.runAsUser=null", /'\/agent': missing property 'runAsUser'/],
+  ["agent.tls=null", /'\/agent': missing property 'tls'/],
 ])("%s is refused with the place of the mistake", async (wrong, message) => {
   await expect(renderChart({ release: "gp", namespace: "gpu", set: [wrong] })).rejects.toThrow(
     message,
   );
+});
+
+test.each([
+  [
+    "a Deployment's or operator's usual label on pods",
+    "agent: { podLabels: { app.kubernetes.io/part-of: ml, app.kubernetes.io/name: ml, team: a } }",
+  ],
+  [
+    "labels that ours have, on objects for the operator and Grafana",
+    `monitoring:
+  podMonitor: { enabled: true, labels: { app.kubernetes.io/part-of: ml } }
+  prometheusRule: { enabled: true, labels: { app.kubernetes.io/part-of: ml } }
+  dashboards: { enabled: true, labels: { app.kubernetes.io/part-of: ml } }`,
+  ],
+  [
+    "a node selector that names the system",
+    "hub: { enabled: true, nodeSelector: { kubernetes.io/os: linux, pool: infra } }",
+  ],
+  ["no limit of processor time", "agent: { resources: { limits: { cpu: null } } }"],
+  [
+    "no limits and no requests",
+    "agent: { resources: { limits: null, requests: null } }\nhub: { enabled: true, resources: null }",
+  ],
+  [
+    "amounts as numbers",
+    "hub: { enabled: true, resources: { limits: { cpu: 1.5, memory: 4294967296, ephemeral-storage: 2Gi } } }",
+  ],
+  [
+    "a pull secret and a digest",
+    "image: { tag: 0.2.0@sha256:0123456789abcdef, pullSecrets: [{ name: regcred }] }\nhub: { enabled: true }",
+  ],
+  [
+    "every taint tolerated",
+    "agent: { vendors: { nvidia: { tolerations: [{ operator: Exists }] } } }\nhub: { enabled: true, tolerations: [{ operator: Exists }] }",
+  ],
+  [
+    "every Secret given",
+    `agent: { tls: { existingSecret: a }, push: { url: "https://hub:9410", tokenSecret: b, caSecret: c } }
+hub: { enabled: true, auth: { existingSecret: d }, tls: { existingSecret: e } }`,
+  ],
+  ["a user name that YAML reads as a number", 'hub: { enabled: true, auth: { user: "123" } }'],
+  [
+    "no dynamic volumes",
+    'hub: { enabled: true, persistence: { storageClassName: "-", size: 1.5Ti } }',
+  ],
+  [
+    "a hub alone",
+    "agent: { enabled: false }\nhub: { enabled: true, podInfo: { enabled: true }, nodeTaints: { mode: on } }",
+  ],
+  ["neither agents nor hub", "agent: { enabled: false }"],
+  ["a vendor without its section", "agent: { vendors: { nvidia: null, sim: null } }"],
+  [
+    "empty sections",
+    "image: {}\nagent: {}\nmonitoring: {}\nnetworkPolicy: {}\nserviceAccount: {}\nhub: {}",
+  ],
+])("Kubernetes's types take %s", async (_, text) => {
+  const output = await renderValues(text);
+  if (ofKind(manifestsOf(output), "Service").length > 0) expect(await mistakes(output)).toEqual([]);
+  expect(output).not.toMatch(/<no value>|<nil>|%!|(?::|=)\s*null$/m);
+});
+
+/** The settings whose default is empty, by path; and those that need a value, with their section. */
+function settings(): {
+  readonly optional: readonly string[][];
+  readonly needed: readonly string[][];
+} {
+  const optional: string[][] = [];
+  const needed: string[][] = [];
+  const walk = (section: object, at: readonly string[]): void => {
+    for (const [key, value] of Object.entries(section) as [string, unknown][]) {
+      const place = [...at, key];
+      const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
+      if (isMap && Object.keys(value).length > 0) walk(value, place);
+      const isEmpty = ['""', "false", "[]", "{}"].includes(JSON.stringify(value));
+      (isEmpty ? optional : needed).push(place);
+    }
+  };
+  walk(parseYaml(readFileSync(path.join(chart, "values.yaml"), "utf8")) as object, []);
+  return { optional, needed };
+}
+
+function nested(paths: readonly (readonly string[])[], base: object): object {
+  const values = structuredClone(base) as Record<string, unknown>;
+  for (const place of paths) {
+    let section = values;
+    for (const key of place.slice(0, -1))
+      section = (section[key] ??= {}) as Record<string, unknown>;
+    section[place.at(-1) ?? ""] = null;
+  }
+  return values;
+}
+
+/** Helm drops what a values file sets to null, such as a key whose value is a comment. */
+test("a blank optional setting means its empty default", async () => {
+  const base = { hub: { enabled: true }, agent: { vendors: { sim: { enabled: true } } } };
+  const switches = new Set(["hub.enabled", "agent.vendors.sim.enabled"]);
+  const blank = settings().optional.filter((place) => !switches.has(place.join(".")));
+  expect(blank.length).toBeGreaterThan(40);
+  const withoutPassword = (text: string): string =>
+    text.replaceAll(/^( +)(password|"gpulse"): ".*"$/gm, "$1$2");
+  expect(withoutPassword(await renderValues(stringify(nested(blank, base))))).toBe(
+    withoutPassword(await renderValues(stringify(base))),
+  );
+});
+
+test("a blank setting that needs a value is refused with its place", async () => {
+  /** Blank means none: lists of labels and tolerations, amounts, a vendor; and no class, no host folder. */
+  const none =
+    /^(image\.tag|hub\.ingress|agent\.(sysfs|vendors\.\w+)|agent\.vendors\.\w+\.(nodeLabels|tolerations|runtimeClassName)|networkPolicy\.(prometheus|hub)|monitoring\.dashboards\.labels.*|.*\bresources.*)$/;
+  const needed = settings().needed.filter((place) => !none.test(place.join(".")));
+  expect(needed.length).toBeGreaterThan(40);
+  // One rendering for the settings and one for the sections of each depth: Helm lists all mistakes of one file.
+  const isSection = (place: readonly string[]): boolean =>
+    needed.some(
+      (other) => other.length > place.length && place.every((key, at) => key === other[at]),
+    );
+  const levelOf = (place: readonly string[]): number => (isSection(place) ? place.length : 0);
+  for (const level of new Set(needed.map(levelOf))) {
+    const places = needed.filter((place) => levelOf(place) === level);
+    const message = await renderValues(stringify(nested(places, {}))).then(
+      () => "nothing was refused",
+      (error: unknown) => String(error),
+    );
+    const missing = [...message.matchAll(/at '(.*)': missing propert(?:y|ies) (.*)/g)].flatMap(
+      ([, section = "", keys = ""]) =>
+        [...keys.matchAll(/'([^']+)'/g)].map(([, key]) => `${section}/${key}`),
+    );
+    expect(missing.sort()).toEqual(places.map((place) => `/${place.join("/")}`).sort());
+  }
+});
+
+test.each([
+  ["on", "on"],
+  ["off", undefined],
+  ["dry-run", "dry-run"],
+])("node taints %s without quotes, which YAML may read as true or false", async (written, mode) => {
+  const text = await renderValues(`hub: { enabled: true, nodeTaints: { mode: ${written} } }`);
+  expect(/--node-taints=(\S+)/.exec(text)?.[1]).toBe(mode);
+});
+
+test("the hub's ingress has its host, class and certificate, and is the address in notifications", async () => {
+  const text = await renderedText("ingress");
+  const [ingress] = ofKind(manifestsOf(text), "Ingress");
+  expect(ingress?.spec).toEqual({
+    ingressClassName: "nginx",
+    rules: [
+      {
+        host: "gpulse.example",
+        http: {
+          paths: [
+            {
+              path: "/",
+              pathType: "Prefix",
+              backend: { service: { name: "gp-gpulse-hub", port: { name: "http" } } },
+            },
+          ],
+        },
+      },
+    ],
+    tls: [{ hosts: ["gpulse.example"], secretName: "gpulse-hub-ingress" }],
+  });
+  expect(text).toContain('"--external-url=https://gpulse.example"');
+  expect(text).toContain("--behind-proxy");
+  const plain = await renderValues("hub: { enabled: true, ingress: { host: a.example } }");
+  expect(plain).toContain('"--external-url=http://a.example"');
+  expect(await renderedText("sim")).not.toContain("--external-url");
 });
 
 test("two monitors for one agent are refused", async () => {
@@ -123,7 +301,7 @@ test.each(examples)(
     const text = await renderedText(example);
     const secrets = ofKind(manifestsOf(text), "Secret");
     expect(secrets).toHaveLength(
-      ["sim", "tls", "node-taints", "pod-info"].includes(example) ? 1 : 0,
+      ["sim", "tls", "node-taints", "pod-info", "ingress"].includes(example) ? 1 : 0,
     );
     for (const { stringData = {} } of secrets) {
       const { user = "", password = "" } = stringData;

@@ -1,10 +1,12 @@
 // Rules for every rendering of the chart: no more access than the vendor needs, limits, probes, a network policy.
 
+import { isDeepStrictEqual } from "node:util";
 import { beforeEach, expect, test } from "vitest";
 import { stringify } from "yaml";
 
 import { orSkip } from "../../engines/cache.ts";
 import { checkManifests, kubeTools, renderChart } from "../../engines/helm.ts";
+import { taintKey } from "../../src/hub/node-taints/node-api.ts";
 import {
   examples,
   type Labels,
@@ -351,6 +353,31 @@ test.each<readonly [string, Labels, readonly string[]]>([
 ])("one agent runs on %s", async (_, node, vendors) => {
   expect(agentsOn(await rendered("minimal"), node)).toEqual(vendors);
 });
+
+test("simulated GPUs run where no vendor's agent does, and a vendor without labels has every node", async () => {
+  const on = async (...set: readonly string[]): Promise<readonly Manifest[]> =>
+    manifestsOf(await renderChart({ release: "gp", namespace: "gpu", set }));
+  const withSim = await on("agent.vendors.sim.enabled=true");
+  expect(agentsOn(withSim, { "kubernetes.io/os": "linux" })).toEqual(["sim"]);
+  expect(agentsOn(withSim, NVIDIA_NODE)).toEqual(["nvidia"]);
+  expect(agentsOn(withSim, INTEL_NODE)).toEqual(["intel"]);
+  const everywhere = await on("agent.vendors.nvidia.nodeLabels=null");
+  expect(workloads(everywhere).map(vendorOf)).toEqual(["nvidia"]);
+});
+
+test.each(examples)(
+  "in examples/%s.yaml agents tolerate the taint of the hub, without which a tainted node never returns",
+  async (example) => {
+    for (const { kind, metadata, spec } of workloads(await rendered(example))) {
+      const { tolerations = [] } = spec.template.spec as { tolerations?: readonly object[] };
+      const own = { key: taintKey, operator: "Exists", effect: "NoSchedule" };
+      expect(
+        tolerations.some((one) => isDeepStrictEqual(one, own)),
+        metadata.name,
+      ).toBe(kind === "DaemonSet");
+    }
+  },
+);
 
 test("an agent per vendor is an option, and its series say which agent they are of", async () => {
   const set = ["agent.onePerNode=false", "hub.enabled=true", "monitoring.podMonitor.enabled=true"];

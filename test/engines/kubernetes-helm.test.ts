@@ -11,12 +11,13 @@ import { parse, parseAllDocuments, stringify } from "yaml";
 import { EngineMissingError } from "../../engines/cache.ts";
 import { chart, kubeTools, renderChart } from "../../engines/helm.ts";
 import { startHub } from "../../engines/hub.ts";
-import { type RunningKubernetes, startKubernetes } from "../../engines/kubernetes.ts";
+import { kubeconfigOf, type RunningKubernetes, startKubernetes } from "../../engines/kubernetes.ts";
 import { type FinishedProcess, runProcess, startProcess } from "../../engines/process.ts";
 import { ensureBuild, program } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { startVictoriaMetrics } from "../../engines/victoria-metrics.ts";
 import { waitUntil } from "../../engines/wait.ts";
+import { taintKey } from "../../src/hub/node-taints/node-api.ts";
 import { addNode, type Pod } from "./kubernetes-lab.ts";
 
 let kubernetes: RunningKubernetes | undefined;
@@ -48,10 +49,14 @@ function cluster(): RunningKubernetes {
   return kubernetes;
 }
 
-/** Runs Helm against the cluster; an error contains its output. */
+/** Runs Helm against the cluster as the administrator; an error contains its output. */
 async function helm(...args: readonly string[]): Promise<FinishedProcess> {
+  return helmAs(cluster().kubeconfig, ...args);
+}
+
+async function helmAs(kubeconfig: string, ...args: readonly string[]): Promise<FinishedProcess> {
   const { helm: command } = await kubeTools();
-  const env = { KUBECONFIG: cluster().kubeconfig, HELM_NO_PLUGINS: "1", HOME: folder };
+  const env = { KUBECONFIG: kubeconfig, HELM_NO_PLUGINS: "1", HOME: folder };
   const done = await runProcess(command, args, { timeoutMs: 120_000, env });
   if (done.code !== 0) throw new Error(`helm ${args.join(" ")}: ${done.stderr}`);
   return done;
@@ -75,6 +80,7 @@ const RESOURCES: Readonly<Record<string, string>> = {
   StatefulSet: "statefulsets",
   Deployment: "deployments",
   NetworkPolicy: "networkpolicies",
+  Ingress: "ingresses",
   Service: "services",
   ServiceAccount: "serviceaccounts",
   ConfigMap: "configmaps",
@@ -152,12 +158,14 @@ test("install, upgrade, rollback with and without the hub, and uninstall with th
       )
     ).map(({ metadata }) => metadata.name);
 
-  await helm("install", ...release);
+  expect((await helm("install", ...release)).stdout).toContain(
+    `kubectl -n ${name} get pods -l app.kubernetes.io/instance=gpulse`,
+  );
   expect(await secrets()).toEqual([]);
   await helm("upgrade", ...release, "--set", "hub.enabled=true");
   const [first] = await secrets();
   expect(first).toMatch(/^gpulse-hub-auth \w+/);
-  await helm("upgrade", ...release, "--set", "hub.enabled=true,hub.retention=7d");
+  await helm("upgrade", ...release, "--reset-then-reuse-values", "--set", "hub.retention=7d");
   expect(await secrets()).toEqual([first]);
   await waitUntil({ what: "the hub's volume claim", timeoutMs: 60_000 }, async () =>
     (await claims()).length === 1 ? true : undefined,
@@ -177,6 +185,17 @@ test("install, upgrade, rollback with and without the hub, and uninstall with th
   await helm("rollback", "gpulse", "4", "-n", name);
 
   await helm("rollback", "gpulse", "2", "-n", name);
+  // A larger volume, in the way that the guide describes.
+  const larger = [...release, "--set", "hub.enabled=true,hub.persistence.size=60Gi"];
+  await expect(helm("upgrade", ...larger)).rejects.toThrow(/Forbidden|forbidden/);
+  const hub = `/apis/apps/v1/namespaces/${name}/statefulsets/gpulse-hub`;
+  await cluster().api("DELETE", `${hub}?propagationPolicy=Orphan`);
+  await expect
+    .poll(async () => (await cluster().api("GET", hub)).status, { timeout: 60_000 })
+    .toBe(404);
+  expect((await helm("upgrade", ...larger)).stdout).toContain("port-forward svc/gpulse-hub 9410");
+  expect(await claims()).toEqual(["data-gpulse-hub-0"]);
+
   await helm("uninstall", "gpulse", "-n", name);
   expect(await secrets()).toEqual([]);
   expect(await claims()).toEqual(["data-gpulse-hub-0"]);
@@ -240,6 +259,9 @@ test("a node with GPUs of two vendors gets one agent, and an agent per vendor on
     "intel.feature.node.kubernetes.io/gpu": "true",
   };
   await addNode(cluster(), { name: "mixed-1", labels });
+  // The hub took this node out of service: it has to keep, and to get, its agent.
+  const taints = [{ key: taintKey, effect: "NoSchedule" }];
+  await cluster().api("PATCH", "/api/v1/nodes/mixed-1", { spec: { taints } });
   const vendors = async (): Promise<readonly string[]> =>
     (await list<Pod>(`/api/v1/namespaces/${name}/pods?fieldSelector=spec.nodeName%3Dmixed-1`))
       .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
@@ -272,6 +294,27 @@ test("a node with GPUs of two vendors gets one agent, and an agent per vendor on
   await settled();
   await expect.poll(vendors, { timeout: 60_000 }).toEqual(["intel", "nvidia"]);
   await helm("uninstall", "gpulse", "-n", name);
+}, 300_000);
+
+test("an administrator of one namespace installs the chart with a given RuntimeClass", async () => {
+  const name = "one-namespace";
+  await namespace(name);
+  const account = "deployer";
+  await cluster().create(`/api/v1/namespaces/${name}/serviceaccounts`, {
+    metadata: { name: account },
+  });
+  await cluster().create(`/apis/rbac.authorization.k8s.io/v1/namespaces/${name}/rolebindings`, {
+    metadata: { name: account },
+    subjects: [{ kind: "ServiceAccount", name: account, namespace: name }],
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "admin" },
+  });
+  const kubeconfig = path.join(folder, "deployer.kubeconfig");
+  const { url, caFile } = cluster();
+  await writeFile(kubeconfig, kubeconfigOf(url, caFile, await tokenOf(name, account)));
+  const install = ["install", "gpulse", chart, "-n", name, "--set", "hub.enabled=true"];
+  await expect(helmAs(kubeconfig, ...install)).rejects.toThrow(/runtimeclasses.* is forbidden/);
+  await helmAs(kubeconfig, ...install, "--set", "agent.vendors.nvidia.runtimeClassName=nvidia");
+  await helmAs(kubeconfig, "uninstall", "gpulse", "-n", name);
 }, 300_000);
 
 /** A token of the service account, as in its pod. */

@@ -12,30 +12,12 @@ import { ensureBuild, runGpulse } from "../../engines/program.ts";
 import { loadgen } from "../../engines/loadgen.ts";
 import { readRunFile } from "../../src/runs/file/file.ts";
 import { measuredSpan } from "../../src/runs/run.ts";
+import { joulesByHand } from "./joules-by-hand.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "gpulse-loadgen-"));
 const driver = fileURLToPath(new URL("loadgen.py", import.meta.url));
 beforeAll(ensureBuild, 300_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-/** Computed from the raw readings without the recorder's own code: each reading holds until the next. */
-function joulesByHand(
-  timeMs: Float64Array,
-  watts: Float64Array,
-  [fromMs, toMs]: readonly [number, number],
-): number {
-  const known = [...timeMs.keys()].filter((row) => !Number.isNaN(watts[row]));
-  const at = (wantedMs: number): number => {
-    const after = known.findIndex((row) => (timeMs[row] ?? 0) >= wantedMs);
-    const [one = 0, other = 0] = [known[after - 1], known[after]];
-    const [left = 0, right = 0] = [timeMs[one], timeMs[other]];
-    const share = (wantedMs - left) / (right - left);
-    return (watts[one] ?? 0) * (1 - share) + (watts[other] ?? 0) * share;
-  };
-  let joules = 0;
-  for (let step = fromMs; step < toMs; step++) joules += at(step + 0.5) / 1_000;
-  return joules;
-}
 
 for (const [scenario, unit] of [
   ["Offline", "tokens"],

@@ -19,6 +19,8 @@ import type { JobSummary } from "../../src/view/jobs/summary.ts";
 
 export interface SlurmLab {
   readonly slurm: RunningSlurm;
+  /** The hub's token for slurmrestd. */
+  readonly tokenFile: string;
   hub(): RunningHub;
   get<Body>(route: string): Promise<Body>;
   /** Sets which process uses which GPU of a node: `process GPU PID BYTES C`. */
@@ -35,8 +37,13 @@ export interface SlurmLab {
 /** The stub's GPUs are at 0 unless a line changes that. */
 const idleScript = ["gpus 4", "*.utilization 0"];
 
+export interface SlurmLabOptions {
+  /** True for a hub that reads slurmrestd instead of running Slurm's commands. */
+  readonly rest?: boolean;
+}
+
 /** Opens one lab for the tests of a file; if that is not possible, they are skipped with the reason. */
-export function useSlurmLab(): () => SlurmLab {
+export function useSlurmLab(options: SlurmLabOptions = {}): () => SlurmLab {
   let opened: SlurmLab | undefined;
   let missing: string | undefined;
   beforeAll(async () => {
@@ -46,7 +53,7 @@ export function useSlurmLab(): () => SlurmLab {
     else
       try {
         await ensureBuild();
-        opened = await openSlurmLab();
+        opened = await openSlurmLab(options);
       } catch (error) {
         if (!(error instanceof EngineMissingError)) throw error;
         missing = error.message;
@@ -62,7 +69,7 @@ export function useSlurmLab(): () => SlurmLab {
   };
 }
 
-async function openSlurmLab(): Promise<SlurmLab> {
+async function openSlurmLab({ rest = false }: SlurmLabOptions): Promise<SlurmLab> {
   const dir = mkdtempSync(path.join(tmpdir(), "gpulse-slurm-lab-"));
   const closers: (() => Promise<unknown> | void)[] = [
     () => rmSync(dir, { recursive: true, force: true }),
@@ -73,8 +80,13 @@ async function openSlurmLab(): Promise<SlurmLab> {
   try {
     const epilog = path.join(dir, "epilog.sh");
     writeFileSync(epilog, "#!/bin/sh\n", { mode: 0o755 });
-    const slurm = await startSlurm({ configuration: [`EpilogSlurmctld=${epilog}`] });
+    const slurm = await startSlurm({ configuration: [`EpilogSlurmctld=${epilog}`], rest });
     closers.push(() => slurm.stop());
+    const tokenFile = path.join(dir, "slurm.jwt");
+    if (slurm.restUrl !== undefined) {
+      writeFileSync(tokenFile, await newToken(slurm));
+      writeFileSync(path.join(dir, configName), restConfig(slurm.restUrl, tokenFile));
+    }
     let hub = await launch(dir, slurm);
     closers.push(() => hub.stop());
     // slurmctld does not pass its environment to an epilog.
@@ -98,6 +110,7 @@ async function openSlurmLab(): Promise<SlurmLab> {
     }
     return {
       slurm,
+      tokenFile,
       hub: () => hub,
       get: async <Body>(route: string) => (await (await fetch(hub.url + route)).json()) as Body,
       script,
@@ -128,11 +141,28 @@ export GPULSE_URL="${url}" GPULSE_REPORTS="${dir}" GPULSE_RETRY_SECONDS=1
 exec "${path.join(repository, "deploy/slurm/job-report.sh")}"
 `;
 
+const configName = "gpulse.yaml";
+
+/** The hub's token needs no rights: every user may list all jobs unless PrivateData hides them. */
+const restUser = "nobody";
+
+const restConfig = (url: string, tokenFile: string): string => `hub:
+  slurm: ${url}
+  slurm_user: ${restUser}
+  slurm_token_file: ${tokenFile}
+  slurm_interval: 1s
+`;
+
+/** As `scontrol` prints it: `SLURM_JWT=…`. */
+export const newToken = (slurm: RunningSlurm): Promise<string> =>
+  slurm.client("scontrol", "token", `username=${restUser}`, "lifespan=3600");
+
 const launch = (dir: string, slurm: RunningSlurm, port?: number): Promise<RunningHub> =>
   startHub({
     dataDir: path.join(dir, "data"),
-    args: ["--slurm=commands", "--slurm-interval=1s"],
-    env: slurm.env,
+    ...(slurm.restUrl === undefined
+      ? { args: ["--slurm=commands", "--slurm-interval=1s"], env: slurm.env }
+      : { args: [`--config=${path.join(dir, configName)}`] }),
     ...(port === undefined ? {} : { port }),
   });
 

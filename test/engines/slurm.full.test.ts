@@ -63,4 +63,29 @@ test(
   },
 );
 
-testGpuSeconds(lab, 3);
+test(
+  "a controller that lost its state gives the same id to another job: both are in the ledger",
+  { timeout: 240_000 },
+  async () => {
+    const { slurm } = lab();
+    const options = ["-w", "n2", "--gres=gpu:1"];
+    // Ids begin at 1, which an earlier test used.
+    const before = (await endedJobs(lab())).find(({ scheduler }) => scheduler?.id === "1");
+    expect(before?.name).toBe("unwatched");
+    await slurm.stopController();
+    await slurm.resetController();
+    await waitUntil({ what: "node n2 to be idle", timeoutMs: 60_000 }, async () =>
+      (await slurm.client("sinfo", "-h", "-N", "-n", "n2", "-o", "%T")).trim() === "idle"
+        ? true
+        : undefined,
+    );
+    const id = await slurm.submit(hold(6), "-J", "second", ...options);
+    expect(id).toBe("1");
+    const both = await untilEnded(lab(), id, 2);
+    expect(both.map(({ name }) => name).sort()).toEqual(["second", "unwatched"]);
+    expect(both.find(({ name }) => name === "unwatched")).toEqual(before);
+    expect(new Set(both.map((job) => job.id)).size).toBe(2);
+  },
+);
+
+testGpuSeconds(lab, 4);

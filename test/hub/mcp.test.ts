@@ -157,6 +157,26 @@ test("the numbers of an answer are those of its query", async () => {
   await client.close();
 });
 
+test("GPUs are named by their place, an Xid by its number, and an unknown host is said to be unknown", async () => {
+  const client = await connectHttp(hub.url);
+  const [, [, host = ""] = []] = tableOf((await callTool(client, "find")).text);
+  const gpus = [0, 3].map((index) => `${JSON.parse(host) as string}:${index}`);
+  const compared = await callTool(client, "compare", { gpus, from: "1m" });
+  expect([compared.isError, compared.isError ? compared.text : ""]).toEqual([false, ""]);
+  const alone = await callTool(client, "current_state", { gpu: "3" });
+  expect(tableOf(alone.text).slice(1)).toHaveLength(1);
+  const verdict = await callTool(client, "gpu_health", { gpu: "3" });
+  expect(verdict.text).toContain("1 verdict selected");
+  for (const tool of ["current_state", "gpu_health"])
+    expect((await callTool(client, tool, { host: "nobody" })).text).toContain(
+      'Note: No host "nobody" reports GPUs now: find lists hosts and GPUs.',
+    );
+  const { text } = await callTool(client, "runbook", { alert: "Xid 79" });
+  expect(text).toContain("Xid 79: GPU has fallen off the bus.");
+  expect(text).toContain("### GpuXidCritical");
+  await client.close();
+});
+
 test("gpulse ask answers from the same tools, and shows what it ran", async () => {
   const ask = (...words: string[]) =>
     runProcess(process.execPath, [hubProgram, "ask", ...words, "--url", hub.url]);
@@ -170,6 +190,9 @@ test("gpulse ask answers from the same tools, and shows what it ran", async () =
     rows: unknown[][];
   };
   expect(json.rows.length).toBe(20);
+  const power = await ask("how much power is the cluster using");
+  expect(power.stdout).toMatch(/^SERIES +VALUE \(W\)$/m);
+  expect((await ask("help")).stdout).toContain("gpulse ask hottest gpu");
   const lost = await ask("sing a song");
   expect(lost.code).toBe(2);
   expect(lost.stderr).toContain("gpulse ask hottest gpu");

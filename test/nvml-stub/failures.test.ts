@@ -181,7 +181,7 @@ test("doctor says where the library is not, and what to do", async () => {
 });
 
 test.for([
-  [[], "found", "2 × NVIDIA Stub 80GB (driver 580.00.01, CUDA 13.0)"],
+  [[], "found", "2 × NVIDIA Stub 80GB (driver 580.95.05, CUDA 13.0)"],
   [["init.rc 9"], "failed", "kernel module is not loaded"],
   [["init.rc 18"], "failed", "different versions"],
   [["init.rc 4"], "denied", "/dev/nvidiactl"],

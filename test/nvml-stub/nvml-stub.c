@@ -72,7 +72,7 @@ static int put_text(char *out, unsigned room, const char *what) {
 int nvmlInit_v2(void) { refresh(); note(-1, "init"); while (find("init.hang") >= 0) { usleep(20000); refresh(); } if (find("init.crash") >= 0) *(volatile int *)0 = 1; int at = find("init.rc"); return at < 0 ? OK : (int)line[at].value; }
 int nvmlInitWithFlags(unsigned flags) { (void)flags; return nvmlInit_v2(); }
 int nvmlShutdown(void) { note(-1, "shutdown"); return OK; }
-int nvmlSystemGetDriverVersion(char *out, unsigned room) { int at = find("driver"); return put_text(out, room, at < 0 ? "580.00.01" : line[at].text); }
+int nvmlSystemGetDriverVersion(char *out, unsigned room) { int at = find("driver"); return put_text(out, room, at < 0 ? "580.95.05" : line[at].text); }
 int nvmlSystemGetCudaDriverVersion_v2(int *out) { *out = 13000; return OK; }
 int nvmlDeviceGetCount_v2(unsigned *out) { int rc = enter(-1, "count"); *out = (unsigned)gpu_count(); return rc; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, uint64_t *out) {

@@ -19,7 +19,7 @@ test("eight GPUs are reported with their identity, and none of their serial numb
     model: "NVIDIA Stub 80GB",
     simulated: false,
     pciBusId: "0000:13:00.0",
-    driver: "580.00.01",
+    driver: "580.95.05",
     vbios: "96.00.00.00.01",
     linkType: "PCIe",
   });
@@ -76,6 +76,35 @@ test("fast values come out as scripted, in the catalogue's units", async () => {
   };
   expect(pick(values, wanted)).toEqual(wanted);
   expect([...values.keys()].filter((name) => name.startsWith("0 gpu_fan"))).toEqual([]);
+});
+
+test.for([
+  ["570.172.08", "unsupported"],
+  ["575.57.08", 2],
+  ["580.65.06", 2],
+  ["580.82.07", 5],
+] as const)(
+  "on driver %s, heat has held the clock down for %s s: the ids of these counters have moved",
+  async ([driver, seconds]) => {
+    const isOld = driver.startsWith("570");
+    nvml.stub.script(
+      "gpus 1",
+      `driver ${driver}`,
+      ...(isOld ? [] : ["0.field_251 2000000000", "0.field_269 5000000000"]),
+    );
+    const values = await read(nvml.open(), "fast");
+    const wanted = { "0 gpu_throttle_seconds_total{reason=thermal}": seconds };
+    expect(pick(values, wanted)).toEqual(wanted);
+  },
+);
+
+test("on a driver whose ids are unknown these counters have no series", async () => {
+  nvml.stub.script("gpus 1", "driver 580.76.05", "0.field_251 1", "0.field_269 1");
+  const values = await read(nvml.open(), "fast");
+  expect([...values.keys()].filter((name) => name.startsWith("0 gpu_throttle_seconds"))).toEqual([
+    "0 gpu_throttle_seconds_total{reason=power_cap}",
+    "0 gpu_throttle_seconds_total{reason=sync_boost}",
+  ]);
 });
 
 test("slow and static values come out as scripted, also the links and the peers", async () => {

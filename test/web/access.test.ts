@@ -94,7 +94,7 @@ describe.skipIf("missing" in chromium)(
       await page.getByLabel("Name").fill("for the vendor");
       await look(page, "share-dialog");
       expect(await page.getByLabel("Keep showing this time").isChecked()).toBe(false);
-      await page.getByRole("button", { name: "Make the link" }).click();
+      await page.getByRole("button", { name: "Create link" }).click();
       const shown = page.getByLabel("the link", { exact: true });
       await expect.poll(() => shown.innerText(), poll).toMatch(/\/share#gpulse_share_[\w-]{43}$/);
       const link = await shown.innerText();
@@ -142,7 +142,7 @@ describe.skipIf("missing" in chromium)(
       const dialog = page.getByRole("dialog");
       await dialog.getByLabel("Name").fill("as it was");
       await dialog.getByLabel("Keep showing this time").check();
-      await page.getByRole("button", { name: "Make the link" }).click();
+      await page.getByRole("button", { name: "Create link" }).click();
       const shown = page.getByLabel("the link", { exact: true });
       await expect.poll(() => shown.innerText(), poll).toMatch(/\/share#/);
       const guest = await openPage(browser, await shown.innerText(), {}, "header.top");
@@ -183,8 +183,8 @@ describe.skipIf("missing" in chromium)(
       await account(other.page, "Change my password");
       await other.page.getByLabel("Current password").fill(password);
       await other.page.getByLabel("New password").fill("another good one");
-      await other.page.getByLabel("The same again").fill("another good one");
-      await other.page.getByRole("button", { name: "Change it" }).click();
+      await other.page.getByLabel("Repeat new password").fill("another good one");
+      await other.page.getByRole("button", { name: "Change password" }).click();
       await expect
         .poll(() => other.page.locator(".toasts").innerText(), poll)
         .toContain("Your password is changed.");

@@ -152,6 +152,7 @@ describe.skipIf("missing" in chromium)(
       expect(new URL(page.url()).pathname).toBe("/runbooks");
       expect(await page.locator(".runbooks").innerText()).toMatch(/Meaning\..*Check\..*Fix\./s);
       expect(await page.title()).toContain("Runbook: GpuTooHot");
+      expect(await layoutFaults(page, "runbook")).toEqual([]);
       await page.getByRole("link", { name: "All runbooks" }).click();
       await page.getByRole("searchbox").fill("xid");
       await page.getByRole("link", { name: "GpuXidCritical" }).click();

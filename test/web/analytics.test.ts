@@ -90,7 +90,7 @@ describe.skipIf("missing" in chromium)(
 
     test("one GPU at a time, kept in the address, and a spike leads to the GPU at that time", async () => {
       const { page } = await open(days());
-      await page.getByLabel("GPUs looked at").selectOption(`gpu:${pastUuids[1]}@past`);
+      await page.getByLabel("GPUs in scope").selectOption(`gpu:${pastUuids[1]}@past`);
       await expect
         .poll(() => new URL(page.url()).searchParams.get("scope"))
         .toBe(`gpu:${pastUuids[1]}@past`);

@@ -29,12 +29,12 @@ describeInBrowser(
       await page.getByRole("menuitem", { name: "Pin to board" }).click();
       const dialog = page.getByRole("dialog", { name: "Pin to a board" });
       await dialog.getByLabel("Its title").fill("Wall");
-      await dialog.getByLabel("Title of the panel").fill("Power in all");
+      await dialog.getByLabel("Title of the panel").fill("Total power");
       await dialog.getByRole("button", { name: "Pin" }).click();
-      await page.getByText("Power in all is pinned to Wall.").waitFor();
+      await page.getByText("Total power is pinned to Wall.").waitFor();
 
       await page.goto(`${suite.up.url}boards?board=wall`);
-      await page.getByRole("heading", { name: "Power in all" }).waitFor();
+      await page.getByRole("heading", { name: "Total power" }).waitFor();
       await page.getByLabel("host").waitFor();
       await page.getByRole("button", { name: "Edit" }).click();
       await page.getByRole("button", { name: "Add a panel" }).click();
@@ -48,9 +48,9 @@ describeInBrowser(
       await page.getByRole("button", { name: "Edit Heat" }).click();
       await page.getByLabel("Query 1 in PromQL").fill("max(gpu_temperature_celsius)");
       await page.getByRole("button", { name: "Done" }).click();
-      expect(await page.evaluate(titles)).toEqual(["Power in all", "Heat"]);
+      expect(await page.evaluate(titles)).toEqual(["Total power", "Heat"]);
       await page.getByRole("button", { name: "Move Heat", exact: true }).press("ArrowLeft");
-      expect(await page.evaluate(titles)).toEqual(["Heat", "Power in all"]);
+      expect(await page.evaluate(titles)).toEqual(["Heat", "Total power"]);
       await page.getByRole("button", { name: "Move Heat", exact: true }).press("Shift+ArrowRight");
       await page.getByText("Heat is 7 of 12 columns wide").waitFor({ state: "attached" });
       await page.getByRole("button", { name: "Move Heat", exact: true }).press("Shift+ArrowLeft");
@@ -61,7 +61,7 @@ describeInBrowser(
       await page.mouse.down();
       await page.mouse.move(to.x + to.width / 2, to.y + 40, { steps: 5 });
       await page.mouse.up();
-      expect(await page.evaluate(titles)).toEqual(["Power in all", "Heat"]);
+      expect(await page.evaluate(titles)).toEqual(["Total power", "Heat"]);
       await page.getByRole("button", { name: "Save" }).click();
       await page.getByText("Wall is saved as version 3.").waitFor();
       expect(await layoutFaults(page, "board")).toEqual([]);
@@ -128,9 +128,7 @@ describeInBrowser(
         try {
           const page = await suite.browser.newPage();
           await page.goto(`http://127.0.0.1:${port}/`, { waitUntil: "load" });
-          const heading = page
-            .frameLocator("iframe")
-            .getByRole("heading", { name: "Power in all" });
+          const heading = page.frameLocator("iframe").getByRole("heading", { name: "Total power" });
           const isShown = await heading.waitFor({ timeout: 15_000 }).then(
             () => true,
             () => false,

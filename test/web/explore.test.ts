@@ -74,7 +74,7 @@ describeInBrowser("Explore", {}, (suite) => {
     await find.fill("gpu_energy_joules");
     await page.locator(".metric-list button").first().click();
     await expect.poll(() => params(page).get("expr"), slow).toBe("gpu_energy_joules_total");
-    await page.getByRole("button", { name: "Show how fast instead" }).click();
+    await page.getByRole("button", { name: "Show its rate instead" }).click();
     await expect
       .poll(() => params(page).get("expr"), slow)
       .toBe("rate(gpu_energy_joules_total[5m])");

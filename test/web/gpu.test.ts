@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../engines/ports.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
+import { violationsOn } from "./accessible.ts";
 import { layoutFaults } from "./layouts.ts";
 import { openBrowser, openPage } from "./browser.ts";
 import { type RunningUp, startUp } from "./up.ts";
@@ -270,6 +271,7 @@ describe.skipIf("missing" in chromium)(
       await chart.getByRole("button", { name: "Menu of Clocks" }).click();
       await page.getByRole("menuitem", { name: "Logarithmic scale" }).click();
       await expect.poll(pixels).not.toBe(linear);
+      expect(await violationsOn(page)).toEqual([]);
       await chart.locator(".chart-legend tbody tr").nth(1).hover();
       await chart.getByRole("button", { name: "Show only memory" }).click();
       await expect.poll(() => chart.locator("tr[data-off]").count()).toBe(3);
@@ -320,8 +322,10 @@ describe.skipIf("missing" in chromium)(
     test("the dictionary explains an Xid by its number", async () => {
       const { page } = await open("gpu?range=5m");
       await page.getByText("Dictionary of Xid errors").click();
-      await page.getByLabel("Find a word").fill("79");
+      await page.getByLabel("Search the dictionary").fill("79");
       expect(await page.locator(".dictionary dt").allInnerTexts()).toEqual(["Xid 79"]);
+      await page.getByLabel("Search the dictionary").fill("");
+      expect(await layoutFaults(page, "gpu-dictionary")).toEqual([]);
       await page.context().close();
     });
 

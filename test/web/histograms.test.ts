@@ -104,7 +104,7 @@ describe.skipIf("missing" in chromium)(
         .poll(() => page.locator(".table tbody td").last().innerText(), slow)
         .toContain("{count:");
       await page.getByRole("button", { name: "Graph", exact: true }).click();
-      await page.getByRole("button", { name: "Show how fast instead" }).click();
+      await page.getByRole("button", { name: "Show its rate instead" }).click();
       await expect
         .poll(() => new URL(page.url()).searchParams.get("expr"), slow)
         .toBe("rate(margin_celsius[5m])");

@@ -32,7 +32,7 @@ test(
       const { page } = await openPage(browser, hub.url, {}, "main");
       await expect
         .poll(() => page.locator(".notice.simulated").allInnerTexts(), { timeout: 60_000 })
-        .toEqual([expect.stringContaining("Every number of a GPU comes from the simulator")]);
+        .toEqual([expect.stringContaining("All GPUs are simulated")]);
     } finally {
       await browser.close();
       await hub.stop();

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { openPage } from "./browser.ts";
+import { layoutFaults } from "./layouts.ts";
 import { startProxy } from "./proxy.ts";
 import { describeInBrowser } from "./suite.ts";
 
@@ -59,6 +60,7 @@ describeInBrowser("the frame of the page", {}, (suite) => {
     ]);
     const { page } = await openPage(suite.browser, `${suite.up.url}nonsense`, {}, "main, body");
     expect(await page.locator("body").innerText()).toContain("There is no page at /nonsense.");
+    expect(await layoutFaults(page, "unknown")).toEqual([]);
     await page.getByRole("link", { name: "alerts" }).click();
     await page.waitForSelector('main[data-page="alerts"]');
     await page.context().close();

@@ -75,7 +75,7 @@ describe.skipIf("missing" in chromium)(
       const [log, other] = [path.join(folder, "rx.txt"), path.join(folder, "cat.png")];
       await writeFile(log, gpuzLog(Date.now()), "latin1");
       await writeFile(other, "not a log at all");
-      await page.getByText("What the log does not say").click();
+      await page.getByText("Details that the log lacks").click();
       await page.getByLabel("Name of the GPU").fill("AMD Radeon RX 7800 XT");
       await page.getByLabel("Machine").fill("bench-pc");
       await page.locator('input[type="file"]').setInputFiles(log);
@@ -101,9 +101,9 @@ describe.skipIf("missing" in chromium)(
       await page.getByLabel("Name of the receiver").fill("on call");
       await page.getByLabel("Api url", { exact: true }).fill("$SLACK_WEBHOOK");
       await page.getByLabel("Channel", { exact: true }).fill("#gpus");
-      await page.getByRole("button", { name: "Show the lines" }).click();
+      await page.getByRole("button", { name: "Show YAML" }).click();
       const text = await page
-        .getByLabel("the lines for alertmanager.yml", { exact: true })
+        .getByLabel("the YAML for alertmanager.yml", { exact: true })
         .innerText();
       expect(parse(text)).toEqual({
         receivers: [
@@ -144,15 +144,15 @@ describe.skipIf("missing" in chromium)(
       await page.getByLabel("Name", { exact: false }).first().fill("to the lake");
       await page.getByLabel("From").fill("simm:1");
       await page.getByLabel("To", { exact: false }).last().fill(`parquet:${folder}/lake`);
-      await page.getByRole("button", { name: "Add and start it" }).press("Enter");
+      await page.getByRole("button", { name: "Add and start" }).press("Enter");
       await expect
         .poll(() => page.locator(".schema-form .bad").innerText(), poll)
         .toContain('There is no source "simm"');
       await page.getByLabel("From").fill("sim:1");
-      await page.getByRole("button", { name: "Add and start it" }).press("Enter");
+      await page.getByRole("button", { name: "Add and start" }).press("Enter");
       const row = page.locator(".pipes tbody tr", { hasText: "to the lake" });
       const cell = (name: string) => row.locator(`td[data-column="${name}"]`);
-      await expect.poll(() => cell("state").innerText(), poll).toMatch(/^runs/);
+      await expect.poll(() => cell("state").innerText(), poll).toMatch(/^running/);
       await expect
         .poll(async () => Number(await cell("frames").innerText()), poll)
         .toBeGreaterThan(0);
@@ -183,11 +183,11 @@ describe.skipIf("missing" in chromium)(
       await page.getByRole("button", { name: "Stop to the lake" }).press("Enter");
       await expect.poll(() => cell("state").innerText(), poll).toMatch(/^stopped/);
       await page.getByRole("button", { name: "Remove to the lake" }).press("Enter");
-      await page.getByRole("button", { name: "Keep it" }).press("Enter");
+      await page.getByRole("button", { name: "Cancel" }).press("Enter");
       expect(await row.count()).toBe(1);
       await page.getByRole("button", { name: "Remove to the lake" }).press("Enter");
       expect(await violationsOn(page)).toEqual([]);
-      await page.getByRole("button", { name: "Remove it" }).press("Enter");
+      await page.getByRole("button", { name: "Remove pipe" }).press("Enter");
       await expect
         .poll(() => page.locator(".empty").innerText(), poll)
         .toContain("No pipe runs with this hub");

@@ -6,7 +6,9 @@ import { text } from "node:stream/consumers";
 import { parquetReadObjects } from "hyparquet";
 import { afterEach, expect, test } from "vitest";
 import { eventfulRows, writeLake } from "../../../test/fixtures/lake/analyses.ts";
+import { analyses as allAnalyses } from "../../lake/analyses/list.ts";
 import { buildProgram } from "../program.ts";
+import { analysisNames } from "./command.ts";
 
 const dirs: string[] = [];
 afterEach(() => {
@@ -151,4 +153,8 @@ test("a broken file of the lake is named", async () => {
   const answer = await gpulse("daily", "--input", dir);
   expect(answer.code).toBe(1);
   expect(answer.err).toMatch(/broken\.parquet/);
+});
+
+test("help and shell completion name every analysis", () => {
+  expect(analysisNames).toEqual(allAnalyses.map(({ name }) => name));
 });

@@ -12,13 +12,29 @@ import { choice } from "../command/choice.ts";
 import { collect } from "../command/setting.ts";
 import type { Finish } from "../program.ts";
 
-const names = ["daily", "hourly", "spikes", "correlation", "energy", "idle", "efficiency"];
+/** As in `analyses`, without importing it for every command. */
+export const analysisNames = [
+  "daily",
+  "hourly",
+  "spikes",
+  "correlation",
+  "energy",
+  "idle",
+  "efficiency",
+  "jobs_user",
+  "jobs_account",
+  "jobs_project",
+  "jobs_day",
+];
 export const outputFormats = ["table", "json", "csv", "parquet", "html"] as const;
 
 /** Validated when the command runs, with a suggestion. */
 function analysesArgument(): Argument {
-  const argument = new Argument("[analyses...]", `${names.join(", ")} or all (default: all)`);
-  argument.argChoices = [...names, "all"];
+  const argument = new Argument(
+    "[analyses...]",
+    `${analysisNames.join(", ")} or all (default: all)`,
+  );
+  argument.argChoices = [...analysisNames, "all"];
   return argument;
 }
 

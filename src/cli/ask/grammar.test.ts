@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { expect, test } from "vitest";
 import { findTool } from "../../view/tools/list.ts";
-import { examples, matchQuestion, periodOf } from "./grammar.ts";
+import { examples, matchQuestion } from "./grammar.ts";
+import { periodOf } from "./period.ts";
 
 test.for([
   ["hottest gpu", "current_state", { sort: "temperature", order: "highest", limit: 1 }],
@@ -171,7 +172,8 @@ test.for([
   ["how many jobs are running", "list_jobs", { state: "running" }],
   ["compare n1 with n2 over the last day", "compare", { hosts: ["n1", "n2"], from: "1d" }],
 ] as const)("as somebody would say it: %s runs %s", ([question, tool, input]) => {
-  expect(matchQuestion(question)).toEqual({ tool, input });
+  const { unit: _, ...matched } = matchQuestion(question) ?? {};
+  expect(matched).toEqual({ tool, input });
   const checked = v.safeParse(findTool(tool)?.input ?? v.never(), input);
   expect(checked.issues?.map(({ message }) => message)).toBeUndefined();
 });

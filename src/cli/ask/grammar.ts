@@ -1,9 +1,14 @@
 /** The grammar of `gpulse ask`: each pattern maps to a tool and its arguments. Pure; the first match wins. */
 import { promqlString } from "../../view/tools/quote.ts";
+import { freeFormExamples, matchFreeForm } from "./free-form.ts";
+import { periodOf, periodWords } from "./period.ts";
+import { conceptsOf } from "./words.ts";
 
 export interface MatchedQuestion {
   readonly tool: string;
   readonly input: Readonly<Record<string, unknown>>;
+  /** The unit of the values that a query returns. */
+  readonly unit?: string;
 }
 
 interface Question {
@@ -13,24 +18,10 @@ interface Question {
   readonly match: (found: Readonly<Record<string, string | undefined>>) => MatchedQuestion;
 }
 
-const period = String.raw`(?: (?:in |over |during |for |since )?(?:the )?(?<period>today|yesterday|last night|(?:last|past) (?:\d{1,4} )?(?:minute|hour|day|week|month)s?|this (?:week|month)|\d{1,4}(?:m|h|d|w)))?`;
+const period = `(?: (?:in |over |during |for |since )?(?:the )?(?<period>${periodWords}))?`;
 const subject = String.raw`(?:(?<kind>gpu|host|node|machine|server|job|alert) )?(?<subject>\S{1,200})`;
 
 const onHost = String.raw`(?: (?:on|of|in|at) (?:host |node |machine )?(?<host>\S{1,200}))?`;
-
-const days: Readonly<Record<string, number>> = { minute: 0, hour: 0, day: 1, week: 7, month: 30 };
-
-/** A duration back from now; undefined if the question names none. */
-export function periodOf(words: string | undefined): string | undefined {
-  if (words === undefined) return undefined;
-  if (/^\d/.test(words)) return words;
-  if (words === "today" || words === "last night") return "1d";
-  if (words === "yesterday") return "2d";
-  const [, count = "1", unit = "day"] =
-    /(?:last|past|this) (?:(\d+) )?(minute|hour|day|week|month)/.exec(words) ?? [];
-  if (unit === "minute") return `${count}m`;
-  return unit === "hour" ? `${count}h` : `${Number(count) * (days[unit] ?? 1)}d`;
-}
 
 /** A subject without its kind: a UUID or HOST:INDEX is a GPU, digits are a job, anything else is a host. */
 function subjectInput(kind: string | undefined, name: string): Readonly<Record<string, string>> {
@@ -149,6 +140,7 @@ const questions: readonly Question[] = [
     match: ({ host }) => ({
       tool: "query_promql",
       input: { promql: `sum(gpu_power_watts${hostMatcher(host)})` },
+      unit: "W",
     }),
   },
   {
@@ -341,7 +333,7 @@ const questions: readonly Question[] = [
   {
     example: "find H200",
     pattern:
-      /^(?:find|where is|show|list)(?: all)?(?: (?<kind>gpu|host|job|node)s?)?(?: (?:named |with |of )?(?<match>\S{1,200}))?$/,
+      /^(?:find|where is|show|list)(?: all)?(?: (?<kind>gpu|host|job|node)s?)?(?: (?:named |with |of )?(?<match>(?!#?\d{1,3}$)\S{1,200}))?$/,
     match: ({ kind = "gpu", match }) => ({
       tool: "find",
       input: { kind: kind === "node" ? "host" : kind, ...(match && { match }) },
@@ -375,9 +367,12 @@ const from = (words: string | undefined): Readonly<Record<string, string>> => {
   return back === undefined ? {} : { from: back };
 };
 
-export const examples: readonly string[] = questions.map(({ example }) => example);
+export const examples: readonly string[] = [
+  ...questions.map(({ example }) => example),
+  ...freeFormExamples,
+];
 
-/** Returns undefined if no pattern matches the whole question. Names keep their case; all other words match in any case. */
+/** Returns undefined if neither a pattern nor the free form covers the whole question. Names keep their case; all other words match in any case. */
 export function matchQuestion(question: string): MatchedQuestion | undefined {
   const words = question
     .trim()
@@ -390,7 +385,7 @@ export function matchQuestion(question: string): MatchedQuestion | undefined {
   if (words.length > 500) return undefined;
   for (const { pattern, match } of questions) {
     const found = new RegExp(pattern.source, "i").exec(words);
-    if (found === null) continue;
+    if (found === null || hasWordForName(found.groups ?? {})) continue;
     const groups = Object.fromEntries(
       Object.entries(found.groups ?? {}).map(([name, text]) => [
         name,
@@ -399,8 +394,24 @@ export function matchQuestion(question: string): MatchedQuestion | undefined {
     );
     return match(groups);
   }
-  return undefined;
+  return matchFreeForm(words);
 }
+
+/** True if a word of the vocabulary is where a name belongs, as in "how hot are my gpus" or "is everything ok". */
+const hasWordForName = ({
+  kind,
+  subject: name,
+  kind2,
+  subject2,
+  host,
+  names,
+}: Readonly<Record<string, string | undefined>>): boolean =>
+  [kind === undefined ? name : undefined, kind2 === undefined ? subject2 : undefined, host]
+    .concat(names?.split(" ").filter((word) => !/^(?:and|with|to)$/i.test(word)))
+    .some((word) => word !== undefined && (conceptsOf(word) !== undefined || noName.test(word)));
+
+/** Words that name no host or GPU, and are not in the vocabulary. */
+const noName = new RegExp(`^(?:training|inference|work|${periodWords})$`, "i");
 
 /** Capture groups that hold names. */
 const keepsCase = new Set([

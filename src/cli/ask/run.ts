@@ -16,7 +16,7 @@ import { examples, type MatchedQuestion, matchQuestion } from "./grammar.ts";
 export type AskFlags = McpFlags;
 
 export async function runAsk(question: string, flags: AskFlags, io: CommandIo): Promise<number> {
-  if (question.trim() === "") {
+  if (/^(?:help|what can (?:you|i) (?:do|ask)|)\??$/i.test(question.trim())) {
     if (flags.json === true) io.stdout.write(`${JSON.stringify({ examples }, null, 2)}\n`);
     else io.stdout.write(`gpulse ask understands questions such as:\n${exampleLines}`);
     return 0;
@@ -29,7 +29,7 @@ export async function runAsk(question: string, flags: AskFlags, io: CommandIo): 
       `This question is not supported: ask matches a few patterns and is not a language model. It supports:\n${exampleLines}For anything else use gpulse query with PromQL, or gpulse mcp with an AI agent.`,
     );
   const hub = openHubReader(flags, io);
-  const answer = await tool.call(matched.input, { hub, nowMs: Date.now() });
+  const answer = withUnit(await tool.call(matched.input, { hub, nowMs: Date.now() }), matched.unit);
   io.stdout.write(
     flags.json === true
       ? `${JSON.stringify(answerJson(matched, answer, hub.url), null, 2)}\n`
@@ -37,6 +37,17 @@ export async function runAsk(question: string, flags: AskFlags, io: CommandIo): 
   );
   return 0;
 }
+
+/** A query's values have the unit that the question implies. */
+const withUnit = (answer: ToolAnswer, unit: string | undefined): ToolAnswer =>
+  unit === undefined
+    ? answer
+    : {
+        ...answer,
+        columns: answer.columns.map((column) =>
+          column.title === "SERIES" ? column : { ...column, unit },
+        ),
+      };
 
 /** Renders a cell without quotes; control characters stay escaped. */
 const showCell = (cell: Cell): string =>

@@ -1,6 +1,6 @@
 /** Formats a comparison for the terminal: warnings, summary, and table. */
 import type { Comparison } from "../../runs/compare/compare.ts";
-import { metricRows, repeatsText } from "../../runs/compare/report/rows.ts";
+import { boundSentences, metricRows, repeatsText } from "../../runs/compare/report/rows.ts";
 import { verdictHeadings } from "../../runs/compare/words.ts";
 import { alignColumns } from "../table.ts";
 
@@ -21,6 +21,7 @@ export function formatComparison(comparison: Comparison): string {
         statements.filter(({ verdict }) => verdict === own).map(({ text }) => text),
       ),
     ),
+    of("What bounded the work", boundSentences(comparison)),
     of("Repeats", comparison.advice === undefined ? [] : [comparison.advice.sentence]),
     alignColumns([
       [

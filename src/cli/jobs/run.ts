@@ -6,6 +6,8 @@ import { csvCell } from "../../lake/analyses/report/text.ts";
 import { isClosed } from "../../runs/jobs/day-books.ts";
 import { bookSchema, jobSchema } from "../../runs/jobs/entry.ts";
 import { billSchema, type JobSummary, jobSummarySchema } from "../../view/jobs/summary.ts";
+import { costText, massText } from "../../view/jobs/price.ts";
+import { formatState } from "../../view/jobs/state.ts";
 import { clock, jobText, kilowattHours, stretchRows } from "../../view/jobs/text.ts";
 import { percent } from "../../view/jobs/verdict.ts";
 import { clientAccess, type ClientFlags, defaultHubUrl } from "../command/client.ts";
@@ -58,6 +60,7 @@ export interface BooksFlags extends PeriodFlags {
 const listSchema = v.object({
   jobs: v.array(jobSummarySchema),
   total: v.number(),
+  nowMs: v.number(),
   problems: v.array(v.string()),
 });
 const oneSchema = v.object({
@@ -65,6 +68,7 @@ const oneSchema = v.object({
   cost: v.optional(v.number()),
   currency: v.optional(v.string()),
   co2Grams: v.optional(v.number()),
+  nowMs: v.optional(v.number()),
 });
 const idleSchema = v.object({
   jobs: v.array(
@@ -92,13 +96,17 @@ const booksSchema = v.object({ books: v.array(bookSchema) });
 export async function listJobs(flags: ListFlags, io: CommandIo): Promise<number> {
   const { state, user, account, kind, only, match, from, to, limit } = flags;
   const parameters = { state, user, account, kind, host: only, text: match, from, to, limit };
-  const { jobs, total, problems } = await ask(flags, io, "", parameters, listSchema);
+  const { jobs, total, nowMs, problems } = await ask(flags, io, "", parameters, listSchema);
   if (flags.json === true) print(io, { jobs, total, problems });
   else if (flags.csv === true) io.stdout.write(csv(jobs));
-  else if (jobs.length === 0)
-    io.stdout.write("No jobs in this period. Choose an earlier start with --from.\n");
-  else {
-    io.stdout.write(alignColumns([listHead, ...jobs.map(listRow)]));
+  else if (jobs.length === 0) {
+    const isFiltered =
+      state !== "all" || [user, account, kind, only, match].some((one) => one !== undefined);
+    io.stdout.write(
+      `No jobs in this period${isFiltered ? " match" : ""}. Choose an earlier start with --from${isFiltered ? ", or fewer conditions" : ""}.\n`,
+    );
+  } else {
+    io.stdout.write(alignColumns([listHead, ...jobs.map((job) => listRow(job, nowMs))]));
     if (total > jobs.length)
       io.stdout.write(`\n${jobs.length} of ${countOf(total, "job")}: pass --limit for more.\n`);
   }
@@ -119,14 +127,14 @@ const listHead = [
   "ENERGY",
 ];
 
-function listRow(job: JobSummary): string[] {
+function listRow(job: JobSummary, nowMs: number): string[] {
   const known = job.gpuSeconds - job.unknownSeconds;
   return [
     job.id,
     job.name,
     job.user ?? "-",
     job.account ?? "-",
-    job.state,
+    formatState(job, nowMs, " "),
     new Date(job.startMs).toISOString().slice(0, 19),
     String(job.gpus),
     clock(job.gpuSeconds),
@@ -170,7 +178,7 @@ export async function showJob(id: string, flags: JobShowFlags, io: CommandIo): P
   if (flags.json === true) print(io, found);
   else
     io.stdout.write(
-      `${jobText(found.job, found)}${found.job.stretches.length === 0 ? "" : `\n${alignColumns(stretchRows(found.job.stretches))}`}`,
+      `${jobText(found.job, found, found.nowMs)}${found.job.stretches.length === 0 ? "" : `\n${alignColumns(stretchRows(found.job.stretches))}`}`,
     );
   return 0;
 }
@@ -215,7 +223,7 @@ export async function forgetJobs(user: string, flags: ForgetFlags, io: CommandIo
     io.stdout.write(`The records of ${countOf(done.jobs, "job")} of ${user} are ${what}.\n`);
     if (done.running > 0)
       io.stdout.write(
-        `${countOf(done.running, "job")} of ${user} still running: run this again when they have ended.\n`,
+        `${countOf(done.running, "job")} of ${user} ${done.running === 1 ? "is" : "are"} still running: run this again afterwards.\n`,
       );
   }
   return 0;
@@ -235,7 +243,7 @@ export async function printBill(flags: BillFlags, io: CommandIo): Promise<number
   else if (flags.csv === true) io.stdout.write(csv(lines));
   else if (lines.length === 0) io.stdout.write("No job held a GPU in this period.\n");
   else {
-    const hours = (seconds: number): string => (seconds / 3_600).toFixed(1);
+    const hours = (seconds: number): string => (seconds / 3_600).toFixed(seconds < 360_000 ? 2 : 1);
     const rows = lines.map((line) => [
       line.name,
       String(line.jobs),
@@ -243,8 +251,8 @@ export async function printBill(flags: BillFlags, io: CommandIo): Promise<number
       hours(line.usefulSeconds),
       hours(line.heldIdleSeconds),
       kilowattHours(line.joules),
-      line.cost === undefined ? "-" : `${line.cost.toFixed(2)} ${currency}`.trim(),
-      line.co2Grams === undefined ? "-" : `${(line.co2Grams / 1_000).toFixed(2)} kg`,
+      line.cost === undefined ? "-" : costText(line.cost, currency),
+      line.co2Grams === undefined ? "-" : massText(line.co2Grams),
     ]);
     const head = [
       (by ?? "user").toUpperCase(),

@@ -43,8 +43,15 @@ export class HistogramPartsReader implements HistogramParts {
 
 export class BucketsReader implements SpannedCounts {
   readonly spans: number[] = [];
-  readonly counts: number[] = [];
+  #counts = noCounts;
+  #length = 0;
+  /** The previous absolute count, to which a difference is added. */
   #last = 0;
+
+  get counts(): Float64Array {
+    if (this.#length < this.#counts.length) this.#counts = this.#counts.slice(0, this.#length);
+    return this.#counts;
+  }
 
   readSpan(reader: ProtoReader): void {
     let [offset, length] = [0, 0];
@@ -57,24 +64,45 @@ export class BucketsReader implements SpannedCounts {
   }
 
   readDeltas(reader: ProtoReader): void {
-    eachVarint(reader, (value) => pushBounded(this.counts, (this.#last += value)));
+    if (reader.wireType === 0) this.#put((this.#last += reader.sint64()));
+    else if (reader.wireType === 2) {
+      const packed = reader.message();
+      this.#reserve(packed.countVarints());
+      while (packed.hasMore) this.#put((this.#last += packed.sint64()));
+    } else reader.skip();
   }
 
   readCounts(reader: ProtoReader): void {
-    eachDouble(reader, (value) => pushBounded(this.counts, value));
+    if (reader.wireType === 1) this.#put(reader.double());
+    else if (reader.wireType === 2) {
+      const packed = reader.message();
+      this.#reserve(packed.countDoubles());
+      while (packed.hasMore) this.#put(packed.double());
+    } else reader.skip();
+  }
+
+  /** Stores one value more than the limit, so that the check can refuse the histogram. */
+  #put(count: number): void {
+    if (this.#length > maxHistogramBuckets) return;
+    if (this.#length === this.#counts.length) this.#reserve(1);
+    this.#counts[this.#length++] = count;
+  }
+
+  /** Nearly always there is one packed field, whose array needs no other. */
+  #reserve(more: number): void {
+    const before = this.#counts;
+    const length = Math.min(this.#length + more, maxHistogramBuckets + 1);
+    if (length <= before.length) return;
+    this.#counts = new Float64Array(Math.max(length, 2 * before.length));
+    this.#counts.set(before);
   }
 }
+
+const noCounts = new Float64Array(0);
 
 /** Stores one value more than the limit, so that the check can refuse the histogram. */
 function pushBounded(list: number[], value: number): void {
   if (list.length <= maxHistogramBuckets) list.push(value);
-}
-
-function eachVarint(reader: ProtoReader, take: (value: number) => void): void {
-  if (reader.wireType === 0) return take(reader.sint64());
-  if (reader.wireType !== 2) return void reader.skip();
-  const packed = reader.message();
-  while (packed.hasMore) take(packed.sint64());
 }
 
 function eachDouble(reader: ProtoReader, take: (value: number) => void): void {

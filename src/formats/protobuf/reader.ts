@@ -6,6 +6,8 @@
 export class ProtoError extends Error {}
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
+const float = new Float64Array(1);
+const floatBytes = new Uint8Array(float.buffer);
 
 export class ProtoReader {
   field = 0;
@@ -78,13 +80,28 @@ export class ProtoReader {
   /** Do not use this for values that may be staleness markers: a number does not preserve a NaN's bits. */
   double(): number {
     const at = this.fixed64();
-    const { buffer, byteOffset } = this.#bytes;
-    return new DataView(buffer, byteOffset + at, 8).getFloat64(0, true);
+    const bytes = this.#bytes;
+    // Five times as fast as a DataView on the bytes.
+    for (let byte = 0; byte < 8; byte++) floatBytes[byte] = bytes[at + byte] as number;
+    return float[0] as number;
   }
 
   /** True if a packed field has another value. */
   get hasMore(): boolean {
     return this.#position < this.#end;
+  }
+
+  /** Number of values of a packed field of varints: each ends with a byte without the top bit. */
+  countVarints(): number {
+    let count = 0;
+    for (let at = this.#position; at < this.#end; at++)
+      if ((this.#bytes[at] as number) < 0x80) count++;
+    return count;
+  }
+
+  /** Number of values of a packed field of doubles. */
+  countDoubles(): number {
+    return Math.floor((this.#end - this.#position) / 8);
   }
 
   /** The position of the eight bytes, for the caller to copy. */
@@ -119,6 +136,18 @@ export class ProtoReader {
 
   /** A zigzag varint: 0, -1, 1, -2, … */
   sint64(): number {
+    // Most differences of bucket counts have one or two bytes.
+    const first = this.#bytes[this.#position] as number;
+    if (first < 0x80 && this.#position < this.#end) {
+      this.#position++;
+      return (first >>> 1) ^ -(first & 1);
+    }
+    const second = this.#bytes[this.#position + 1] as number;
+    if (second < 0x80 && this.#position + 1 < this.#end) {
+      this.#position += 2;
+      const both = (first & 0x7f) | (second << 7);
+      return (both >>> 1) ^ -(both & 1);
+    }
     const value = this.uint64();
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }

@@ -203,7 +203,7 @@ class SeriesDecoder {
     const read = new RemoteWriteHistogram().read(reader, this.#view);
     this.#lastMs = read.timeMs;
     if (read.isStale) return this.#builder.addStale(series, read.timeMs);
-    const checked = checkHistogram(read, this.#options.bucketLimit);
+    const checked = checkHistogram(read, this.#options.bucketLimit, this.#lastHistogram);
     this.#builder.addChecked(series, read.timeMs, checked);
     if (isFault(checked)) return;
     this.#lastHistogram = checked;

@@ -10,6 +10,7 @@
  */
 import type { Exemplar } from "../../model/exemplar.ts";
 import { checkHistogram, isFault } from "../../model/histogram/check.ts";
+import type { Histogram } from "../../model/histogram/histogram.ts";
 import { histogramHigh } from "../../model/histogram/word.ts";
 import type { Label } from "../../model/labels.ts";
 import { putStale } from "../../model/stale.ts";
@@ -141,6 +142,8 @@ class Columns {
   #labelEnds: Uint32Array;
   #seriesCount = 0;
   #scattered: (readonly [number, number])[] | undefined;
+  /** The previous histogram, often of the same series with the same buckets. */
+  #lastHistogram: Histogram | undefined;
 
   constructor(bytes: Uint8Array, bucketLimit: number) {
     this.#bucketLimit = bucketLimit;
@@ -205,8 +208,9 @@ class Columns {
       putStale(this.#samples.words, this.#samples.add(series, read.timeMs));
       return;
     }
-    const checked = checkHistogram(read, this.#bucketLimit);
+    const checked = checkHistogram(read, this.#bucketLimit, this.#lastHistogram);
     if (isFault(checked)) return this.#attached.refuse(checked);
+    this.#lastHistogram = checked;
     const target = this.#samples.add(series, read.timeMs) * 2;
     this.#samples.words[target] = this.#attached.histogram(checked);
     this.#samples.words[target + 1] = histogramHigh;

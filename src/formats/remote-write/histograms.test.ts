@@ -153,6 +153,41 @@ test("a sum that is the staleness marker ends the series", () => {
   expect(samplesOf(decodeWriteRequest(request))).toEqual([[5, "stale"]]);
 });
 
+/** A request with one histogram of schema 0 at 5 ms: a count of 6, and the bytes of its buckets. */
+function requestWith(buckets: string): Buffer {
+  const histogram = Buffer.from(`0806${buckets}7805`, "hex");
+  const name = Buffer.from("0a0d0a085f5f6e616d655f5f120168", "hex");
+  const series = Buffer.concat([name, Buffer.of(0x22, histogram.length), histogram]);
+  return Buffer.concat([Buffer.of(0x0a, series.length), series]);
+}
+
+test("differences between bucket counts may be unpacked, or packed in several fields", () => {
+  const expected = readHistogram("{{count:6 buckets:[1 2 3]}}");
+  // A span (field 11) of three buckets, and three differences (field 12) of 1.
+  for (const deltas of [
+    "600260026002",
+    "620302" + "0202",
+    "62020202" + "6002",
+    "6201026202" + "0202",
+  ])
+    expect(decodeWriteRequest(requestWith(`5a021003${deltas}`)).histograms).toEqual([expected]);
+});
+
+test("a histogram with other buckets than the previous one has its own indexes", () => {
+  const at = (offset: number, timestamp: number): object => ({
+    count_int: 2,
+    positive_spans: [{ offset, length: 2 }],
+    positive_deltas: [1, 0],
+    timestamp,
+  });
+  const { histograms } = v1({ histograms: [at(1, 1), at(1, 2), at(2, 3)] });
+  expect(histograms?.map(({ positive }) => [...positive.indexes])).toEqual([
+    [1, 2],
+    [1, 2],
+    [2, 3],
+  ]);
+});
+
 test("exemplars have labels, value and time; one with more than 128 characters of labels is counted", () => {
   const exemplar = { value: 0.5, timestamp: 9 };
   const first = v1({

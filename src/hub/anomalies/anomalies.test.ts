@@ -7,6 +7,7 @@ import type { NewEvent } from "../events/event.ts";
 import { silentLog } from "../../base/log.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
+import { deviceKey } from "../../model/device.ts";
 import { identityOf } from "../../model/identity.ts";
 import { LatestFrames } from "../../sinks/latest/latest.ts";
 import { openStore, type Store } from "../../storage/embedded/store.ts";
@@ -104,6 +105,11 @@ test("after a restart the watch knows from the history what is usual and what wa
   expect(anomalies.active().map(({ kind, device }) => `${device.gpu} ${kind}`)).toEqual([
     "1 clock_low",
   ]);
+  const [found] = anomalies.active();
+  expect(anomalies.activeKindsOf(deviceKey("lab", found?.device.uuid ?? ""))).toEqual([
+    "clock_low",
+  ]);
+  expect(anomalies.activeKindsOf(deviceKey("other", found?.device.uuid ?? ""))).toEqual([]);
   expect(events).toEqual([]);
 });
 

@@ -6,6 +6,7 @@
 import {
   type Anomaly,
   type AnomalyChange,
+  type AnomalyKind,
   kindFacts,
 } from "../../lake/analyses/anomaly/anomaly.ts";
 import { replayFrames } from "../../lake/analyses/anomaly/replay.ts";
@@ -62,6 +63,10 @@ export class Anomalies {
 
   active(): readonly Anomaly[] {
     return this.watch.active();
+  }
+
+  activeKindsOf(key: string): readonly AnomalyKind[] {
+    return this.watch.activeKindsOf(key);
   }
 
   /** The current results, for the /metrics page. */

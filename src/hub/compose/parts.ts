@@ -22,6 +22,7 @@ import { fanOut } from "../fan-out.ts";
 import type { NodeTaints } from "../node-taints/node-taints.ts";
 import type { PodInfo } from "../pod-info/pod-info.ts";
 import { HubHealth } from "../health/health.ts";
+import { ThermalWear } from "../health/thermal-wear.ts";
 import { openHeldIdle } from "../jobs/held-idle/open.ts";
 import type { HubJobs } from "../jobs/jobs.ts";
 import { openHubJobs } from "../jobs/open.ts";
@@ -95,7 +96,7 @@ export async function openParts(
     log,
     nowMs: Date.now,
     trustedNowMs: storage.trustedNowMs,
-    anomalies: () => anomalies.active(),
+    anomaliesOf: ({ key }) => anomalies.activeKindsOf(key),
   });
   if (jobs !== undefined) parts.push(jobs);
   const hubLake = await withJobTable(lake, jobs, settings, io, log);
@@ -194,9 +195,12 @@ export async function openParts(
     nowMs: Date.now,
   });
   parts.push(anomalies);
+  const wear = new ThermalWear({ history, log, nowMs: Date.now });
+  parts.push(wear);
   const health = new HubHealth({
     frames: collector.latest,
     anomalies: () => anomalies.active(),
+    wear: () => wear.reasons(),
     log,
     nowMs: Date.now,
     version: io.version,

@@ -65,6 +65,24 @@ test("a sentence about a GPU reads as one", async () => {
   );
 });
 
+test("the numbers of a sentence are those of its queries", async () => {
+  const [{ summary, evidence } = { summary: "", evidence: [] }] = (await ask(`gpu=${uuid(1)}`))
+    .causes;
+  const [chip, power, memory] = evidence;
+  const kelvin = (memory?.value ?? 0) - (memory?.usual ?? 0);
+  expect(summary).toContain(
+    `is at ${chip?.value.toFixed(0)} °C at ${power?.value.toFixed(0)} W, where ${chip?.usual?.toFixed(0)} °C is usual`,
+  );
+  expect(summary).toContain(`its memory is ${kelvin.toFixed(0)} K too hot`);
+});
+
+test("a machine's name keeps its case where no reading arrives", async () => {
+  const time = (sick.endMs + 10 * 60_000) / 1_000;
+  const found = await ask(`host=${sick.host}&time=${time}`);
+  const silent = found.causes.find(({ cause }) => cause === "host_silent");
+  expect(silent?.summary).toMatch(/^No reading of the GPUs of node-1 has arrived for 10 min: /);
+});
+
 test("before the fault nothing stands out", async () => {
   const time = (sick.startMs + 95 * 60_000) / 1_000;
   expect(await ask(`gpu=${uuid(1)}&time=${time}`)).toMatchObject({ outcome: "nothing_stands_out" });

@@ -46,7 +46,7 @@ export async function resolveSubject(
 
 const shown = (text: string): string => JSON.stringify(text.slice(0, 100));
 
-/** Accepts `UUID`, `UUID@HOST` if two machines report the same one, the first characters of a UUID, or `HOST:INDEX`. */
+/** Accepts `UUID`, `UUID@HOST` if two machines report the same one, the first characters of a UUID, `HOST:INDEX`, or an index alone. */
 async function gpuSubject(
   { history }: ExplainContext,
   id: string,
@@ -58,7 +58,7 @@ async function gpuSubject(
     return { missing: `No GPU ${shown(id)} reported in the day before that moment.` };
   if (another !== undefined)
     return {
-      missing: `${found.length} GPUs begin with ${shown(id)}: name one, such as ${another.uuid}@${another.host}.`,
+      missing: `${found.length} GPUs match ${shown(id)}: name one, such as ${another.uuid}@${another.host}.`,
     };
   const label = `GPU ${gpu.index} of ${gpu.host} (${gpu.model})`;
   return { subject: { kind: "gpu", id: gpu.uuid, label }, gpus: [gpu], timeMs, asksIdle: false };
@@ -84,6 +84,7 @@ async function namedGpus(
       { name: "host", op: "=", value: place[1] ?? "" },
       { name: "gpu", op: "=", value: place[2] ?? "" },
     );
+  if (/^\d{1,3}$/.test(id)) return findGpus(history, timeMs, { name: "gpu", op: "=", value: id });
   if (id.length < leastPrefix) return [];
   const all = await findGpus(history, timeMs);
   return all.filter((one) => one.uuid.startsWith(id));

@@ -10,9 +10,10 @@ import {
 import { silentLog } from "../../base/log.ts";
 import type { Anomaly } from "../../lake/analyses/anomaly/anomaly.ts";
 import { gpu } from "../../model/catalogue/index.ts";
-import type { Device } from "../../model/device.ts";
+import { type Device, deviceKey } from "../../model/device.ts";
 import { LatestFrames } from "../../sinks/latest/latest.ts";
 import { healthSchema } from "../../view/health/report.ts";
+import type { HealthReason } from "../../view/health/verdict.ts";
 import { fastify } from "fastify";
 import * as v from "valibot";
 import { HubHealth } from "./health.ts";
@@ -33,12 +34,16 @@ const leak = (uuid: string): Anomaly => ({
   endedMs: undefined,
 });
 
-async function open(anomalies: readonly Anomaly[] = []) {
+async function open(
+  anomalies: readonly Anomaly[] = [],
+  wear: ReadonlyMap<string, HealthReason> = new Map(),
+) {
   const frames = new LatestFrames();
   const nowMs = () => healthStartMs + 1_000;
   const health = new HubHealth({
     frames,
     anomalies: () => anomalies,
+    wear: () => wear,
     log: silentLog,
     nowMs,
     version: "1",
@@ -90,6 +95,22 @@ test.each([
 test.each(["?state=sick", "?stat=failing", "?uuid=a&uuid=b"])("%s is refused", async (query) => {
   const { get } = await open();
   expect((await get(query)).status).toBe(400);
+});
+
+test("worn cooling is a reason", async () => {
+  const wear = {
+    check: "cooling",
+    reason: "cooling_wears",
+    title: "hotter",
+    state: "degraded",
+    action: "inspect",
+    text: "7 °C hotter.",
+    sinceMs: healthStartMs,
+  } as const;
+  const { health } = await open([], new Map([[deviceKey("box", "GPU-a"), wear]]));
+  const [own] = health.report({ uuid: "GPU-a" }).hosts.flatMap(({ gpus }) => gpus);
+  expect(own).toMatchObject({ state: "degraded", action: "inspect" });
+  expect(own?.reasons.map(({ reason }) => reason)).toEqual(["cooling_wears"]);
 });
 
 test("an anomaly is a reason; a leak is the program's", async () => {

@@ -9,11 +9,14 @@ import {
   type HealthReport,
   type HealthSelection,
 } from "../../view/health/report.ts";
+import type { HealthReason } from "../../view/health/verdict.ts";
 import { HealthWatch } from "../../view/health/watch.ts";
 
 export interface HubHealthOptions {
   readonly frames: { subscribe(listener: (delivery: Delivery) => void): () => void };
   readonly anomalies: () => readonly Anomaly[];
+  /** Reasons from wear of the cooling, by `deviceKey`. */
+  readonly wear?: () => ReadonlyMap<string, HealthReason>;
   readonly log: Log;
   readonly nowMs: () => number;
   readonly version: string;
@@ -31,9 +34,11 @@ export class HubHealth {
   }
 
   report(selection: HealthSelection = {}): HealthReport {
-    const { nowMs, version, anomalies } = this.#options;
+    const { nowMs, version, anomalies, wear } = this.#options;
     const timeMs = nowMs();
-    const hosts = this.#watch.report(timeMs, undefined, anomalyReasons(anomalies()));
+    const more = anomalyReasons(anomalies());
+    for (const [key, reason] of wear?.() ?? []) more.set(key, [...(more.get(key) ?? []), reason]);
+    const hosts = this.#watch.report(timeMs, undefined, more);
     return createHealthReport(hosts, timeMs, version, selection);
   }
 

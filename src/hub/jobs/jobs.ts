@@ -273,6 +273,8 @@ export class HubJobs {
   }
 
   #write(output: LedgerOutput): void {
+    // Most ticks close nothing.
+    if (output.jobs.length + output.parts.length + output.books.length === 0) return;
     this.files.write(this.#options.isPseudonymous === true ? this.pseudonyms.hide(output) : output);
     for (const book of output.books) if (!isClosed(book)) this.#unclosed.set(book.uuid, book.day);
   }

@@ -113,6 +113,7 @@ export function addJobs(
       summary: summarizeJob(job),
       job,
       hours,
+      nowMs: nowMs(),
       ...priceOf(job, hours, tariffs),
     });
   });
@@ -120,7 +121,7 @@ export function addJobs(
   app.get<{ Params: { id: string } }>("/api/jobs/:id/text", async ({ params }, reply) => {
     const job = await queries.find(params.id);
     if (job === undefined) return missing(reply, params.id);
-    const text = jobText(job, priceOf(job, await queries.hoursOf(job), tariffs));
+    const text = jobText(job, priceOf(job, await queries.hoursOf(job), tariffs), nowMs());
     return noStore(reply).type("text/plain; charset=utf-8").send(text);
   });
 
@@ -128,7 +129,7 @@ export function addJobs(
     const job = await queries.find(params.id);
     if (job === undefined) return missing(reply, params.id);
     const hours = await queries.hoursOf(job);
-    const html = jobHtml(job, hours, priceOf(job, hours, tariffs));
+    const html = jobHtml(job, hours, priceOf(job, hours, tariffs), nowMs());
     return noStore(reply).type("text/html; charset=utf-8").send(html);
   });
 }

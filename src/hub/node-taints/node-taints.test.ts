@@ -37,9 +37,11 @@ class FakeNodes implements NodeWriter {
   names: readonly string[] = [];
   fails: (node?: string) => "before" | "after" | "conflict" | undefined = () => undefined;
   failsCondition = false;
+  lists = 0;
   onTaint: () => void = () => undefined;
 
   async list() {
+    this.lists++;
     if (this.fails() === "before") throw new Error("503");
     return this.names.map((node) => ({
       node,
@@ -128,6 +130,38 @@ test("a node that refuses its taint holds up no other, and a lost condition is w
   await taints.round();
   expect([...nodes.tainted].sort()).toEqual(["a", "b"]);
   expect(taints.problems()).toEqual([]);
+});
+
+test("nodes are listed twice a minute while there is nothing to do, and before every write", async () => {
+  const { nodes, state, taints } = lab({ returnAfterMs: 10_000 });
+  nodes.names = ["a", "b", "c"];
+  const all = (verdict: Omit<NodeVerdict, "node">): Hosts =>
+    nodes.names.map((name) => host(name, name === "a" ? verdict : fine));
+  /** Runs rounds for a minute and returns how often the nodes were listed. */
+  const minute = async (): Promise<number> => {
+    const before = nodes.lists;
+    for (let round = 0; round < 30; round++) {
+      state.nowMs += 2_000;
+      await taints.round();
+    }
+    return nodes.lists - before;
+  };
+  state.hosts = all(fine);
+  expect(await minute()).toBeLessThanOrEqual(3);
+  expect(await minute()).toBe(2);
+
+  // A taint that another client removed meanwhile is set again, and a fault is acted on in its round.
+  state.hosts = all(fault);
+  await taints.round();
+  expect([...nodes.tainted]).toEqual(["a"]);
+  expect(await minute()).toBeLessThanOrEqual(4);
+  nodes.tainted.clear();
+  await minute();
+  expect([...nodes.tainted]).toEqual(["a"]);
+  state.hosts = all(fine);
+  await minute();
+  expect([...nodes.tainted]).toEqual([]);
+  expect(await minute()).toBe(2);
 });
 
 test("a dry run writes only to the audit log, once for each node", async () => {

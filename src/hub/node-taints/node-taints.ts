@@ -31,6 +31,8 @@ export interface NodeTaintsOptions {
 }
 
 const roundEveryMs = 2_000;
+/** While there is nothing to write, the nodes are listed this often: a list of a large cluster is tens of megabytes. */
+const listEveryMs = 30_000;
 const actionRank = (action: HealthAction): number => healthActions.indexOf(action);
 
 export class NodeTaints {
@@ -42,6 +44,8 @@ export class NodeTaints {
   #timer: NodeJS.Timeout | undefined;
   #round: Promise<void> | undefined;
   #problem: string | undefined;
+  /** The last list, if nothing was written since. */
+  #listed: { readonly atMs: number; readonly nodes: readonly NodeTaintState[] } | undefined;
 
   constructor(options: NodeTaintsOptions) {
     this.#options = options;
@@ -77,16 +81,20 @@ export class NodeTaints {
   }
 
   async #act(): Promise<void> {
-    const { nodes, mode, budget, returnAfterMs, nowMs } = this.#options;
+    const { nodes, mode, nowMs } = this.#options;
     const verdicts = this.#verdicts();
+    const last = this.#listed;
+    if (last !== undefined && nowMs() - last.atMs < listEveryMs) {
+      const { plan, isIdle } = this.#plan(verdicts, last.nodes);
+      if (isIdle) return this.#noteWithheld(plan);
+    }
+    // Every write is based on a new list: the budget counts the taints there.
+    this.#listed = undefined;
     const listed = await nodes.list();
-    const isDry = mode === "dry-run";
-    const states = isDry
-      ? listed.map((one) => ({ ...one, isTainted: this.#imagined.has(one.node) }))
-      : listed;
-    const plan = planTaints(verdicts, states, budget, this.#healthySinceMs, nowMs(), returnAfterMs);
+    const { plan, states, isIdle } = this.#plan(verdicts, listed);
+    if (isIdle) this.#listed = { atMs: nowMs(), nodes: listed };
     this.#noteWithheld(plan);
-    if (isDry) return this.#imagine(plan, states);
+    if (mode === "dry-run") return this.#imagine(plan, states);
     const failures: unknown[] = [];
     /** A node that fails to update does not block others. */
     const attempt = async (write: Promise<void>): Promise<boolean> => {
@@ -112,14 +120,42 @@ export class NodeTaints {
     // Based on the state listed by the API server, so that a later round retries a failed condition update.
     const texts = new Map(verdicts.map(({ node, text }) => [node, text]));
     const time = new Date(nowMs()).toISOString();
-    for (const { node, isReportedHealthy } of listed) {
-      const text = texts.get(node) ?? "";
-      if (tainted.has(node) && isReportedHealthy !== false)
-        await attempt(nodes.setCondition(node, false, text || "A GPU needs service.", time));
-      if (!tainted.has(node) && isReportedHealthy === false && this.#healthySinceMs.has(node))
-        await attempt(nodes.setCondition(node, true, "All GPUs are healthy.", time));
+    for (const { node, isHealthy } of this.#conditions(listed, tainted)) {
+      const text = isHealthy ? "All GPUs are healthy." : texts.get(node) || "A GPU needs service.";
+      await attempt(nodes.setCondition(node, isHealthy, text, time));
     }
     if (failures.length > 0) throw failures[0];
+  }
+
+  /** What to do if the API server has the nodes as `listed`; idle if that is nothing. */
+  #plan(
+    verdicts: readonly NodeVerdict[],
+    listed: readonly NodeTaintState[],
+  ): { plan: TaintPlan; states: readonly NodeTaintState[]; isIdle: boolean } {
+    const { mode, budget, returnAfterMs, nowMs } = this.#options;
+    const isDry = mode === "dry-run";
+    const states = isDry
+      ? listed.map((one) => ({ ...one, isTainted: this.#imagined.has(one.node) }))
+      : listed;
+    const plan = planTaints(verdicts, states, budget, this.#healthySinceMs, nowMs(), returnAfterMs);
+    const tainted = new Set(listed.filter(({ isTainted }) => isTainted).map(({ node }) => node));
+    const changes = plan.taint.length + plan.release.length;
+    const conditions = isDry ? 0 : this.#conditions(listed, tainted).length;
+    return { plan, states, isIdle: changes + conditions === 0 };
+  }
+
+  /** The conditions that differ from the taints. */
+  #conditions(
+    listed: readonly NodeTaintState[],
+    tainted: ReadonlySet<string>,
+  ): readonly { node: string; isHealthy: boolean }[] {
+    return listed
+      .filter(({ node, isReportedHealthy }) =>
+        tainted.has(node)
+          ? isReportedHealthy !== false
+          : isReportedHealthy === false && this.#healthySinceMs.has(node),
+      )
+      .map(({ node }) => ({ node, isHealthy: !tainted.has(node) }));
   }
 
   #imagine({ taint, release }: TaintPlan, states: readonly NodeTaintState[]): void {

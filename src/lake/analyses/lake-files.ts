@@ -53,7 +53,7 @@ export function emptyLake(where: string, table: "gpu" | "jobs" = "gpu"): GpulseE
   if (table === "jobs")
     return new GpulseError(
       "LAKE_EMPTY",
-      `${where} has no files of the jobs table (jobs/date=…/*.parquet) for the requested time: check the address and --since; a hub with a lake and a job ledger writes it.`,
+      `${where} has no files of the jobs table (jobs/date=…/*.parquet) for the requested time: check the address and --since; a hub with a lake and a job ledger writes it every 15 minutes.`,
     );
   return new GpulseError(
     "LAKE_EMPTY",

@@ -57,6 +57,13 @@ export const activity = {
     tier: "slow",
     given: { nvidia: `${gpm}, id 2`, sim: datacentre },
   }),
+  dieActivity: device("gpu_compute_die_activity_ratio", {
+    help: "Share of time in which a compute die of the GPU had any work. Where the GPU is partitioned, the dies of the first partition come first.",
+    tier: "slow",
+    resolution: 0.01,
+    labels: [{ name: "die", help: "Number of the die, from 0." }],
+    given: { amd: "gpu_metrics 1.6 and newer (MI300 and newer), gfx_busy_inst" },
+  }),
   smOccupancy: device("gpu_sm_occupancy_ratio", {
     help: "Warps resident on the compute units as a share of the maximum. A low value is not bad by itself: large matrix products run at full speed at 0.14.",
     tier: "slow",

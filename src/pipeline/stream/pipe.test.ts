@@ -4,7 +4,7 @@ import path from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { GpulseError } from "../../base/error.ts";
 import { silentLog } from "../../base/log.ts";
-import type { PolledSource, SourceContext } from "../../sources/source.ts";
+import type { PolledSource, SourceContext, StreamingSource } from "../../sources/source.ts";
 import { systemClock } from "../../base/clock.ts";
 import {
   buffering,
@@ -21,6 +21,7 @@ import { openSpool } from "../spool/open.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { SelfFrames } from "../../model/self-frames.ts";
 import { collectPipe } from "../self.ts";
+import { memoryShipping } from "../../sinks/shipping.ts";
 
 const folders: string[] = [];
 afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })));
@@ -59,8 +60,8 @@ function spooling(): Sink & { arrive: () => void; readonly waiting: () => number
     shipping: () => ({
       ship: { name: "spool", ...ship },
       spool: {
-        bytes: 0,
-        diskBytes: 0,
+        bytes: waiting * 100,
+        diskBytes: waiting * 100,
         records: waiting,
         samples: 0,
         dropped: none,
@@ -164,6 +165,62 @@ test("of a checkpoint that fails beside the reading nothing is committed", async
     code: "SINK_FAILED",
   });
   expect(source.commits).toEqual([]);
+});
+
+test("a checkpoint of a shared stream does not wait for what a sink took in memory after it began", async () => {
+  const queue = memoryShipping("influxdb", {
+    name: "influxdb",
+    sentRecords: 0,
+    sentSamples: 0,
+    refusedSamples: 0,
+    retries: 0,
+    lagSeconds: 0,
+    // There are always newer frames.
+    waiting: 1,
+    dropped: 0,
+  });
+  const sink: Sink = {
+    name: "influxdb",
+    takesWhileFlushing: true,
+    write: () => {},
+    flush: async () => {},
+    shipping: () => queue,
+    close: () => {},
+  };
+  const source = Object.assign(new MarkedLog(5), { sharesWork: true });
+  expect(await pipeOf(source, [sink], { checkpointFrames: 2 }).run(never())).toEqual({
+    why: "ended",
+    checkpointed: true,
+  });
+  expect(source.commits.at(-1)).toBe(5);
+});
+
+test("a stream without anything to commit goes on during a checkpoint", async () => {
+  const order: string[] = [];
+  const open: (() => void)[] = [];
+  const sink: Sink = {
+    name: "kafka",
+    takesWhileFlushing: true,
+    write: ({ frame }) => void order.push(`write ${frame.timeMs}`),
+    flush: () => {
+      order.push("flush");
+      return new Promise<void>((resolve) => open.push(resolve));
+    },
+    close: () => {},
+  };
+  const log = new MarkedLog(4);
+  const file: StreamingSource = {
+    shape: "streaming",
+    devices: () => [],
+    run: (emit, signal) => log.run(emit, signal),
+    close: () => {},
+  };
+  const running = pipeOf(file, [sink], { checkpointFrames: 2 }).run(never());
+  await expect.poll(() => order).toEqual(["write 0", "write 1", "flush", "write 2", "write 3"]);
+  open.shift()?.();
+  await expect.poll(() => open.length).toBe(1);
+  open.shift()?.();
+  expect(await running).toEqual({ why: "ended", checkpointed: true });
 });
 
 test("one sink that cannot tell makes all of them wait", async () => {

@@ -357,7 +357,11 @@ export class Pipe {
     const { sinks, sources } = this.#options;
     return (
       sinks.every((sink) => sink.takesWhileFlushing === true) &&
-      sources.every(({ source }) => source.shape === "streaming" && source.mark !== undefined)
+      sources.every(
+        ({ source }) =>
+          source.shape === "streaming" &&
+          (source.mark !== undefined || source.commit === undefined),
+      )
     );
   }
 
@@ -420,10 +424,13 @@ export class Pipe {
     return { why: isWhole ? "ended" : "stopped", checkpointed };
   }
 
-  /** Waits until the spools are empty, because nothing would send the rest after the exit. */
+  /**
+   * Waits until the spools on disk are empty, because nothing would send the rest after the exit. What a sink holds in memory is
+   * flushed, and may be newer than the checkpoint.
+   */
   async #drain(sinks: readonly Sink[], stop: AbortSignal): Promise<void> {
     const waiting = (): number =>
-      sinks.reduce((sum, sink) => sum + (sink.shipping?.().spool.records ?? 0), 0);
+      sinks.reduce((sum, sink) => sum + (sink.shipping?.().spool.bytes ?? 0), 0);
     for (let isLogged = false; waiting() > 0 && !stop.aborted;) {
       await pause(drainLookMs, undefined, this.#options.clock);
       const problem = sinks.map((sink) => sink.shipping?.().ship.problem).find(Boolean);

@@ -196,6 +196,24 @@ test.each<readonly [string, number, number, number, unknown]>([
   expect(out["gpu_bound memory"] ?? out["gpu_bound idle"]).toBe(wanted);
 });
 
+test.each([
+  [1, 1, "gpu_bound latency"],
+  [8, "unsupported", "gpu_bound idle"],
+] as const)(
+  "one busy die of an AMD GPU in %d partitions is %s as %s",
+  (partitions, wanted, name) => {
+    const activity = createActivity();
+    const amd = { ...h200, vendor: "amd", model: "AMD Instinct MI300X" };
+    added(activity, frame(0, [[gpu.utilization, 0.12]]), amd);
+    const dies = Array.from({ length: 8 }, (_, die): Given => {
+      const share = die === 3 ? 0.99 : 0;
+      return [gpu.dieActivity, share, { die: String(die) }];
+    });
+    const out = added(activity, frame(1_000, [[gpu.partitions, partitions], ...dies]), amd);
+    expect(out[name]).toBe(wanted);
+  },
+);
+
 test("a slow frame without any activity, as of a GPU's health, is left as it is", () => {
   expect(added(createActivity(), frame(0, [[gpu.powerLimit, 700]]))).toEqual({});
 });

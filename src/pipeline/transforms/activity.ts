@@ -28,7 +28,7 @@ export interface ActivityOptions {
   readonly precision?: AssumedPrecision;
 }
 
-export const defaultBoundWindowMs = 60_000;
+const defaultBoundWindowMs = 60_000;
 
 interface Estimate {
   readonly metric: MetricEntry;

@@ -118,6 +118,8 @@ function boundInputs(means: ActivityMeans): BoundInputs {
   const clockMax = means.clockSm === undefined ? means.clockMaxGraphics : means.clockMaxSm;
   return {
     busy: means.graphics ?? means.utilization,
+    busiestDie: means.die,
+    isPartitioned: (means.partitions ?? 1) > 1,
     sm: means.sm,
     tensor: tensors.length === 0 ? undefined : Math.max(...tensors),
     fp64: means.fp64,

@@ -7,12 +7,13 @@
  *
  * A reading that changes nothing allocates nothing and compares no text: 2,000 GPUs have 400 a second.
  */
+import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
 import { type Device, deviceKey } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
-import { column, GpuRows } from "./gpu-rows.ts";
+import { column, GpuRows, plainColumns } from "./gpu-rows.ts";
 import { type JobGpuPlan, planLayout } from "./layout-plan.ts";
 import { defaultLedgerOptions } from "./ledger-options.ts";
 import { hourMs } from "./record.ts";
@@ -20,15 +21,20 @@ import type { UnchangedGpus } from "./tick-codec.ts";
 import type { GpuTick, TickOwner } from "./tick.ts";
 import {
   addUtilization,
+  allOwners,
   emptyReadings,
   isPresent,
+  layoutPlan,
   type LayoutPlan,
+  noCounts,
   orAbsent,
   ownersIn,
   readAt,
   readThrottling,
   readXids,
   reuseLabels,
+  slotOf,
+  slotsPerGpu,
   type TrackedReadings,
   unknownOwners,
   withoutZeros,
@@ -46,7 +52,12 @@ const mostApartMs = 30_000;
 export type TickDelivery = Pick<Delivery, "frame" | "devices" | "tier" | "isExposed">;
 
 /** The identity of a GPU. */
-export type GpuName = Pick<GpuTick, "host" | "uuid">;
+export interface GpuName {
+  readonly host: string;
+  readonly uuid: string;
+  /** Their `deviceKey`. */
+  readonly key: string;
+}
 
 export type LastTick = Pick<GpuTick, "timeMs" | "joules" | "meter">;
 
@@ -117,24 +128,12 @@ export class FrameTicks {
   #plan(frame: Frame): LayoutPlan {
     const gpus = planLayout(frame.layout);
     const tracked: TrackedReadings[] = [];
-    const hasUtilization = gpus.some(({ utilization }) => utilization >= 0);
-    const length = hasUtilization ? gpus.length : 0;
-    const [slots, sums] = [new Int32Array(length), new Float64Array(2 * length)];
     for (const planned of gpus) {
       const known = this.#gpus.get(planned.key) ?? this.#track(planned, frame.timeMs);
       reuseLabels(planned, known);
-      if (hasUtilization) slots[tracked.length] = planned.utilization;
       tracked.push(known);
     }
-    return {
-      gpus,
-      tracked,
-      slots,
-      sums,
-      needsUtilization: hasUtilization,
-      unread: undefined,
-      dueMs: Number.NEGATIVE_INFINITY,
-    };
+    return layoutPlan(gpus, tracked);
   }
 
   #track(planned: JobGpuPlan, timeMs: number): TrackedReadings {
@@ -169,8 +168,8 @@ export class FrameTicks {
     let dueMs = Number.POSITIVE_INFINITY;
     let needsUtilization = false;
     for (let at = 0; at < gpus.length; at++) {
-      const [planned, known] = [gpus[at], tracked[at]];
-      if (planned === undefined || known === undefined) continue;
+      const known = tracked[at];
+      if (known === undefined) continue;
       if (known.isForgotten) this.#remember(known, timeMs);
       if (isFast) {
         known.fastPlan = plan;
@@ -178,9 +177,8 @@ export class FrameTicks {
       } else if (known.fastPlan !== undefined) this.#readLatest(known, known.fastPlan);
       if (!isFast || timeMs - this.#readMsOf(known) >= fastReadMs) {
         this.#moveUtilization(plan, at, known, frame);
-        if (known.device === undefined)
-          known.device = devices.find(({ uuid }) => uuid === planned.uuid);
-        if (this.#readGpu(frame, planned, known, planned.isSlow && !isFast, ticks)) {
+        if (known.device === undefined) findDevice(known, devices);
+        if (this.#readGpu(frame, plan, at, known, isFast, ticks)) {
           unchanged.uuids.push(known.uuid);
           unchanged.joules.push(this.#rows.numbers[known.row + column.readJoules] ?? 0);
           unchanged.idle.push(known.hasActivity && !known.isUsed);
@@ -194,7 +192,7 @@ export class FrameTicks {
       plan.dueMs = dueMs;
       plan.needsUtilization = needsUtilization;
     }
-    this.#sweep(timeMs, ticks);
+    if (timeMs - this.#sweptMs >= forgetMs) this.#sweep(timeMs, ticks);
     if (unchanged.uuids.length === 0)
       return ticks.length === 0 ? noChanges : { ticks, unchanged: undefined };
     return { ticks: ticks.length === 0 ? noTicks : ticks, unchanged };
@@ -213,106 +211,119 @@ export class FrameTicks {
   /** Applies the newest fast frame. */
   #readLatest(known: TrackedReadings, plan: LayoutPlan): void {
     const { unread } = plan;
-    const planned = plan.gpus[known.fastAt];
-    if (planned === undefined || unread === undefined) return;
+    if (unread === undefined) return;
     this.#moveUtilization(plan, known.fastAt, known, unread);
-    this.#readPlain(unread, planned, known);
+    this.#readPlain(unread, plan, known.fastAt, known);
   }
 
-  #moveUtilization(
-    { slots, sums }: LayoutPlan,
-    at: number,
-    { row }: TrackedReadings,
-    frame: Frame,
-  ): void {
+  #moveUtilization(plan: LayoutPlan, at: number, { row }: TrackedReadings, frame: Frame): void {
+    const { utilizationSlots: slots, utilizationSums: sums } = plan;
     if (at >= slots.length) return;
     const { numbers } = this.#rows;
     const to = row + column.utilization;
-    let [sum = 0, count = 0] = [sums[2 * at], sums[2 * at + 1]];
+    let sum = sums[2 * at] ?? 0;
+    let count = sums[2 * at + 1] ?? 0;
     sums[2 * at] = sums[2 * at + 1] = 0;
+    const slot = slots[at] ?? -1;
     // Nothing was summed because SM activity was reported: if it no longer is, use the newest utilisation.
-    if (count === 0 && numbers[to + 1] === 0 && isPresent(frame, slots[at] ?? -1))
-      [sum, count] = [frame.values[slots[at] ?? -1] ?? 0, 1];
+    if (count === 0 && numbers[to + 1] === 0 && isPresent(frame, slot)) {
+      sum = frame.values[slot] ?? 0;
+      count = 1;
+    }
     numbers[to] = (numbers[to] ?? 0) + sum;
     numbers[to + 1] = (numbers[to + 1] ?? 0) + count;
   }
 
-  #readPlain(frame: Frame, planned: JobGpuPlan, known: TrackedReadings): void {
+  #readPlain(frame: Frame, plan: LayoutPlan, at: number, known: TrackedReadings): void {
     const { values, presence: states, timeMs } = frame;
-    const { plainSlots, plainColumns } = planned;
+    const { slots } = plan;
     const { numbers } = this.#rows;
     const { row } = known;
+    const first = at * slotsPerGpu;
     if (timeMs > (numbers[row + column.reportMs] ?? 0)) numbers[row + column.reportMs] = timeMs;
-    for (let at = 0; at < plainSlots.length; at++) {
-      const [slot = 0, to = 0] = [plainSlots[at], plainColumns[at]];
-      numbers[row + to] =
-        states[slot] === presence.present ? (values[slot] ?? Number.NaN) : Number.NaN;
+    for (let to = 0; to < plainColumns; to++) {
+      const slot = slots[first + to] ?? -1;
+      if (slot >= 0)
+        numbers[row + to] =
+          states[slot] === presence.present ? (values[slot] ?? Number.NaN) : Number.NaN;
     }
     if (!known.hasHardwareMeter)
       known.hasHardwareMeter = !Number.isNaN(numbers[row + column.hardwareJoules]);
-    if (planned.throttleSlots.length > 0) known.newCounters = { frame, planned };
+    if (plan.hasThrottling[at] === true) {
+      known.newCounters = frame;
+      known.newCountersPlan = plan.gpus[at];
+    }
   }
 
   /** Returns true if only the meter has changed. */
   #readGpu(
     frame: Frame,
-    planned: JobGpuPlan,
+    plan: LayoutPlan,
+    at: number,
     known: TrackedReadings,
-    isSlow: boolean,
+    isFast: boolean,
     ticks: GpuTick[],
   ): boolean {
-    this.#readPlain(frame, planned, known);
-    readXids(frame, planned, known, isSlow);
-    const parent = known.device?.parent;
-    if (parent !== undefined) {
-      const whole = this.#gpus.get(deviceKey(planned.host, parent));
-      if (isSlow && whole !== undefined)
-        (whole.partOwners ??= new Map()).set(planned.uuid, ownersIn(frame, planned) ?? []);
+    const planned = plan.gpus[at];
+    if (planned === undefined) return false;
+    const isSlow = planned.isSlow && !isFast;
+    this.#readPlain(frame, plan, at, known);
+    // Usually there are no Xids and were none.
+    if (plan.hasXids[at] === true || (isSlow && known.xidsNow !== noCounts))
+      readXids(frame, planned, known, isSlow);
+    if (known.isPart) {
+      this.#readPart(frame, planned, known, isSlow);
       return false;
     }
     if (!isSlow && frame.timeMs - this.#readMsOf(known) < fastReadMs) return false;
-    const meter = known.hasHardwareMeter ? "hardware" : "integrated";
-    const from = meter === "hardware" ? column.hardwareJoules : column.integratedJoules;
+    const from = known.hasHardwareMeter ? column.hardwareJoules : column.integratedJoules;
     const joules = this.#rows.numbers[known.row + from] ?? Number.NaN;
     if (Number.isNaN(joules)) return false;
-    return this.#takeReading(frame, planned, known, { joules, meter, isSlow }, ticks);
+    return this.#takeReading(frame, plan, at, known, joules, isSlow, ticks);
+  }
+
+  /** The owners of a partition are owners of the whole GPU. */
+  #readPart(frame: Frame, planned: JobGpuPlan, { device }: TrackedReadings, isSlow: boolean): void {
+    const whole = this.#gpus.get(deviceKey(planned.host, device?.parent ?? ""));
+    if (isSlow && whole !== undefined)
+      (whole.partOwners ??= new Map()).set(planned.uuid, ownersIn(frame, planned) ?? []);
   }
 
   #takeReading(
     frame: Frame,
-    planned: JobGpuPlan,
+    plan: LayoutPlan,
+    at: number,
     known: TrackedReadings,
-    { joules, meter, isSlow }: { joules: number; meter: GpuTick["meter"]; isSlow: boolean },
+    joules: number,
+    isSlow: boolean,
     ticks: GpuTick[],
   ): boolean {
     const { row } = known;
     const rows = this.#rows;
     const { numbers } = rows;
     const { timeMs } = frame;
+    const { slots } = plan;
+    const first = at * slotsPerGpu;
+    const meter = known.hasHardwareMeter ? "hardware" : "integrated";
     const beforeMs = numbers[row + column.readMs] ?? Number.NaN;
     const beforeJoules = numbers[row + column.readJoules] ?? 0;
     // A duplicate or out-of-order reading.
     if (known.meter === meter && timeMs <= beforeMs && joules <= beforeJoules) return false;
-    const [only] = planned.owners;
-    let ownerCount: number;
+    let ownerCount = unknownOwners;
+    let labels: OwnerLabels | undefined;
     let sharedOwners: readonly TickOwner[] | undefined;
-    if (planned.owners.length > 1 || known.partOwners !== undefined) {
-      const parts = known.partOwners === undefined ? [] : [...known.partOwners.values()].flat();
-      sharedOwners = [...(ownersIn(frame, planned) ?? []), ...parts];
+    if (plan.isShared[at] === true || known.partOwners !== undefined) {
+      sharedOwners = allOwners(frame, plan.gpus[at], known);
       ownerCount = sharedOwners.length;
-    } else if (only !== undefined) {
-      ownerCount = isPresent(frame, only.infoSlot) ? 1 : 0;
-    } else {
-      const isReported =
-        isPresent(frame, planned.processes) || (isSlow && known.device?.simulated === true);
-      ownerCount = isReported ? 0 : unknownOwners;
-    }
-    const labels =
-      ownerCount !== 1
-        ? undefined
-        : sharedOwners === undefined
-          ? only?.labels
-          : sharedOwners[0]?.labels;
+      if (ownerCount === 1) labels = sharedOwners[0]?.labels;
+    } else if (plan.labels[at] !== undefined) {
+      ownerCount = isPresent(frame, slots[first + slotOf.owner] ?? -1) ? 1 : 0;
+      if (ownerCount === 1) labels = plan.labels[at];
+    } else if (
+      isPresent(frame, slots[first + slotOf.processes] ?? -1) ||
+      (isSlow && known.device?.simulated === true)
+    )
+      ownerCount = 0;
     const activity = this.#activityOf(row);
     const hasActivity = !Number.isNaN(activity);
     const isUsed = activity > this.#floorRatio;
@@ -347,12 +358,14 @@ export class FrameTicks {
     if (ownerCount === 1) {
       const shared = sharedOwners?.[0];
       const ownerBytes =
-        shared === undefined ? readAt(frame, only?.memorySlot) : (shared.memoryBytes ?? Number.NaN);
+        shared === undefined
+          ? readAt(frame, slots[first + slotOf.ownerMemory])
+          : (shared.memoryBytes ?? Number.NaN);
       rows.addTo(row, column.ownerMemory, ownerBytes);
       rows.grow(row, column.peakOwnerMemory, ownerBytes);
       numbers[row + column.ownerUtilization] =
         shared === undefined
-          ? readAt(frame, only?.utilizationSlot)
+          ? readAt(frame, slots[first + slotOf.ownerUtilization])
           : (shared.utilizationRatio ?? Number.NaN);
     }
     const isSameXids = known.xidsRead === xids;
@@ -365,6 +378,7 @@ export class FrameTicks {
     known.labels = labels;
     known.sharedOwners = sharedOwners;
     known.readCounters = known.newCounters;
+    known.readCountersPlan = known.newCountersPlan;
     known.xidsRead = xids;
     if (
       goesOn &&
@@ -383,7 +397,8 @@ export class FrameTicks {
     const { numbers } = this.#rows;
     const smRatio = numbers[row + column.smRatio] ?? Number.NaN;
     const to = row + column.utilization;
-    const [sum = 0, count = 0] = [numbers[to], numbers[to + 1]];
+    const sum = numbers[to] ?? 0;
+    const count = numbers[to + 1] ?? 0;
     numbers[to] = numbers[to + 1] = 0;
     return Number.isNaN(smRatio) && count > 0 ? sum / count : smRatio;
   }
@@ -447,7 +462,6 @@ export class FrameTicks {
   }
 
   #sweep(nowMs: number, ticks: GpuTick[]): void {
-    if (nowMs - this.#sweptMs < forgetMs) return;
     this.#sweptMs = nowMs;
     for (const [key, known] of this.#gpus) {
       if (nowMs - (this.#rows.numbers[known.row + column.reportMs] ?? 0) <= forgetMs) continue;
@@ -460,3 +474,8 @@ export class FrameTicks {
 }
 
 const nobody: readonly TickOwner[] = [];
+
+function findDevice(known: TrackedReadings, devices: readonly Device[]): void {
+  known.device = devices.find(({ uuid }) => uuid === known.uuid);
+  known.isPart = known.device?.parent !== undefined;
+}

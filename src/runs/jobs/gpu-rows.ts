@@ -32,6 +32,8 @@ export const column = {
   ownerUtilization: 26,
 } as const;
 const width = 27;
+/** The number of columns, from the first, that hold the newest readings unchanged. */
+export const plainColumns = 6;
 const firstRows = 64;
 
 export class GpuRows {

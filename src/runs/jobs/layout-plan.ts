@@ -7,7 +7,7 @@ import { deviceKey } from "../../model/device.ts";
 import { type LabelSet, labelValue } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
 import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
-import { column } from "./gpu-rows.ts";
+import { column, plainColumns } from "./gpu-rows.ts";
 
 /** Slow-tier metrics that gpulse derives and sends in separate frames. */
 const derived = /^gpu_(health|check|anomaly|temperature_at_load)/;
@@ -34,9 +34,8 @@ export interface JobGpuPlan {
   readonly host: string;
   readonly gpu: number;
   readonly key: string;
-  /** Slots, and the columns of their values. */
+  /** The slot of each plain column, -1 if the layout has none. */
   readonly plainSlots: number[];
-  readonly plainColumns: number[];
   readonly throttleSlots: number[];
   readonly throttleReasons: string[];
   readonly xids: { readonly slot: number; readonly xid: string }[];
@@ -95,9 +94,8 @@ function makeUse(metric: MetricEntry): SeriesUse | undefined {
   const use =
     at === undefined
       ? special.get(metric)
-      : ({ plainSlots, plainColumns }: JobGpuPlan, _: LabelSet, slot: number) => {
-          plainSlots.push(slot);
-          plainColumns.push(at);
+      : ({ plainSlots }: JobGpuPlan, _: LabelSet, slot: number) => {
+          plainSlots[at] = slot;
         };
   if (!isSlow) return use;
   if (use === undefined) return markSlow;
@@ -146,7 +144,7 @@ function indexOf(labels: LabelSet, name: string, likely: number): number {
 /** Frames of verdicts and other derived values also have GPU labels, but no readings for the ledger. */
 const isOfUse = (planned: JobGpuPlan): boolean =>
   planned.isSlow ||
-  planned.plainSlots.length > 0 ||
+  planned.plainSlots.some((slot) => slot >= 0) ||
   planned.throttleSlots.length > 0 ||
   planned.utilization >= 0 ||
   planned.owners.length > 0;
@@ -185,8 +183,7 @@ const emptyPlan = (uuid: string, host: string, gpu: number): JobGpuPlan => ({
   host,
   gpu,
   key: deviceKey(host, uuid),
-  plainSlots: [],
-  plainColumns: [],
+  plainSlots: Array.from({ length: plainColumns }, () => -1),
   throttleSlots: [],
   throttleReasons: [],
   xids: [],

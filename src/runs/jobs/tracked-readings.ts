@@ -3,64 +3,82 @@ import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
 import type { Device } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
 import { presence } from "../../model/presence.ts";
+import { plainColumns } from "./gpu-rows.ts";
 import { isSameOwner, type JobGpuPlan, type PlannedOwner } from "./layout-plan.ts";
 import type { GpuTick, TickOwner } from "./tick.ts";
 
-/** Counters that only a tick needs: they stay in their frame until then. */
-interface CounterSource {
-  readonly frame: Frame;
-  readonly planned: JobGpuPlan;
-}
-
+/** What every reading needs comes first, on the fewest cache lines; `emptyReadings` has the same order. */
 export interface TrackedReadings {
-  readonly uuid: string;
-  readonly host: string;
-  readonly gpu: number;
-  readonly key: string;
   /** The index of its row in `GpuRows`. */
   row: number;
-  isForgotten: boolean;
-  device: Device | undefined;
-  /** The hardware's counter is used once it has been reported. */
-  hasHardwareMeter: boolean;
-  /** The owners of the last layout that had any. */
-  owners: readonly PlannedOwner[];
-  /** Owners of its partitions (MIG instances), by partition. */
-  partOwners: Map<string, readonly TickOwner[]> | undefined;
   /** The plan and index of its fast readings. */
   fastPlan: LayoutPlan | undefined;
   fastAt: number;
-  /** The location of the throttling counters: of the newest frame, and of the last reading. */
-  newCounters: CounterSource | undefined;
-  readCounters: CounterSource | undefined;
-  throttleSeconds: Record<string, number> | undefined;
-  /** The counters of the last reading without zeros; undefined once they have changed. */
-  throttleRead: Readonly<Record<string, number>> | undefined;
-  xids: Record<string, number>;
-  xidsNow: Readonly<Record<string, number>> | undefined;
+  isForgotten: boolean;
+  /** True for a GPU partition: only its owners count, as those of the whole GPU. */
+  isPart: boolean;
+  /** The hardware's counter is used once it has been reported. */
+  hasHardwareMeter: boolean;
   /** The last reading, which ended the last tick or is accumulated since; undefined before the first. */
   meter: GpuTick["meter"] | undefined;
   hasActivity: boolean;
   isUsed: boolean;
   /** True if the readings since the last tick are partly idle and partly not. */
   isMixed: boolean;
-  xidsRead: Readonly<Record<string, number>> | undefined;
   ownerCount: number;
   /** The labels of the only owner. */
   labels: OwnerLabels | undefined;
   /** Set if there are several owners. */
   sharedOwners: readonly TickOwner[] | undefined;
+  /** Owners of its partitions (MIG instances), by partition. */
+  partOwners: Map<string, readonly TickOwner[]> | undefined;
+  /** Where the throttling counters are, which only a tick needs: in the newest frame, and in that of the last reading. */
+  newCounters: Frame | undefined;
+  newCountersPlan: JobGpuPlan | undefined;
+  readCounters: Frame | undefined;
+  readCountersPlan: JobGpuPlan | undefined;
+  xidsNow: Readonly<Record<string, number>> | undefined;
+  xidsRead: Readonly<Record<string, number>> | undefined;
   /** The journal that contains the last tick. */
   generation: number;
+  readonly uuid: string;
+  readonly host: string;
+  readonly gpu: number;
+  readonly key: string;
+  device: Device | undefined;
+  /** The owners of the last layout that had any. */
+  owners: readonly PlannedOwner[];
+  throttleSeconds: Record<string, number> | undefined;
+  /** The counters of the last reading without zeros; undefined once they have changed. */
+  throttleRead: Readonly<Record<string, number>> | undefined;
+  xids: Record<string, number>;
 }
+
+/** The slots of a GPU in `LayoutPlan.slots`: its plain columns, then these. */
+export const slotOf = {
+  processes: plainColumns,
+  /** Of the only owner. */
+  owner: plainColumns + 1,
+  ownerMemory: plainColumns + 2,
+  ownerUtilization: plainColumns + 3,
+} as const;
+export const slotsPerGpu = plainColumns + 4;
 
 /** Where the frames of one layout have the readings of its GPUs. */
 export interface LayoutPlan {
   readonly gpus: readonly JobGpuPlan[];
   readonly tracked: TrackedReadings[];
-  /** Utilisation of each GPU: its slot or -1, and the sum and count of the values since the last reading. */
+  /** `slotsPerGpu` slots for each GPU, -1 where the layout has none. */
   readonly slots: Int32Array;
-  readonly sums: Float64Array;
+  /** The labels of each GPU's only owner. */
+  readonly labels: readonly (OwnerLabels | undefined)[];
+  /** True if a GPU has several owners, Xids or counters of throttling, by GPU. */
+  readonly isShared: readonly boolean[];
+  readonly hasXids: readonly boolean[];
+  readonly hasThrottling: readonly boolean[];
+  /** Utilisation of each GPU: its slot or -1, and the sum and count of the values since the last reading. */
+  readonly utilizationSlots: Int32Array;
+  readonly utilizationSums: Float64Array;
   /** False while every GPU reports SM activity, which is used instead. */
   needsUtilization: boolean;
   /** A fast frame whose other readings have not been evaluated. */
@@ -69,12 +87,40 @@ export interface LayoutPlan {
   dueMs: number;
 }
 
+export function layoutPlan(gpus: readonly JobGpuPlan[], tracked: TrackedReadings[]): LayoutPlan {
+  const hasUtilization = gpus.some(({ utilization }) => utilization >= 0);
+  return {
+    gpus,
+    tracked,
+    slots: Int32Array.from(
+      gpus.flatMap(({ plainSlots, processes, owners: [only] }) => [
+        ...plainSlots,
+        processes,
+        only?.infoSlot ?? -1,
+        only?.memorySlot ?? -1,
+        only?.utilizationSlot ?? -1,
+      ]),
+    ),
+    labels: gpus.map(({ owners: [only] }) => only?.labels),
+    isShared: gpus.map(({ owners }) => owners.length > 1),
+    hasXids: gpus.map(({ xids }) => xids.length > 0),
+    hasThrottling: gpus.map(({ throttleSlots }) => throttleSlots.length > 0),
+    utilizationSlots: Int32Array.from(
+      hasUtilization ? gpus.map(({ utilization }) => utilization) : [],
+    ),
+    utilizationSums: new Float64Array(hasUtilization ? 2 * gpus.length : 0),
+    needsUtilization: hasUtilization,
+    unread: undefined,
+    dueMs: Number.NEGATIVE_INFINITY,
+  };
+}
+
 /** In place of the number of owners: the source does not report users of the GPU. */
 export const unknownOwners = -1;
 
 /** Called for every fast frame of GPUs without SM activity: no lookups or allocations. */
 export function addUtilization(
-  { slots, sums }: LayoutPlan,
+  { utilizationSlots: slots, utilizationSums: sums }: LayoutPlan,
   { values, presence: states }: Frame,
 ): void {
   for (let at = 0; at < slots.length; at++) {
@@ -98,10 +144,9 @@ export function reuseLabels({ owners }: JobGpuPlan, known: TrackedReadings): voi
 export function readThrottling(
   known: TrackedReadings,
 ): Readonly<Record<string, number>> | undefined {
-  const { readCounters } = known;
-  if (readCounters !== undefined) {
-    known.readCounters = undefined;
-    const { frame, planned } = readCounters;
+  const { readCounters: frame, readCountersPlan: planned } = known;
+  if (frame !== undefined && planned !== undefined) {
+    known.readCounters = known.readCountersPlan = undefined;
     const { throttleSlots, throttleReasons } = planned;
     for (let at = 0; at < throttleSlots.length; at++) {
       const seconds = readAt(frame, throttleSlots[at]);
@@ -122,8 +167,6 @@ export function readXids(
   known: TrackedReadings,
   isSlow: boolean,
 ): void {
-  // The usual case: there were none and there are none.
-  if (xids.length === 0 && (!isSlow || known.xidsNow === noCounts)) return;
   if (isSlow) known.xids = {};
   for (const { slot, xid } of xids)
     if (states[slot] === presence.present) known.xids[xid] = values[slot] ?? 0;
@@ -133,7 +176,7 @@ export function readXids(
 export const orAbsent = (value: number | undefined): number | undefined =>
   value === undefined || Number.isNaN(value) ? undefined : value;
 
-const noCounts: Readonly<Record<string, number>> = {};
+export const noCounts: Readonly<Record<string, number>> = {};
 
 /** A missing counter counts from 0. */
 export function withoutZeros(
@@ -157,6 +200,16 @@ export function ownersIn(frame: Frame, { owners, processes }: JobGpuPlan): TickO
   return found;
 }
 
+/** The owners of a GPU and of its partitions. */
+export const allOwners = (
+  frame: Frame,
+  planned: JobGpuPlan | undefined,
+  { partOwners }: TrackedReadings,
+): readonly TickOwner[] => [
+  ...((planned && ownersIn(frame, planned)) ?? []),
+  ...(partOwners === undefined ? [] : [...partOwners.values()].flat()),
+];
+
 export const isPresent = ({ presence: states }: Frame, slot: number): boolean =>
   slot >= 0 && states[slot] === presence.present;
 
@@ -168,31 +221,34 @@ export const emptyReadings = (
   { uuid, host, gpu, key }: Pick<JobGpuPlan, "uuid" | "host" | "gpu" | "key">,
   row: number,
 ): TrackedReadings => ({
-  uuid,
-  host,
-  gpu,
-  key,
   row,
-  isForgotten: false,
-  device: undefined,
-  hasHardwareMeter: false,
-  owners: [],
-  partOwners: undefined,
   fastPlan: undefined,
   fastAt: 0,
-  newCounters: undefined,
-  readCounters: undefined,
-  throttleSeconds: undefined,
-  throttleRead: undefined,
-  xids: {},
-  xidsNow: undefined,
+  isForgotten: false,
+  isPart: false,
+  hasHardwareMeter: false,
   meter: undefined,
   hasActivity: false,
   isUsed: false,
   isMixed: false,
-  xidsRead: undefined,
   ownerCount: unknownOwners,
   labels: undefined,
   sharedOwners: undefined,
+  partOwners: undefined,
+  newCounters: undefined,
+  newCountersPlan: undefined,
+  readCounters: undefined,
+  readCountersPlan: undefined,
+  xidsNow: undefined,
+  xidsRead: undefined,
   generation: -1,
+  uuid,
+  host,
+  gpu,
+  key,
+  device: undefined,
+  owners: [],
+  throttleSeconds: undefined,
+  throttleRead: undefined,
+  xids: {},
 });

@@ -13,7 +13,7 @@ import {
   startReceiver,
 } from "../../../test/fixtures/sinks/sinks.ts";
 import { openSink } from "../open.ts";
-import { InfluxLineWriter } from "./lines.ts";
+import { InfluxLineWriter, scaled } from "./lines.ts";
 import type { Preset } from "./names.ts";
 
 let receiver: Receiver;
@@ -252,4 +252,12 @@ test("a pipe hears at the start that InfluxDB is down, before there is anything 
   const sink = await openSink("influxdb://127.0.0.1:9/gpu", context);
   await expect.poll(() => said.join("")).toMatch(/InfluxDB does not answer.*influxdb:.*gpu/);
   await sink.close();
+});
+
+test("a scaled value is rounded to twelve digits, whichever way it is computed", () => {
+  for (let whole = 1; whole < 3e6; whole = Math.ceil(whole * 1.07))
+    for (let digits = 0; digits < 10; digits++)
+      for (const scale of [0.01, 100, 1e-6, 2 ** -20])
+        for (const value of [whole / 10 ** digits, -whole / 10 ** digits, (whole + 1 / 3) * 7])
+          expect(scaled(value, scale)).toBe(Number((value * scale).toPrecision(12)));
 });

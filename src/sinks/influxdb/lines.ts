@@ -147,17 +147,23 @@ function allOf({ labels }: Series, host: string): LabelSet {
   return labelSet({ host, ...Object.fromEntries(labels) });
 }
 
+/** Joined once, since a text that grows by pieces keeps every piece until the batch is sent. */
 function fieldsOf({ fields }: Group, frame: Frame): string {
-  let line = "";
+  const parts: string[] = [];
   for (const { slot, head, scale } of fields) {
     if (frame.presence[slot] !== presence.present) continue;
     const text = floatText(scaled(frame.values[slot] as number, scale));
-    if (text !== undefined) line += line === "" ? head + text : `,${head}${text}`;
+    if (text !== undefined) parts.push(head + text);
   }
-  return line;
+  return parts.join(",");
 }
 
-/** Rounds away floating-point error: 0.57 × 100 is 56.99999999999999. */
-function scaled(value: number, scale: number): number {
-  return scale === 1 ? value : Number((value * scale).toPrecision(12));
+/** Rounds away floating-point error: 0.57 × 100 is 56.99999999999999. Twelve digits; most values have fewer, at a tenth the cost. */
+export function scaled(value: number, scale: number): number {
+  if (scale === 1) return value;
+  const product = value * scale;
+  const short = Math.round(product * 1e6) / 1e6;
+  if (Math.abs(product) < 1e5 && Math.abs(product - short) <= Math.abs(product) * 4e-13)
+    return short;
+  return Number(product.toPrecision(12));
 }

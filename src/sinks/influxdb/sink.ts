@@ -21,6 +21,7 @@ const closeWithinMs = 10_000;
 
 export class InfluxSink implements Sink {
   readonly name: string;
+  readonly takesWhileFlushing = true;
   readonly #parts: InfluxSinkParts;
 
   constructor(parts: InfluxSinkParts) {

@@ -26,6 +26,7 @@ const closeWithinMs = 10_000;
 
 export class KafkaSink implements Sink {
   readonly name: string;
+  readonly takesWhileFlushing = true;
   readonly #parts: KafkaSinkParts;
   readonly #letters: DeadLetterProducer;
 

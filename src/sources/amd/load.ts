@@ -26,6 +26,13 @@ export function loadChannels(context: AmdCardContext): readonly CardChannel[] {
   add(gpu.utilization, "gpu_busy_percent", ({ utilizationRatio }) => utilizationRatio);
   add(gpu.memoryControllerUtilization, "mem_busy_percent", (table) => table.memoryControllerRatio);
   add(gpu.videoUtilization, "vcn_busy_percent", ({ videoRatio }) => videoRatio);
+  initialMetrics?.dieRatios.forEach((_, die) =>
+    channels.push({
+      metric: gpu.dieActivity,
+      labels: { die: String(die) },
+      read: fromTable(context, ({ dieRatios }) => dieRatios[die]),
+    }),
+  );
   return channels;
 }
 

@@ -276,7 +276,7 @@ export class ChangeSearch {
     const history = formatSpan(grid.rangeCell * grid.stepMs);
     const series = this.series.all.length;
     const [first] = changes;
-    if (outcome === "no_data") return `Nothing is stored of ${label} in this range.`;
+    if (outcome === "no_data") return `No samples of ${label} are stored in this range.`;
     if (outcome === "no_history")
       return `There is nothing to compare this range with: no reading of ${label} in the ${history} before it.`;
     if (first === undefined)

@@ -69,6 +69,56 @@ const reboot = row("failing", "reboot");
 const replace = row("failing", "drain");
 
 export const xidEntries: readonly XidEntry[] = [
+  // Numbers of GPUs before Ampere, which the catalogue of newer ones lists as unused.
+  application(
+    [1, 2, 3, 4, 6, 7, 20, 21, 22],
+    "Bad push buffer",
+    "The command stream of a program was invalid or corrupted (GPUs before Ampere).",
+    undefined,
+    "errors",
+  ),
+  application(
+    [24, 30],
+    "GPU semaphore error",
+    "A program waited too long for a semaphore, or had no access to it (GPUs before Ampere).",
+    undefined,
+    "errors",
+  ),
+  application(
+    [27, 28, 29, 34, 35, 36, 42, 47, 65, 73],
+    "Video processor exception",
+    "A video engine rejected a program's work (GPUs before Ampere).",
+    undefined,
+    "errors",
+  ),
+  watch(
+    [9, 12],
+    "Driver error",
+    "The driver programmed the GPU wrongly, or failed to handle an exception (GPUs before Ampere).",
+    undefined,
+    "errors",
+  ),
+  watch(
+    [16, 19, 81],
+    "Display engine error",
+    "The display or VGA unit hung or reported an error (GPUs before Ampere).",
+    undefined,
+    "errors",
+  ),
+  watch(
+    [18],
+    "Bus mastering disabled",
+    "The GPU may not access the machine's memory: its PCI configuration was changed.",
+    undefined,
+    "errors",
+  ),
+  watch(
+    [26, 33],
+    "Framebuffer timeout or micro-controller error",
+    "Device memory or an internal controller did not answer (GPUs before Ampere).",
+    undefined,
+    "errors",
+  ),
   application(
     [8],
     "GPU stopped processing",
@@ -106,7 +156,7 @@ export const xidEntries: readonly XidEntry[] = [
   information(
     [37, 38, 66, 67],
     "Driver firmware message",
-    "A context-switch firmware call was refused or slow; work goes on.",
+    "A context-switch firmware call was refused or slow; work continues.",
     "IGNORE",
   ),
   application(
@@ -378,7 +428,7 @@ export const xidEntries: readonly XidEntry[] = [
   watch(
     [168],
     "Reduced memory capacity",
-    "Errors were found in a protected region; it is no longer used.",
+    "Errors were found in a protected region, which is no longer used.",
     undefined,
   ),
   reset([169], "Security controller halt", "The GPU's security controller stopped.", undefined),

@@ -20,9 +20,14 @@ th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #ddd;vertical-
 @media(prefers-color-scheme:dark){body{color:#eee;background:#151515}th,td{border-color:#444}}`;
 
 /** @param hours usage per hour, for the chart */
-export function jobHtml(job: JobRecord, hours: readonly JobHour[], price?: JobPrice): string {
+export function jobHtml(
+  job: JobRecord,
+  hours: readonly JobHour[],
+  price?: JobPrice,
+  nowMs?: number,
+): string {
   const title = `Job ${job.scheduler?.id ?? job.name}`;
-  const facts = jobFacts(job, price).map(
+  const facts = jobFacts(job, price, nowMs).map(
     ([name, value]) =>
       `<tr><th scope="row">${escapeHtml(name)}</th><td>${escapeHtml(value)}</td></tr>`,
   );

@@ -1,6 +1,8 @@
 /** A job as text in the style of Slurm's `seff`, for a terminal or an epilog's mail. */
 import type { JobRecord, JobStretch } from "../../runs/jobs/record.ts";
 import { joulesPerKwh } from "../../runs/jobs/tariff.ts";
+import { costText, massText } from "./price.ts";
+import { formatState } from "./state.ts";
 import { summarizeJob } from "./summary.ts";
 import { judgeJob, percent } from "./verdict.ts";
 
@@ -10,7 +12,12 @@ export interface JobPrice {
   readonly co2Grams?: number | undefined;
 }
 
-export function jobFacts(job: JobRecord, price: JobPrice = {}): [string, string][] {
+/** @param nowMs tells a job that is not seen any more from a running one */
+export function jobFacts(
+  job: JobRecord,
+  price: JobPrice = {},
+  nowMs = Number.NEGATIVE_INFINITY,
+): [string, string][] {
   const summary = summarizeJob(job);
   const { scheduler } = job;
   const ratio = (part: number, whole: number): string =>
@@ -26,7 +33,7 @@ export function jobFacts(job: JobRecord, price: JobPrice = {}): [string, string]
     ["Controller", job.controller],
     [
       "State",
-      `${scheduler?.stateText ?? summary.state}${summary.simulated ? " (simulated GPUs)" : ""}`,
+      `${scheduler?.stateText ?? formatState(summary, nowMs, " ")}${summary.simulated ? " (simulated GPUs)" : ""}`,
     ],
     ["Hosts", summary.hosts.join(", ") || "not observed"],
     ["Started", new Date(job.startMs).toISOString()],
@@ -60,13 +67,8 @@ export function jobFacts(job: JobRecord, price: JobPrice = {}): [string, string]
         : `${ratio(scheduler.peakMemoryBytes, scheduler.allocatedMemoryBytes)} of ${gigabytes(scheduler.allocatedMemoryBytes)}`,
     ],
     ["Energy", energy(summary.joules, summary.assumedJoules)],
-    [
-      "Cost",
-      price.cost === undefined
-        ? undefined
-        : `${price.cost.toFixed(2)} ${price.currency ?? ""}`.trim(),
-    ],
-    ["CO2", price.co2Grams === undefined ? undefined : `${(price.co2Grams / 1_000).toFixed(2)} kg`],
+    ["Cost", price.cost === undefined ? undefined : costText(price.cost, price.currency)],
+    ["CO2", price.co2Grams === undefined ? undefined : massText(price.co2Grams)],
   ];
   return facts.flatMap(([name, value]) =>
     value === undefined || value === "" ? [] : [[name, value] satisfies [string, string]],
@@ -151,7 +153,7 @@ function notesOf({
   ];
 }
 
-export function jobText(job: JobRecord, price?: JobPrice): string {
-  const lines = jobFacts(job, price).map(([name, value]) => `${name}: ${value}\n`);
+export function jobText(job: JobRecord, price?: JobPrice, nowMs?: number): string {
+  const lines = jobFacts(job, price, nowMs).map(([name, value]) => `${name}: ${value}\n`);
   return `${lines.join("")}\n${judgeJob(job).join("\n")}\n`;
 }

@@ -13,7 +13,7 @@ const GIVE_UP_AFTER_MS = 15_000;
 
 const closedForOthers: WireClosed = {
   reason:
-    "All places for live pages are in use and you have most of them open: this one was closed to make room for somebody else.",
+    "All live connections are in use and you have the most open: this one was closed for another user.",
   retryAfterSeconds: 60,
 };
 

@@ -158,7 +158,7 @@ class ReplicaReadings {
       signal === "kvCacheRatio" ? Math.max(...values) : values.reduce((sum, one) => sum + one, 0);
     const isPossible = value >= 0 && (signal !== "kvCacheRatio" || value <= mostRatio);
     if (isPossible) return { value };
-    const sentence = `It reports ${value} for ${series[0] && labelValue(series[0].labels, "__name__")}, which cannot be.`;
+    const sentence = `It reports ${value} for ${series[0] && labelValue(series[0].labels, "__name__")}, which is impossible.`;
     this.problems.push(sentence);
     return { absent: sentence };
   }

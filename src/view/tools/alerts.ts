@@ -1,7 +1,13 @@
 /** Tools for alerts, events and the runbook. */
 import * as v from "valibot";
-import { runbookSection, runbookSections } from "../../alerting/pack/runbook.ts";
+import {
+  type RunbookSection,
+  runbookSection,
+  runbookSections,
+} from "../../alerting/pack/runbook.ts";
 import { GpulseError } from "../../base/error.ts";
+import { actionWords } from "../health/verdict.ts";
+import { findXid } from "../health/xids.ts";
 import { instant, name, pageOf, type ToolAnswer, word } from "./answer.ts";
 import { oneGpu, resolveGpu } from "./gpu-selector.ts";
 import { readOptionalRoute, readRoute, routeOf } from "./hub-reader.ts";
@@ -201,13 +207,15 @@ export const runbook = defineTool({
   name: "runbook",
   title: "Runbook",
   description:
-    "What an alert means, how to check it and what to do, from gpulse's own runbook. Without an alert: the names it has.",
+    "What an alert or an Xid error of NVIDIA's driver means, how to check it and what to do, from gpulse's own runbook. Without an alert: the names it has.",
   input: v.strictObject({
-    alert: text("Name of an alert, such as GpuHot."),
+    alert: text("Name of an alert, such as GpuHot, or the number of an error, such as Xid 79."),
     ...linePaging,
   }),
   example: { alert: "GpuHot" },
   run: async ({ alert, limit, offset }) => {
+    const xid = /^xid ?(\d{1,4})$/i.exec(alert ?? "")?.[1];
+    if (xid !== undefined) return xidAnswer(Number(xid), limit, offset);
     const section = alert === undefined ? undefined : runbookSection(alert);
     if (alert !== undefined && section === undefined)
       throw new GpulseError(
@@ -215,11 +223,30 @@ export const runbook = defineTool({
         `The runbook has no alert ${quoteText(alert)}: call runbook without arguments for its names.`,
       );
     const lines =
-      section?.text.split("\n").filter((line) => line.trim() !== "") ??
-      runbookSections().map((one) => one.alert);
+      section === undefined ? runbookSections().map((one) => one.alert) : linesOf(section);
     return paged(lines, section?.alert, limit, offset);
   },
 });
+
+const linesOf = ({ text: markdown }: RunbookSection): string[] =>
+  markdown.split("\n").filter((line) => line.trim() !== "");
+
+/** The meaning of an Xid, above the runbook of the alert that it fires. */
+function xidAnswer(xid: number, limit: number, offset: number): ToolAnswer {
+  const entry = findXid(xid);
+  const alert = entry === undefined || entry.state === "healthy" ? "GpuXid" : "GpuXidCritical";
+  const section = runbookSection(alert);
+  const meaning =
+    entry === undefined
+      ? [`Xid ${xid}: not in NVIDIA's catalogue.`]
+      : [
+          `Xid ${xid}: ${entry.name}. ${entry.meaning}`,
+          `NVIDIA's action: ${entry.nvidiaAction ?? "none given"}.`,
+          `Health verdict: ${entry.state}; ${actionWords[entry.action]}.`,
+        ];
+  const lines = [...meaning, ...(section === undefined ? [] : linesOf(section))];
+  return paged(lines, alert, limit, offset);
+}
 
 function paged(
   lines: readonly string[],

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { type Cell, name, number, pageOf } from "./answer.ts";
 import { byPlace, idOf, indexCell, ownersBy } from "./devices.ts";
-import { deviceMatchers, gpuArguments, restrictTo } from "./gpu-selector.ts";
+import { deviceMatchers, gpuArguments, restrictTo, unknownSubjectNote } from "./gpu-selector.ts";
 import { queryInstant, rerunPromql, seriesLimit } from "./hub-reader.ts";
 import { defineTool, oneOf, paging, text, timeHint, timeOf } from "./tool.ts";
 
@@ -155,7 +155,9 @@ export const currentState = defineTool({
       notes:
         silent > 0
           ? [`${silent} more GPU${silent === 1 ? " does" : "s do"} not report ${sorting.metric}.`]
-          : [],
+          : total === 0
+            ? unknownSubjectNote(input)
+            : [],
       rerun: [
         ...stateColumns.map((column) => rerunPromql(expressionOf(column), column.title)),
         rerunPromql(throttled, "THROTTLED BY"),

@@ -6,7 +6,7 @@ import { literalPattern, promqlString, quoteText } from "./quote.ts";
 import { text, type ToolContext } from "./tool.ts";
 
 export const oneGpu = text(
-  "One GPU: its UUID, the beginning of it, or HOST:INDEX such as gpu-node-3:0.",
+  "One GPU: its UUID, the beginning of it, HOST:INDEX such as gpu-node-3:0, or the index where there is one host.",
 );
 
 /** Arguments that select GPUs. */
@@ -35,6 +35,7 @@ function gpuMatchers(gpu: string): string[] {
   const place = /^(.+):(\d{1,4})$/.exec(gpu);
   if (place !== null)
     return [`host=${promqlString(place[1] ?? "")}`, `gpu=${promqlString(place[2] ?? "")}`];
+  if (/^\d{1,3}$/.test(gpu)) return [`gpu=${promqlString(gpu)}`];
   return [`uuid=~${promqlString(`${literalPattern(gpu)}.*`)}`];
 }
 
@@ -77,7 +78,15 @@ export async function resolveGpu(
   if (second !== undefined)
     throw new GpulseError(
       "SUBJECT_UNKNOWN",
-      `${uuids.length} GPUs begin with ${quoteText(gpu)}: give more of the UUID.`,
+      `${uuids.length} GPUs match ${quoteText(gpu)}: give more of the UUID, or HOST:INDEX.`,
     );
   return uuid;
 }
+
+/** Says that a name selects nothing at all: an empty table could also mean that nothing is reported. */
+export const unknownSubjectNote = ({ gpu, host }: GpuArguments): string[] =>
+  gpu === undefined && host === undefined
+    ? []
+    : [
+        `No ${gpu === undefined ? `host ${quoteText(host ?? "")}` : `GPU ${quoteText(gpu)}`} reports GPUs now: find lists hosts and GPUs.`,
+      ];

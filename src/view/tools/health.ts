@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { healthSchema } from "../health/report.ts";
 import { actionWords, healthStates } from "../health/verdict.ts";
 import { instant, name, number, pageOf, word } from "./answer.ts";
-import { oneGpu, resolveGpu } from "./gpu-selector.ts";
+import { oneGpu, resolveGpu, unknownSubjectNote } from "./gpu-selector.ts";
 import { readRoute, routeOf } from "./hub-reader.ts";
 import { defineTool, oneOf, paging, text } from "./tool.ts";
 
@@ -61,7 +61,9 @@ export const gpuHealth = defineTool({
         ? [
             "NOT CHECKED lists checks whose input the GPU does not report: the verdict does not cover them.",
           ]
-        : [],
+        : verdicts.length === 0 && wanted === undefined
+          ? unknownSubjectNote({ host, gpu })
+          : [],
       rerun: [{ route }],
       page: gpu === undefined ? pageOf("fleet", { q: host }) : pageOf("gpu", { uuid: gpu }),
     };

@@ -86,6 +86,7 @@ const oneSchema = v.object({
   cost: v.optional(v.number()),
   currency: v.optional(v.string()),
   co2Grams: v.optional(v.number()),
+  nowMs: v.optional(v.number()),
 });
 
 export const showJob = defineTool({
@@ -109,7 +110,7 @@ export const showJob = defineTool({
     if (found === undefined) throw noLedger;
     const { job } = found;
     const facts = [
-      ...jobFacts(job, found),
+      ...jobFacts(job, found, found.nowMs),
       ["Verdict", judgeJob(job).join(" ")] as const,
       ...job.stretches.map((one): [string, string] => [
         "GPU used",

@@ -4,9 +4,10 @@ import { GpulseError } from "../../base/error.ts";
 import type { Comparison } from "../../runs/compare/compare.ts";
 import { metricRows } from "../../runs/compare/report/rows.ts";
 import { instant, name, number, pageOf, type ToolAnswer, word } from "./answer.ts";
+import { resolveGpu } from "./gpu-selector.ts";
 import { readOptionalRoute, readRoute, routeOf } from "./hub-reader.ts";
 import { quoteText } from "./quote.ts";
-import { defineTool, paging, text, timeHint, timeOf } from "./tool.ts";
+import { defineTool, paging, text, timeHint, timeOf, type ToolContext } from "./tool.ts";
 
 const runsSchema = v.object({
   runs: v.array(
@@ -95,6 +96,12 @@ const isComparison = (data: unknown): data is Comparison =>
   "version" in data &&
   data.version === 2;
 
+/** The UUID of a GPU that is named by its place, with the time behind it as given: `gpu-node-3:0@-24h`. */
+async function resolvePlace(gpu: string, context: ToolContext): Promise<string> {
+  const [, place, time = ""] = /^((?:[^@]+:)?\d{1,3})(@.*)?$/.exec(gpu) ?? [];
+  return place === undefined ? gpu : `${(await resolveGpu(place, context)) ?? place}${time}`;
+}
+
 export const compareSubjects = defineTool({
   name: "compare",
   title: "Compare runs, GPUs or hosts",
@@ -102,7 +109,7 @@ export const compareSubjects = defineTool({
     "Compares recorded runs, or GPUs or hosts over a time range, metric by metric with 95 % intervals and a verdict: real difference, same, or undecided. Append @-24h to a GPU or host for the same length of time a day before.",
   input: v.strictObject({
     runs: names("Ids of recorded runs, as list_runs returns them."),
-    gpus: names("UUIDs of GPUs."),
+    gpus: names("UUIDs of GPUs, or HOST:INDEX."),
     hosts: names("Names of hosts."),
     from: text(`Start of the range of GPUs or hosts (default: 1h before the end): ${timeHint}.`),
     to: text(`End of the range (default: now): ${timeHint}.`),
@@ -117,16 +124,18 @@ export const compareSubjects = defineTool({
     const toMs = to === undefined ? nowMs : timeOf("to", to, nowMs);
     const fromMs = from === undefined ? toMs - 3_600_000 : timeOf("from", from, nowMs);
     const range = { start: fromMs / 1_000, end: toMs / 1_000 };
+    const uuids: string[] = [];
+    for (const gpu of gpus) uuids.push(await resolvePlace(gpu, { hub, nowMs }));
     const route = routeOf("/api/compare", {
       run: runs,
-      gpu: gpus,
+      gpu: uuids,
       host: hosts,
       ...(runs.length === 0 && range),
     });
     const { data } = await readRoute(hub, route, v.object({ data: v.unknown() }));
     if (!isComparison(data))
       throw new GpulseError("QUERY_FAILED", "The hub cannot compare: update the hub.");
-    const parameters = runs.length > 0 ? { runs: runs.join(",") } : { gpus: gpus.join(",") };
+    const parameters = runs.length > 0 ? { runs: runs.join(",") } : { gpus: uuids.join(",") };
     return comparisonAnswer(data, { limit, offset, route, page: pageOf("compare", parameters) });
   },
 });

@@ -35,10 +35,13 @@ const shareSchema = {
   type: "object",
   required: ["name", "days"],
   properties: {
-    name: { type: "string", description: "For whom or what it is; listed under System, Access." },
+    name: {
+      type: "string",
+      description: "Who or what the link is for; listed under System, Access.",
+    },
     days: {
       type: "integer",
-      title: "Ends after so many days",
+      title: "Expires after (days)",
       minimum: 1,
       maximum: 90,
       default: 7,
@@ -46,7 +49,7 @@ const shareSchema = {
     freeze: {
       type: "boolean",
       title: "Keep showing this time",
-      description: "Otherwise a range such as the last hour moves on with the clock.",
+      description: "Otherwise a range such as the last hour follows the clock.",
       default: false,
     },
   },
@@ -64,10 +67,11 @@ function ShareView() {
   if (made !== undefined)
     return (
       <>
-        <h2>The link of {made.name}</h2>
+        <h2>Link: {made.name}</h2>
         <p>
-          It is shown this one time. Who has it may look at this hub and change nothing, until{" "}
-          {formatInstant(Date.parse(made.expires)).slice(0, 16)}. System, Access ends it earlier.
+          Copy it now: it is not shown again. Anyone who has it can view this hub, read-only, until{" "}
+          {formatInstant(Date.parse(made.expires)).slice(0, 16)}. Revoke it earlier under System,
+          Access.
         </p>
         <CopyText label="the link" text={new URL(made.path, location.href).href} />
         <button type="button" class="primary" onClick={close}>
@@ -79,13 +83,13 @@ function ShareView() {
     <>
       <h2>Share this view</h2>
       <p class="unit">
-        A link that opens this page with what is chosen on it, for reading alone. Who opens it sees
-        the other pages too, but for how the hub is set up.
+        A read-only link to this view. Anyone who opens it can also see the other pages, except
+        System.
       </p>
       <SchemaForm
         schema={shareSchema}
         value={{ name: `${page} for a guest`, days: 7, freeze: false }}
-        submit="Make the link"
+        submit="Create link"
         onCancel={close}
         onSubmit={async ({ name, days, freeze }) => {
           const expiresInSeconds = Number(days) * DAY_SECONDS;
@@ -105,7 +109,7 @@ const passwordSchema = {
   properties: {
     current_password: { type: "string", title: "Current password" },
     new_password: { type: "string", title: "New password", description: "At least 10 characters." },
-    repeat_password: { type: "string", title: "The same again" },
+    repeat_password: { type: "string", title: "Repeat new password" },
   },
 } as const;
 
@@ -113,10 +117,10 @@ function Password() {
   return (
     <>
       <h2>Change the password of {me.value?.name}</h2>
-      <p class="unit">Every other place where you are logged in is logged out.</p>
+      <p class="unit">All your other sessions are logged out.</p>
       <SchemaForm
         schema={passwordSchema}
-        submit="Change it"
+        submit="Change password"
         onCancel={close}
         onSubmit={async ({ current_password, new_password, repeat_password }) => {
           if (new_password !== repeat_password) return "The two new passwords differ.";

@@ -28,7 +28,7 @@ export function startKeys(): void {
       },
       { keys: ["-"], says: "zoom out", run: zoomOut },
       { keys: ["l"], says: "live: back to the present", run: goLive },
-      { keys: ["r"], says: "ask again now", run: refreshNow },
+      { keys: ["r"], says: "refresh now", run: refreshNow },
       {
         keys: ["d"],
         says: "dense rows",

@@ -35,8 +35,8 @@ export function Notices() {
             {simulated === known ? "Simulated fleet: no GPU was read." : "Partly simulated."}
           </strong>{" "}
           {simulated === known
-            ? "Every number of a GPU comes from the simulator."
-            : `${simulated} of ${known} GPUs come from the simulator; they are marked.`}
+            ? "All GPUs are simulated."
+            : `${simulated} of ${known} GPUs are simulated; they are marked.`}
         </p>
       )}
       {(frame.value?.problems ?? []).map((problem) => (

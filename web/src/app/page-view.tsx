@@ -49,7 +49,7 @@ export function PageView() {
           This page could not be loaded: gpulse is unreachable, or was upgraded while the page was
           open.{" "}
           <button type="button" class="link" onClick={() => location.reload()}>
-            Load it again
+            Reload
           </button>
         </p>
       ) : (

@@ -61,7 +61,7 @@ export function Palette({ close }: PaletteProps) {
           </li>
         ))}
       </ul>
-      {found.length === 0 && <p class="unit">Nothing is called that.</p>}
+      {found.length === 0 && <p class="unit">No results.</p>}
     </>
   );
 }

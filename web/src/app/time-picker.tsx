@@ -60,7 +60,6 @@ export function TimePicker() {
         }}
       >
         <span class="unseen">Time range: </span>
-        <span class="unseen">Time range: </span>
         <span class="long">{formatRange(range.value)}</span>
         <span class="short">
           {range.value.kind === "last"

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fitTexts, valueRange, valueTexts } from "./axes.ts";
+import { fitTexts, logTexts, valueRange, valueTexts } from "./axes.ts";
 import { ticksOf } from "./ticks.ts";
 
 test("all ticks of an axis share one unit", () => {
@@ -10,6 +10,18 @@ test("all ticks of an axis share one unit", () => {
     "1.5 GiB",
   ]);
   expect(valueTexts([0, 0.25, 0.5], "ratio")).toEqual(["0 %", "25 %", "50 %"]);
+});
+
+test("a logarithmic axis of few decades has one unit too, and one of many has several", () => {
+  expect(logTexts([1e8, 7e8, null, 1e9, 1e10], "hertz")).toEqual([
+    "0.1 GHz",
+    "0.7 GHz",
+    "",
+    "1 GHz",
+    "10 GHz",
+  ]);
+  expect(logTexts([1, 500, 1_000], "watts")).toEqual(["1 W", "500 W", "1\u202f000 W"]);
+  expect(logTexts([1, 1e6], "bytes_per_second")).toEqual(["1\u00a0B/s", "1\u00a0MB/s"]);
 });
 
 test("ticks are not rounded into other numbers", () => {

@@ -1,7 +1,7 @@
 /** The labels of the axes: local time in 24 hours, values in the unit that suits the largest one. */
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
 import { formatFixedPoint } from "../format/quantity.ts";
-import { sizeFor } from "../format/readable.ts";
+import { formatReadable, sizeFor } from "../format/readable.ts";
 
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const DAY_MS = 86_400_000;
@@ -36,6 +36,20 @@ export function valueTexts(ticks: readonly number[], unit: Unit): string[] {
   const digits = digitsOf(step);
   return ticks.map((tick) => {
     const text = formatFixedPoint(tick / size.divisor, digits);
+    return size.unit === "" ? text : `${text} ${size.unit}`;
+  });
+}
+
+/** Labels of a logarithmic axis, whose omitted ticks are null: one unit where it leaves no long fractions, otherwise one for each tick. */
+export function logTexts(ticks: readonly (number | null)[], unit: Unit): string[] {
+  const known = ticks.filter((tick) => tick !== null);
+  const size = sizeFor(Math.max(...known), unit);
+  const isOne = Math.min(...known) >= size.divisor / 10;
+  return ticks.map((tick) => {
+    if (tick === null) return "";
+    if (!isOne) return formatReadable(tick, unit);
+    const value = tick / size.divisor;
+    const text = formatFixedPoint(value, value < 1 ? 1 : 0);
     return size.unit === "" ? text : `${text} ${size.unit}`;
   });
 }

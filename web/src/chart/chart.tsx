@@ -26,7 +26,7 @@ import type {
   ChartQuery,
   StoredStatisticsOf,
 } from "./model.ts";
-import { AXIS_PX } from "./edges.ts";
+import { axisPx } from "./edges.ts";
 import { enlarge, enlargedHeightPx, useEnlarged } from "./enlarge.ts";
 import { Plot } from "./plot.ts";
 import type { StatisticsOptions } from "./statistics.ts";
@@ -197,7 +197,7 @@ export function Chart(props: ChartProps) {
             at={at}
             hidden={hidden}
             left={plot.current?.leftOf(timeAt(at, data)) ?? 0}
-            widthPx={widthPx - AXIS_PX}
+            widthPx={widthPx - axisPx()}
           />
         )}
         {data !== undefined && dragged !== undefined && (

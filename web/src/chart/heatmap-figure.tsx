@@ -11,7 +11,7 @@ import { formatInstant } from "../view-state/range.ts";
 import { dark } from "../view-state/preferences.ts";
 import { timeWindow } from "../view-state/time.ts";
 import { resolveColour } from "./colour.ts";
-import { AXIS_PX, RIGHT_PX } from "./edges.ts";
+import { axisPx, RIGHT_PX } from "./edges.ts";
 import { bucketRows, type HeatRows, heatRows } from "./heat-rows.ts";
 import { ChartMenu } from "./chart-menu.tsx";
 import type { ColourFamily } from "./model.ts";
@@ -33,7 +33,7 @@ export interface HeatmapFigureProps {
 export function HeatmapFigure({ title, query, unit, family }: HeatmapFigureProps) {
   const host = useRef<HTMLElement>(null);
   const id = useId();
-  const widthPx = Math.max(0, useWidth(host) - AXIS_PX - RIGHT_PX);
+  const widthPx = Math.max(0, useWidth(host) - axisPx() - RIGHT_PX);
   const window = timeWindow.value;
   const stepMs = stepMsFor(window.toMs - window.fromMs, widthPx / COLUMN_PX, 1_000);
   const grid = gridOf(window.fromMs, window.toMs, stepMs);

@@ -20,7 +20,7 @@ export async function pictureOf(
   canvas.width = (width + 2 * MARGIN) * scale;
   canvas.height = (height + HEAD + ROW * lines.length + 2 * MARGIN) * scale;
   const paint = canvas.getContext("2d");
-  if (paint === null) throw new Error("This browser gives no canvas to draw on.");
+  if (paint === null) throw new Error("This browser has no canvas.");
   paint.scale(scale, scale);
   paint.fillStyle = resolveColour("var(--bg)", within);
   paint.fillRect(0, 0, canvas.width, canvas.height);
@@ -48,7 +48,7 @@ export async function pictureOf(
   });
   return new Promise((resolve, reject) => {
     canvas.toBlob((blob) => {
-      if (blob === null) reject(new Error("The picture could not be made."));
+      if (blob === null) reject(new Error("The picture could not be created."));
       else resolve(blob);
     }, "image/png");
   });

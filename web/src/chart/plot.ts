@@ -2,20 +2,14 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { lengthOf, timesOf } from "../query/columns.ts";
-import { formatReadable } from "../format/readable.ts";
-import { fitTexts, incrementsFor, timeTexts, valueRange, valueTexts } from "./axes.ts";
+import { fitTexts, incrementsFor, logTexts, timeTexts, valueRange, valueTexts } from "./axes.ts";
 import { resolveColour } from "./colour.ts";
 import { dashOf } from "./dash.ts";
-import { AXIS_PX, RIGHT_PX } from "./edges.ts";
+import { axisFontPx, axisPx, RIGHT_PX } from "./edges.ts";
 import { drawLineLabels } from "./line-labels.ts";
 import { watchTouch } from "./touch.ts";
 import type { ChartData, ChartLimit, ChartLine, ChartStyle } from "./model.ts";
 
-/** Grows with the page's text on a wall display, as far as the labels fit beside the plot. */
-function axisFontPx(): number {
-  const rootPx = Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
-  return Math.min(14, (11 * rootPx) / 16);
-}
 const LEAST_DRAG_PX = 5;
 const NARROW_PX = 480;
 
@@ -151,19 +145,19 @@ export class Plot {
           values: (plot, ticks, _at, _space, every) => {
             const { min = 0, max = 1 } = plot.scales["x"] ?? {};
             const shares = ticks.map((tick) => (tick - min) / (max - min));
-            const plotPx = plot.width - AXIS_PX - RIGHT_PX;
+            const plotPx = plot.width - axisPx() - RIGHT_PX;
             return fitTexts(timeTexts(ticks, every), shares, { plotPx, rightPx: RIGHT_PX, fontPx });
           },
         },
         {
           ...axis,
-          size: AXIS_PX,
+          size: axisPx,
           space: 32,
           gap: 6,
           // uPlot marks omitted ticks of a logarithmic axis with null.
           values: (_plot, ticks: readonly (number | null)[]) =>
             this.#isLog
-              ? ticks.map((tick) => (tick === null ? "" : formatReadable(tick, look.unit)))
+              ? logTexts(ticks, look.unit)
               : valueTexts(
                   ticks.filter((tick) => tick !== null),
                   look.unit,

@@ -6,7 +6,7 @@ import type { TimeWindow } from "../view-state/range.ts";
 import { zoomTo } from "../view-state/time.ts";
 import { timeTexts } from "./axes.ts";
 import { cursor } from "./cursor.ts";
-import { AXIS_PX, RIGHT_PX } from "./edges.ts";
+import { axisPx, RIGHT_PX } from "./edges.ts";
 import { ticksOf } from "./ticks.ts";
 
 const PIXELS_PER_TICK = 90;
@@ -23,10 +23,10 @@ export function TimeFrame({ window, children }: TimeFrameProps) {
   const frame = useRef<HTMLDivElement>(null);
   const [me] = useState(() => ({}));
   const [drag, setDrag] = useState<{ from: number; to: number } | undefined>(undefined);
-  const widthPx = Math.max(1, useWidth(frame) - AXIS_PX - RIGHT_PX);
+  const widthPx = Math.max(1, useWidth(frame) - axisPx() - RIGHT_PX);
   const shareAt = (event: PointerEvent): number => {
     const left = frame.current?.getBoundingClientRect().left ?? 0;
-    return Math.min(1, Math.max(0, (event.clientX - left - AXIS_PX) / widthPx));
+    return Math.min(1, Math.max(0, (event.clientX - left - axisPx()) / widthPx));
   };
   const timeOf = (share: number): number => fromMs + share * (toMs - fromMs);
   const ticks = ticksOf(fromMs, toMs, widthPx / PIXELS_PER_TICK);

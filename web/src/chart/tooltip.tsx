@@ -4,7 +4,7 @@ import type { Unit } from "../../../src/model/catalogue/entry.ts";
 import { formatReadable } from "../format/readable.ts";
 import { formatInstant } from "../view-state/range.ts";
 import type { ChartData } from "./model.ts";
-import { AXIS_PX } from "./edges.ts";
+import { axisPx } from "./edges.ts";
 
 const MOST_LINES = 12;
 
@@ -30,7 +30,7 @@ export function Tooltip({ data, unit, at, hidden, left, widthPx }: TooltipProps)
       class="plot-tip"
       aria-hidden="true"
       data-side={left > widthPx / 2 ? "left" : "right"}
-      style={{ left: `${AXIS_PX + left}px` }}
+      style={{ left: `${axisPx() + left}px` }}
     >
       <p class="unit">{formatInstant(data.grid.startMs + at * data.grid.stepMs)}</p>
       {shown.slice(0, MOST_LINES).map(({ key, label, colour, value }) => (

@@ -48,7 +48,7 @@ export async function queryRange(
   const answer = await api("query_range", rangeParams(query, grid), signal);
   const { resultType, result } = answer.data;
   if (resultType !== "matrix")
-    throw new ApiError(`This query gives no curve but a ${resultType}.`, 200);
+    throw new ApiError(`This query returns a ${resultType}, which cannot be drawn.`, 200);
   return matrixOf(result as Parameters<typeof matrixOf>[0], grid, answer.warnings ?? []);
 }
 

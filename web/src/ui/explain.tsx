@@ -80,7 +80,7 @@ function Cause({ cause, timeMs }: { cause: ExplainedCause; timeMs: number }) {
       <p>{summary}</p>
       {evidence.length > 0 && (
         <div class="scroll">
-          <table aria-label="Numbers that show it">
+          <table aria-label="Evidence">
             <thead>
               <tr>
                 <th scope="col">Metric</th>

@@ -43,7 +43,7 @@ test.each<[string, string, unknown]>([
   ["retries", "3.5", { wrong: "Retries must be a whole number." }],
   ["retries", "9", { wrong: "Retries must be at most 5." }],
   ["retries", "many", { wrong: "Retries must be a number." }],
-  ["webhookUrl", "", { wrong: "Webhook url is needed." }],
+  ["webhookUrl", "", { wrong: "Webhook url is required." }],
   [
     "webhookUrl",
     "nonsense",

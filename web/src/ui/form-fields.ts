@@ -123,7 +123,7 @@ export function parseField(field: SchemaField, text: string): ParsedField {
   const { kind, required, schema } = field;
   const trimmed = kind === "secret" ? text : text.trim();
   if (trimmed === "")
-    return required ? { wrong: `${field.label} is needed.` } : { value: undefined };
+    return required ? { wrong: `${field.label} is required.` } : { value: undefined };
   if (kind === "number") return number(trimmed, field);
   if (kind === "choice") return { value: schema.enum?.find((one) => String(one) === trimmed) };
   if (kind === "lines")
@@ -137,7 +137,7 @@ export function parseField(field: SchemaField, text: string): ParsedField {
   if (schema.format === "uri" && !URL.canParse(trimmed))
     return { wrong: `${field.label} must be an address such as https://example.org/hook.` };
   if (schema.pattern !== undefined && !new RegExp(schema.pattern).test(trimmed))
-    return { wrong: `${field.label} does not have the form that is asked for.` };
+    return { wrong: `${field.label} has an invalid format.` };
   return { value: trimmed };
 }
 

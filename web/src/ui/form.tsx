@@ -190,7 +190,7 @@ function Input({ field, value, wrong, onInput, onSwitch }: InputProps) {
         />
       )}
       <span id={`${id}h`} class={wrong === undefined ? "unit" : "bad"}>
-        {wrong ?? schema.description ?? (kind === "lines" ? "One on each line." : "")}
+        {wrong ?? schema.description ?? (kind === "lines" ? "One per line." : "")}
       </span>
     </div>
   );
@@ -236,7 +236,7 @@ function missingIn(
         for (const [where, why] of missingIn(field.fields, isObject(inner) ? inner : {}, at))
           missing.set(where, why);
     } else if (field.required && inner === undefined && field.kind !== "switch")
-      missing.set(at, `${field.label} is needed.`);
+      missing.set(at, `${field.label} is required.`);
   }
   return missing;
 }

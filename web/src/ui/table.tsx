@@ -22,7 +22,8 @@ export interface TableProps<Row> {
   /** Caption for screen readers. */
   readonly caption: string;
   readonly columns: readonly TableColumn<Row>[];
-  readonly rows: readonly Row[];
+  /** Undefined until the first result: the table says that it loads, not that it is empty. */
+  readonly rows: readonly Row[] | undefined;
   readonly rowKey: (row: Row) => string;
   /** The sort order, if the caller stores it, for example in the address; otherwise the table does. */
   readonly sort?: { value: TableSort | undefined };
@@ -35,7 +36,7 @@ export interface TableProps<Row> {
 const ALL_DRAWN = 200;
 
 export function Table<Row>(props: TableProps<Row>) {
-  const { caption, columns, rows, rowKey } = props;
+  const { caption, columns, rowKey } = props;
   const body = useRef<HTMLTableSectionElement>(null);
   const [own, setOwn] = useState<TableSort | undefined>(undefined);
   const sort = props.sort === undefined ? own : props.sort.value;
@@ -43,6 +44,7 @@ export function Table<Row>(props: TableProps<Row>) {
     if (props.sort === undefined) setOwn(next);
     else props.sort.value = next;
   };
+  const rows = props.rows ?? [];
   const ordered = sortedRows(rows, columns.find(({ key }) => key === sort?.key)?.by, sort);
   const rowPx = useRowHeight(density.value);
   const virtual = ordered.length > ALL_DRAWN;
@@ -85,7 +87,9 @@ export function Table<Row>(props: TableProps<Row>) {
           <Space rowsHigh={ordered.length - last} columns={columns.length} />
           {ordered.length === 0 && (
             <tr class="none">
-              <td colSpan={columns.length}>{props.empty ?? "Nothing to show."}</td>
+              <td colSpan={columns.length}>
+                {props.rows === undefined ? "Loading…" : (props.empty ?? "Nothing to show.")}
+              </td>
             </tr>
           )}
         </tbody>

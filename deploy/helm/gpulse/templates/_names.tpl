@@ -21,6 +21,12 @@ app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
+{{/* Labels of ours and those of the user, who may replace all but what selects pods: `fixed` is the text of those. */}}
+{{- define "gpulse.labelsWith" -}}
+{{- $ours := include "gpulse.labels" .root | fromYaml -}}
+{{- toYaml (merge (include "gpulse.selector" .root | fromYaml) .fixed (.more | default dict) $ours) -}}
+{{- end -}}
+
 {{- define "gpulse.labels" -}}
 {{ include "gpulse.selector" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
@@ -54,6 +60,22 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- regexReplaceAll "[^a-zA-Z0-9_]" . "_" -}}
 {{- end -}}
 
+{{/* YAML reads an unquoted on or off as true or false. */}}
+{{- define "gpulse.taintMode" -}}
+{{- $mode := .Values.hub.nodeTaints.mode -}}
+{{- if kindIs "bool" $mode }}{{ ternary "on" "off" $mode }}{{ else }}{{ $mode }}{{ end -}}
+{{- end -}}
+
+{{/* Where a browser finds the hub. */}}
+{{- define "gpulse.externalUrl" -}}
+{{- $ingress := .Values.hub.ingress | default dict -}}
+{{- if .Values.hub.externalUrl -}}
+{{- .Values.hub.externalUrl -}}
+{{- else if $ingress.host -}}
+{{- printf "%s://%s" (ternary "http" "https" (empty $ingress.tlsSecret)) $ingress.host -}}
+{{- end -}}
+{{- end -}}
+
 {{/* What every container of ours has, whatever it reads. */}}
 {{- define "gpulse.containerSecurity" -}}
 allowPrivilegeEscalation: false
@@ -64,8 +86,8 @@ readOnlyRootFilesystem: true
 {{/* The RuntimeClass of an agent's pods. A pod that names one that the cluster does not have is never created. */}}
 {{- define "gpulse.runtimeClass" -}}
 {{- if eq .vendor "nvidia" -}}
-{{- if ne .own.runtimeClassName "auto" -}}
-{{- .own.runtimeClassName -}}
+{{- if ne (default "" .own.runtimeClassName) "auto" -}}
+{{- default "" .own.runtimeClassName -}}
 {{- else if .own.driverRoot -}}
 {{- else if or (lookup "node.k8s.io/v1" "RuntimeClass" "" "nvidia") (not (lookup "v1" "Namespace" "" "kube-system")) -}}
 nvidia

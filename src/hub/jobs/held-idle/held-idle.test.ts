@@ -111,7 +111,7 @@ test("an owner is notified after the set time, and once more when the GPU was us
   await idle.round();
   expect(last()?.labels.get("user")).toBe("ada");
   expect(last()?.labels.get("job_name")).toBe("1");
-  expect(last()?.annotations["summary"]).toContain("Job 1 holds 1 GPUs without using them");
+  expect(last()?.annotations["summary"]).toContain("Job 1 holds 1 GPU without using it");
   machine.advance(1, ["1", "2"]);
   await idle.round();
   expect(last()?.endsAtMs).toBe(nowMs);
@@ -127,7 +127,7 @@ test("the link asks first, keeps the GPUs until the chosen time, and is audited"
   expect(link.href).toContain("https://hub.example/gpulse/keep?job=slurm%3A1%40");
   const page = await app.inject({ url: `/keep${link.search}` });
   expect([page.statusCode, page.headers["cache-control"]]).toEqual([200, "no-store"]);
-  expect(page.body).toContain('<option value="8">8h</option>');
+  expect(page.body).toContain('<option value="8" selected>8h</option>');
   expect(idle.list()[0]?.keepUntilMs).toBeUndefined();
   const post = (fields: Record<string, string>) =>
     app.inject({

@@ -252,7 +252,8 @@ export class HeldIdle {
     if (user !== undefined && mailName.test(user)) labels.set("user", user);
     if (account !== undefined) labels.set("account", account);
     if (namespace !== undefined) labels.set("namespace", namespace);
-    const some = gpus.length === heldGpus ? `${heldGpus}` : `${gpus.length} of ${heldGpus}`;
+    const held = gpus.length === heldGpus ? `${heldGpus}` : `${gpus.length} of ${heldGpus}`;
+    const some = heldGpus === 1 ? "1 GPU without using it" : `${held} GPUs without using them`;
     const places = gpus.slice(0, 8).map(({ host, gpu }) => `${host} GPU ${gpu}`);
     const { action } = policy;
     const next =
@@ -262,8 +263,8 @@ export class HeldIdle {
     return {
       labels,
       annotations: {
-        summary: `Job ${name} holds ${some} GPUs without using them since ${new Date(sinceMs).toISOString()}`,
-        description: `Idle: ${places.join(", ")}${gpus.length > 8 ? " and more" : ""}. Release them, or open the link to keep them for ${formatDuration(policy.keep)}.${next}`,
+        summary: `Job ${name} holds ${some} since ${new Date(sinceMs).toISOString().slice(0, 19)}Z`,
+        description: `Idle: ${places.join(", ")}${gpus.length > 8 ? " and more" : ""}. Release what is not needed, or open the link to keep it for up to ${formatDuration(policy.keep)}.${next}`,
         keep_url: links.linkTo(id, nowMs),
       },
       startsAtMs: sinceMs + policy.after,

@@ -45,8 +45,12 @@ export async function addHeldIdle(
     const hidden = Object.entries({ job, expires, signature })
       .map(([name, value]) => `<input type="hidden" name="${name}" value="${escapeMarkup(value)}">`)
       .join("\n");
-    const options = choices(idle.keepMs)
-      .map((hours) => `<option value="${hours}">${formatDuration(hours * hourMs)}</option>`)
+    const offered = choices(idle.keepMs);
+    const options = offered
+      .map(
+        (hours) =>
+          `<option value="${hours}"${hours === offered.at(-1) ? " selected" : ""}>${formatDuration(hours * hourMs)}</option>`,
+      )
       .join("");
     return sendAccessPage(
       reply,
@@ -94,10 +98,10 @@ ${hidden}
   });
 }
 
-/** Offered durations in hours, up to the policy's maximum. */
+/** Offered durations in hours, up to the policy's maximum, which is the last. */
 function choices(keepMs: number): number[] {
   const most = Math.max(1, Math.floor(keepMs / hourMs));
-  return [...new Set([most, 1, 2, 4, 8, 12, 24, 48, 72, 168])].filter((hours) => hours <= most);
+  return [1, 2, 4, 8, 12, 24, 48, 72, 168].filter((hours) => hours < most).concat(most);
 }
 
 const isGood = (

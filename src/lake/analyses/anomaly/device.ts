@@ -40,6 +40,8 @@ const watched = <Kind extends { readonly times: Detector["times"] }>(
   evidence: undefined,
 });
 
+const noKinds: readonly AnomalyKind[] = [];
+
 export class AnomalyDeviceWatch {
   readonly readings = new Readings();
   readonly #plan: PlannedDevice;
@@ -112,6 +114,16 @@ export class AnomalyDeviceWatch {
   end(timeMs: number, report: (change: AnomalyChange) => void): void {
     for (const one of this.#watched) this.#end(one, one.detector.kind, timeMs, report);
     this.#end(this.#spike, this.#spike.detector.kind, timeMs, report);
+  }
+
+  /** For the job ledger, which asks for every GPU about once a minute: allocates nothing if there are none. */
+  activeKinds(): readonly AnomalyKind[] {
+    let kinds: AnomalyKind[] | undefined;
+    for (const { detector, episode, evidence } of this.#watched)
+      if (episode.active && evidence !== undefined) (kinds ??= []).push(detector.kind);
+    const { detector, episode, evidence } = this.#spike;
+    if (episode.active && evidence !== undefined) (kinds ??= []).push(detector.kind);
+    return kinds ?? noKinds;
   }
 
   active(): Anomaly[] {

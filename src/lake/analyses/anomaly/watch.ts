@@ -3,7 +3,7 @@
  * I/O.
  */
 import type { Delivery } from "../../../pipeline/sink.ts";
-import type { Anomaly, AnomalyChange, AnomalyListener } from "./anomaly.ts";
+import type { Anomaly, AnomalyChange, AnomalyKind, AnomalyListener } from "./anomaly.ts";
 import { AnomalyDeviceWatch } from "./device.ts";
 import { Peers } from "./peers.ts";
 import { AnomalyLayoutPlans } from "./readings.ts";
@@ -12,6 +12,8 @@ import { AnomalyLayoutPlans } from "./readings.ts";
 const claimMs = 10 * 60_000;
 const forgetMs = 24 * 3_600_000;
 const sweepMs = 60_000;
+
+const noKinds: readonly AnomalyKind[] = [];
 
 export class AnomalyWatch {
   readonly #devices = new Map<string, AnomalyDeviceWatch>();
@@ -36,6 +38,11 @@ export class AnomalyWatch {
   /** Active anomalies, by GPU. */
   active(): readonly Anomaly[] {
     return [...this.#devices.values()].flatMap((device) => device.active());
+  }
+
+  /** @param key the GPU's `deviceKey` */
+  activeKindsOf(key: string): readonly AnomalyKind[] {
+    return this.#devices.get(key)?.activeKinds() ?? noKinds;
   }
 
   take({ frame }: Pick<Delivery, "frame">): void {

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { repeatsOf } from "../../../../test/fixtures/runs/compare.ts";
-import { compare } from "../compare.ts";
+import { compare, type Comparison } from "../compare.ts";
 import { seeded } from "../random.ts";
 import { htmlOf } from "./html.ts";
+import { markdownOf } from "./markdown.ts";
 
 const comparison = compare(
   ["before", "after"].map((name, at) =>
@@ -21,8 +22,8 @@ const comparison = compare(
   ),
 );
 
-/** The cells of the column "bound by", with these limits for the GPUs of every run. */
-function boundCells(...words: readonly (string | undefined)[]): (string | undefined)[] {
+/** The comparison with these limits for the GPUs of every run. */
+function withBounds(...words: readonly (string | undefined)[]): Comparison {
   const subjects = comparison.subjects.map((subject) => ({
     ...subject,
     runs: subject.runs.map((run) => ({
@@ -35,7 +36,12 @@ function boundCells(...words: readonly (string | undefined)[]): (string | undefi
       ),
     })),
   }));
-  const html = htmlOf({ ...comparison, subjects }, { madeMs: 0, version: "1" });
+  return { ...comparison, subjects };
+}
+
+/** The cells of the column "bound by". */
+function boundCells(...words: readonly (string | undefined)[]): (string | undefined)[] {
+  const html = htmlOf(withBounds(...words), { madeMs: 0, version: "1" });
   const cells = html.matchAll(
     /<td class="t">[^<]*<[^>]*>bound by<[^>]*><span>(.*?)<\/span><\/td>/g,
   );
@@ -55,4 +61,11 @@ test("a run whose GPUs report too little says so instead of a word", () => {
   const [cell, ...others] = boundCells(undefined);
   expect(others.length).toBeGreaterThan(0);
   expect(cell).toContain("n/a: not enough is reported");
+});
+
+test("Markdown lists what bounded each run, and nothing where it is unknown", () => {
+  const known = withBounds("tensor 82 %, host 18 %");
+  const [run] = known.subjects[0]?.runs ?? [];
+  expect(markdownOf(known)).toContain(`- before, ${run?.name ?? ""}: tensor 82 %, host 18 %\n`);
+  expect(markdownOf(withBounds(undefined))).not.toContain("bounded");
 });

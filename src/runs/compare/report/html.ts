@@ -6,7 +6,14 @@ import { escapeHtml, contentSecurityMeta } from "../../../lake/analyses/report/c
 import type { Comparison, ComparedRun } from "../compare.ts";
 import { formatMeasurement } from "../quantity.ts";
 import { summarizeComparison, verdictHeadings } from "../words.ts";
-import { methodText, metricRows, repeatsText, spreadHeads, spreadRows } from "./rows.ts";
+import {
+  boundTexts,
+  methodText,
+  metricRows,
+  repeatsText,
+  spreadHeads,
+  spreadRows,
+} from "./rows.ts";
 import { intervalBar, timeChart } from "./time-chart.ts";
 
 /** The style sheet, for screen and print. */
@@ -216,14 +223,11 @@ function runs(comparison: Comparison): string {
   return `<h2>${comparison.basis === "runs" ? "The runs" : "The windows of time"}</h2>${table(heads, rows, "cards")}`;
 }
 
-/** If several GPUs differ, lists each by its index. */
-function boundsOf({ gpus }: ComparedRun): string {
-  const found = gpus.map(({ boundBy }) => boundBy?.replace(/^bound by /, ""));
-  if (found.every((text) => text === undefined))
-    return '<span class="soft">n/a: not enough is reported</span>';
-  const [first] = found;
-  if (found.every((text) => text === first)) return escapeHtml(first ?? "");
-  return found.map((text, at) => `GPU ${at}: ${escapeHtml(text ?? "n/a")}`).join("<br>");
+function boundsOf(run: ComparedRun): string {
+  const texts = boundTexts(run).map(escapeHtml);
+  return texts.length === 0
+    ? '<span class="soft">n/a: not enough is reported</span>'
+    : texts.join("<br>");
 }
 
 function spread(comparison: Comparison): string {

@@ -1,7 +1,14 @@
 /** A comparison as Markdown, for an issue or a pull request. Names are user input and are escaped. Pure. */
 import type { Comparison } from "../compare.ts";
 import { verdictHeadings } from "../words.ts";
-import { methodText, metricRows, repeatsText, spreadHeads, spreadRows } from "./rows.ts";
+import {
+  boundSentences,
+  methodText,
+  metricRows,
+  repeatsText,
+  spreadHeads,
+  spreadRows,
+} from "./rows.ts";
 
 const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 
@@ -19,6 +26,7 @@ const table = (heads: readonly string[], rows: readonly (readonly string[])[]): 
 export function markdownOf(comparison: Comparison): string {
   const { subjects, statements, caveats } = comparison;
   const [first, ...others] = subjects.map(({ name }) => plain(name));
+  const bounds = boundSentences(comparison);
   const list = (all: readonly { text: string; headline: boolean }[]): string =>
     all
       .map(({ text, headline }) => `- ${headline ? `**${plain(text)}**` : plain(text)}`)
@@ -57,6 +65,9 @@ export function markdownOf(comparison: Comparison): string {
         ].map(plain),
       ]),
     ),
+    ...(bounds.length === 0
+      ? []
+      : ["## What bounded the work", bounds.map((text) => `- ${plain(text)}`).join("\n")]),
     "## Readings of every run",
     table(
       ["metric", "unit", "subject", "run", ...spreadHeads],

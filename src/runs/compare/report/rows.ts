@@ -1,5 +1,5 @@
 /** A comparison as rows of text that every report uses: means with their intervals, differences, verdicts. Pure. */
-import type { ComparedMetric, Comparison, SubjectFigures } from "../compare.ts";
+import type { ComparedMetric, ComparedRun, Comparison, SubjectFigures } from "../compare.ts";
 import type { Difference } from "../difference.ts";
 import {
   decimalsFor,
@@ -39,6 +39,24 @@ export const spreadHeads = ["min", "p1", "p50", "p99", "max", "mean", "readings"
 /** `3 repeats`, or `8 windows` of a time range. */
 export const repeatsText = (basis: Comparison["basis"], count: number): string =>
   `${count} ${basis === "runs" ? "repeat" : "window"}${count === 1 ? "" : "s"}`;
+
+/** What bounded the GPUs of a run: one text if it is the same for all, else one per GPU. Empty if nothing is known. */
+export function boundTexts({ gpus }: ComparedRun): readonly string[] {
+  const found = gpus.map(({ boundBy }) => boundBy?.replace(/^bound by /, ""));
+  const [first] = found;
+  if (found.every((text) => text === first)) return first === undefined ? [] : [first];
+  return found.map((text, at) => `GPU ${at}: ${text ?? "n/a"}`);
+}
+
+/** One sentence per run of which anything is known: what bounded its GPUs, and model FLOP utilisation. */
+export function boundSentences({ subjects }: Comparison): readonly string[] {
+  return subjects.flatMap(({ name, runs }) =>
+    runs.flatMap((run) => {
+      const facts = [boundTexts(run).join(", "), run.mfu ?? ""].filter((text) => text !== "");
+      return facts.length === 0 ? [] : [`${name}, ${run.name}: ${facts.join("; ")}`];
+    }),
+  );
+}
 
 export function metricRows(comparison: Comparison): readonly MetricRow[] {
   const units = comparison.subjects.map(workUnit);

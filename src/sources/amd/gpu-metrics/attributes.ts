@@ -46,6 +46,7 @@ export const attributeNames: Readonly<Partial<Record<number, FieldName>>> = {
   35: "currentVideoClock",
   37: "currentMemoryClock",
   38: "partitions",
+  40: "dieActivity",
   42: "vcnActivity",
 };
 

@@ -101,10 +101,11 @@ function decodeMembers(table: Buffer, layout: MetricsLayout): GpuMetrics["fields
   const fields = new Map<FieldName, (number | undefined)[]>();
   for (const { name, type, offset, count } of placementsOf(layout)) {
     const width = memberBytes[type];
-    fields.set(
-      name,
-      Array.from({ length: count }, (_, index) => unsigned(table, offset + index * width, width)),
+    const values = Array.from({ length: count }, (_, index) =>
+      unsigned(table, offset + index * width, width),
     );
+    // A member that every partition has is read as one list.
+    fields.set(name, [...(fields.get(name) ?? []), ...values]);
   }
   return fields;
 }

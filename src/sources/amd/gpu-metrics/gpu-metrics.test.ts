@@ -122,6 +122,17 @@ test("an Instinct's table gives the fastest die, its links and its partitions", 
   ]);
 });
 
+test("activity of compute dies is read over all partitions, without those that a partition lacks", () => {
+  const none = 0xffff_ffff;
+  const two = [100, 60, none, none, none, none, none, none, 7, 0];
+  for (const version of ["1.7", "1.8"])
+    expect(readings(metricsBlob(version, { dieActivity: two })).dieRatios).toEqual([
+      1, 0.6, 0.07, 0,
+    ]);
+  expect(readings(metricsBlob("1.6", { dieActivity: [5] }, 1_664)).dieRatios).toEqual([0.05]);
+  expect(readings(metricsBlob("1.6", {}, 384)).dieRatios).toEqual([]);
+});
+
 test("version 1.9 is read by its own description, unknown attributes are stepped over", () => {
   const reported = readings(
     attributesBlob([
@@ -130,9 +141,10 @@ test("version 1.9 is read by its own description, unknown attributes are stepped
       { id: 33, unit: 1, type: 2, values: [1_900, 2_000] },
       { id: 17, unit: 6, type: 4, values: [32] },
       { id: 0, unit: 2, type: 3, values: [0xffff] },
+      { id: 40, unit: 0, type: 4, values: [93, 0xffff_ffff] },
     ]),
   );
-  expect(reported).toMatchObject({ powerWatts: 742, pcieGigatransfers: 32 });
+  expect(reported).toMatchObject({ powerWatts: 742, pcieGigatransfers: 32, dieRatios: [0.93] });
   expect(reported.clockHertz.graphics).toBe(2e9);
   expect(reported.temperatureCelsius.hotspot).toBeUndefined();
 });

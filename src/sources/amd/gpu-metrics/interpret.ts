@@ -32,6 +32,8 @@ export interface MetricsReadings {
   readonly utilizationRatio: number | undefined;
   readonly memoryControllerRatio: number | undefined;
   readonly videoRatio: number | undefined;
+  /** Compute dies of all partitions, in the table's order; empty if the table does not separate them. */
+  readonly dieRatios: readonly number[];
   readonly powerWatts: number | undefined;
   readonly fanRpm: number | undefined;
   /** In steps whose size depends on the chip, see energy.ts. 0 means that there is no counter. */
@@ -98,6 +100,9 @@ export function interpretGpuMetrics(metrics: GpuMetrics): MetricsReadings {
     utilizationRatio: activity(metrics, one("gfxActivity")),
     memoryControllerRatio: activity(metrics, one("memoryActivity")),
     videoRatio: activity(metrics, one("videoActivity") ?? one("vcnActivity")),
+    dieRatios: all("dieActivity").flatMap((percent) =>
+      percent === undefined ? [] : [percent / 100],
+    ),
     powerWatts: watts("socketPower"),
     fanRpm: one("fanRpm"),
     energySteps: one("energy"),

@@ -28,6 +28,7 @@ export type FieldName =
   | "xgmiWritten"
   | "xgmiStatus"
   | "partitions"
+  | "dieActivity"
   | "memoryMaxBandwidth";
 
 export type Member = readonly [type: FieldType, name: FieldName | "", count?: number];
@@ -194,10 +195,10 @@ const v1_6_small: readonly Member[] = [
   ["u16", ""],
 ];
 
-/** Per partition: current graphics use, jpeg and video engines, then totals of 8 compute dies each. */
+/** Per partition: current graphics use of its compute dies in %, jpeg and video engines, then totals of 8 compute dies each. */
 const partitionStats = (jpegEngines: number, sums: number): readonly Member[] =>
   Array.from({ length: 8 }, (): readonly Member[] => [
-    ["u32", "", 8],
+    ["u32", "dieActivity", 8],
     ["u16", "", jpegEngines],
     ["u16", "", 4],
     ["u64", "", 8 * sums],

@@ -8,7 +8,7 @@ import { code } from "./codes.ts";
 export type NvmlFunction = NativeFunction;
 
 /** Every function called, with its argument kinds. Handles are plain addresses, which fit a JavaScript number. */
-const signatures = {
+export const signatures = {
   nvmlInit_v2: [],
   nvmlShutdown: [],
   nvmlSystemGetDriverVersion: ["out", "u32"],

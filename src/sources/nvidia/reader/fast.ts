@@ -3,10 +3,12 @@
  * the card and driver, and then read less often (see cost.ts).
  */
 import { code, isUnsupported } from "../nvml/codes.ts";
+import { fieldIds, slowdownIds } from "../nvml/field-ids.ts";
 import { fanSpeed, margin, memoryV1, memoryV2, readCount } from "../nvml/structs.ts";
 import {
-  nvidiaThrottleReasons as reasons,
   decodeThrottleBits,
+  nvidiaThrottleReasons as reasons,
+  type NvidiaThrottleReason,
 } from "../../../model/nvidia-throttle.ts";
 import { type CardBuilder, type NvmlSeries, readU32 } from "./card.ts";
 import type { Task } from "./task.ts";
@@ -15,13 +17,22 @@ import type { Task } from "./task.ts";
 export const clockDomains = ["graphics", "sm", "memory", "video"] as const;
 
 /** Counters in nanoseconds; nvidia-smi prints the same counters divided by a thousand, as µs. */
-const throttleCounters = [
-  [74, "power_cap"],
-  [76, "sync_boost"],
-  [269, "thermal"],
-  [270, "thermal_hardware"],
-  [271, "power_brake"],
-] as const;
+function throttleCounters(
+  driver: string | undefined,
+): readonly (readonly [id: number, reason: NvidiaThrottleReason])[] {
+  const slowdown = slowdownIds(driver);
+  return [
+    [fieldIds.powerCapNanoseconds, "power_cap"],
+    [fieldIds.syncBoostNanoseconds, "sync_boost"],
+    ...(slowdown === undefined
+      ? []
+      : ([
+          [slowdown.thermal, "thermal"],
+          [slowdown.thermalHardware, "thermal_hardware"],
+          [slowdown.powerBrake, "power_brake"],
+        ] as const)),
+  ];
+}
 
 export function fastTasks(bench: CardBuilder): Task[] {
   const { nvml, card } = bench;
@@ -79,12 +90,16 @@ export function fastTasks(bench: CardBuilder): Task[] {
     performanceState(bench),
     ...fans(bench),
     bench.fields("fast", "fields", [
-      { id: 82, series: ["temperature", { sensor: "memory" }], zeroIsAbsent: true },
-      { id: 186, series: ["powerInstant"], scale: 0.001 },
+      {
+        id: fieldIds.memoryTemperature,
+        series: ["temperature", { sensor: "memory" }],
+        zeroIsAbsent: true,
+      },
+      { id: fieldIds.powerInstant, series: ["powerInstant"], scale: 0.001 },
       // Scope 0 is the board, scope 2 the memory; nvidia-smi calls them GPU and GPU Memory Power Readings.
-      { id: 185, series: ["powerAverage"], scale: 0.001 },
-      { id: 185, scope: 2, series: ["memoryPower"], scale: 0.001 },
-      ...throttleCounters.map(([id, reason]) => ({
+      { id: fieldIds.powerAverage, series: ["powerAverage"], scale: 0.001 },
+      { id: fieldIds.powerAverage, scope: 2, series: ["memoryPower"], scale: 0.001 },
+      ...throttleCounters(card.device.driver).map(([id, reason]) => ({
         id,
         series: ["throttleSeconds", { reason }] as const,
         scale: 1e-9,

@@ -1,5 +1,6 @@
 /** Readings with their own slower schedule, because they take milliseconds or hardly change. One call at a time, between passes. */
 import { code } from "../nvml/codes.ts";
+import { fieldIds } from "../nvml/field-ids.ts";
 import { fabricInfo, readCount } from "../nvml/structs.ts";
 import { type CardBuilder, readU32 } from "./card.ts";
 import { memoryReader, noMemory } from "./fast.ts";
@@ -36,15 +37,17 @@ export function slowTasks(bench: CardBuilder): Task[] {
     ...pcie(bench, gpm),
     ...eccCounters(bench),
     bench.fields("slow", "page fields", [
-      { id: 29, series: ["retiredPages", { cause: "corrected" }] },
-      { id: 30, series: ["retiredPages", { cause: "uncorrected" }] },
-      { id: 31, series: ["retiredPagesPending"] },
-      { id: 142, series: ["remappedRows", { cause: "corrected" }] },
-      { id: 143, series: ["remappedRows", { cause: "uncorrected" }] },
-      { id: 144, series: ["remappedRowsPending"] },
-      { id: 145, series: ["rowRemapFailed"] },
+      { id: fieldIds.retiredPagesCorrected, series: ["retiredPages", { cause: "corrected" }] },
+      { id: fieldIds.retiredPagesUncorrected, series: ["retiredPages", { cause: "uncorrected" }] },
+      { id: fieldIds.retiredPagesPending, series: ["retiredPagesPending"] },
+      { id: fieldIds.remappedRowsCorrected, series: ["remappedRows", { cause: "corrected" }] },
+      { id: fieldIds.remappedRowsUncorrected, series: ["remappedRows", { cause: "uncorrected" }] },
+      { id: fieldIds.remappedRowsPending, series: ["remappedRowsPending"] },
+      { id: fieldIds.rowRemapFailed, series: ["rowRemapFailed"] },
     ]),
-    bench.fields("slow", "recovery action", [{ id: 230, series: ["recoveryAction"] }]),
+    bench.fields("slow", "recovery action", [
+      { id: fieldIds.recoveryAction, series: ["recoveryAction"] },
+    ]),
     migMode(bench),
     bench.reading(
       "slow",
@@ -190,7 +193,7 @@ function nvlink({ nvml, card, reading, fields }: CardBuilder, links: readonly nu
       "slow",
       "nvlink rates",
       links.map((link) => ({
-        id: 164,
+        id: fieldIds.nvlinkSpeed,
         scope: link,
         series: ["interconnectBandwidth", { link: String(link) }],
         scale: 1e6,
@@ -199,21 +202,30 @@ function nvlink({ nvml, card, reading, fields }: CardBuilder, links: readonly nu
     ),
     fields("slow", "nvlink fields", [
       {
-        id: 138,
+        id: fieldIds.nvlinkTransmitKibibytes,
         scope: everyLink,
         series: ["interconnectBytes", { ...all, direction: "transmit" }],
         scale: 1_024,
       },
       {
-        id: 139,
+        id: fieldIds.nvlinkReceiveKibibytes,
         scope: everyLink,
         series: ["interconnectBytes", { ...all, direction: "receive" }],
         scale: 1_024,
       },
-      { id: 38, series: ["interconnectErrors", { ...all, type: "crc_flit" }] },
-      { id: 45, series: ["interconnectErrors", { ...all, type: "crc_data" }] },
-      { id: 52, series: ["interconnectErrors", { ...all, type: "replay" }] },
-      { id: 59, series: ["interconnectErrors", { ...all, type: "recovery" }] },
+      {
+        id: fieldIds.nvlinkCrcFlitErrors,
+        series: ["interconnectErrors", { ...all, type: "crc_flit" }],
+      },
+      {
+        id: fieldIds.nvlinkCrcDataErrors,
+        series: ["interconnectErrors", { ...all, type: "crc_data" }],
+      },
+      { id: fieldIds.nvlinkReplays, series: ["interconnectErrors", { ...all, type: "replay" }] },
+      {
+        id: fieldIds.nvlinkRecoveries,
+        series: ["interconnectErrors", { ...all, type: "recovery" }],
+      },
     ]),
   ];
 }

@@ -90,15 +90,9 @@ export function readHistogram(
   const bounds = readBounds(bytes, cursor);
   const positive = readIndexesLike(before?.positive.indexes, bytes, cursor);
   const negative = readIndexesLike(before?.negative.indexes, bytes, cursor);
-  const read = head < plainCounts ? readVarint : readFloat;
-  const count = read(bytes, cursor);
-  const zeroCount = read(bytes, cursor);
-  const buckets = (indexes: Int32Array): Buckets => {
-    if (indexes.length === 0) return noBuckets;
-    const counts = new Float64Array(indexes.length);
-    for (let at = 0; at < counts.length; at++) counts[at] = read(bytes, cursor);
-    return { indexes, counts };
-  };
+  const isWhole = head < plainCounts;
+  const count = isWhole ? readVarint(bytes, cursor) : readFloat(bytes, cursor);
+  const zeroCount = isWhole ? readVarint(bytes, cursor) : readFloat(bytes, cursor);
   return {
     resetHint,
     schema,
@@ -106,10 +100,23 @@ export function readHistogram(
     zeroCount,
     count,
     sum,
-    positive: buckets(positive),
-    negative: buckets(negative),
+    positive: readBuckets(positive, isWhole, bytes, cursor),
+    negative: readBuckets(negative, isWhole, bytes, cursor),
     bounds,
   };
+}
+
+function readBuckets(
+  indexes: Int32Array,
+  isWhole: boolean,
+  bytes: Uint8Array,
+  cursor: ByteCursor,
+): Buckets {
+  if (indexes.length === 0) return noBuckets;
+  const counts = new Float64Array(indexes.length);
+  if (isWhole) for (let at = 0; at < counts.length; at++) counts[at] = readVarint(bytes, cursor);
+  else for (let at = 0; at < counts.length; at++) counts[at] = readFloat(bytes, cursor);
+  return { indexes, counts };
 }
 
 /** False for -0, because a varint would lose its sign. */

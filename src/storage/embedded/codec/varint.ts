@@ -24,11 +24,16 @@ export function writeVarint(out: Uint8Array, at: number, value: number): number 
 }
 
 export function readVarint(bytes: Uint8Array, cursor: ByteCursor): number {
-  // Fast path: most varints are one byte long.
+  // Fast path: most varints have one or two bytes.
   const first = bytes[cursor.at] as number;
   if (first < 0x80) {
     cursor.at++;
     return first;
+  }
+  const second = bytes[cursor.at + 1] as number;
+  if (second < 0x80) {
+    cursor.at += 2;
+    return (first & 0x7f) | (second << 7);
   }
   let value = 0;
   let scale = 1;

@@ -6,6 +6,7 @@ import {
   EvidenceWriter,
   confidenceOf,
   type Finding,
+  meanOver,
   newestCells,
   sinceCell,
   type SignContext,
@@ -109,7 +110,6 @@ function heatSigns(
   const isContact = touch.ratio > heat.ratio;
   const [focus, departures] = isContact ? [touch, byContact] : [heat, byHeat];
   if (!(focus.ratio > 1)) return [];
-  const end = focus.cells.at(-1) ?? grid.cellCount - 1;
   const middle = (of: (cell: number) => number): number => medianOf(focus.cells.map(of));
   const kelvin = middle((cell) => (own[cell] as number) - (room?.[cell] ?? 0));
   const memoryKelvin = middle(
@@ -120,17 +120,29 @@ function heatSigns(
     (power[cell] ?? 0) >= focus.leastPower * scaleWatts ? departure : Number.NaN,
   );
   const evidence = new EvidenceWriter(fleet, cells);
-  const celsius = middle((cell) => cells.get(cells.celsiusField)[cell] as number);
-  const watts = middle((cell) => power[cell] as number);
+  // The sentence states what the queries beside it return: means over the same three minutes.
+  const end = busiestEnd(focus.cells, power);
+  const meanAbove = (residuals: Float64Array | undefined): number =>
+    residuals === undefined
+      ? Number.NaN
+      : meanOver(
+          residuals.map((above, cell) => above - (room?.[cell] ?? 0)),
+          end,
+        );
+  const celsius = meanOver(cells.get(cells.celsiusField), end);
+  const usualCelsius = celsius - meanAbove(own);
+  const memoryCelsius = meanOver(cells.get("memoryCelsius"), end);
+  const memoryAbove = meanAbove(memory.residuals.get(cells));
+  const watts = meanOver(power, end);
   const contactKelvin = isContact ? middle((cell) => overMemory?.[cell] ?? Number.NaN) : Number.NaN;
   const sigmas = isContact ? contactKelvin / contact.sigma : kelvin / die.sigma;
-  const hot = `is at ${celsius.toFixed(0)} °C at ${watts.toFixed(0)} W, where ${(celsius - kelvin).toFixed(0)} °C is usual for it`;
-  const beside = Number.isNaN(memoryKelvin)
+  const hot = `is at ${celsius.toFixed(0)} °C at ${watts.toFixed(0)} W, where ${usualCelsius.toFixed(0)} °C is usual for it`;
+  const beside = Number.isNaN(memoryAbove)
     ? ""
-    : `, while its memory is only ${Math.max(0, memoryKelvin).toFixed(0)} K too hot`;
+    : `, while its memory is only ${Math.max(0, memoryAbove).toFixed(0)} K too hot`;
   const spread = `(${sigmas.toFixed(0)} sigmas)`;
   const why = isAir
-    ? `${hot} ${spread}, and its memory is ${memoryKelvin.toFixed(0)} K too hot as well: no air passes its heatsink`
+    ? `${hot} ${spread}, and its memory is ${memoryAbove.toFixed(0)} K too hot as well: no air passes its heatsink`
     : isContact
       ? `${hot}, and its chip is ${contactKelvin.toFixed(0)} K hotter than its memory explains ${spread}: heat does not get from the chip into the heatsink (paste, contact)`
       : `${hot} ${spread}${beside}: heat does not get from the chip into the heatsink (paste, contact, dust)`;
@@ -142,11 +154,11 @@ function heatSigns(
       confidence: confidenceOf(focus.ratio),
       summary: why,
       evidence: [
-        ...evidence.mean(cells.celsiusField, end, celsius - kelvin, sigmas),
+        ...evidence.mean(cells.celsiusField, end, usualCelsius, sigmas),
         ...evidence.mean("power", end),
-        ...(Number.isNaN(memoryKelvin)
+        ...(Number.isNaN(memoryAbove)
           ? []
-          : evidence.mean("memoryCelsius", end, meanUsual(cells, end, memoryKelvin))),
+          : evidence.mean("memoryCelsius", end, memoryCelsius - memoryAbove)),
         ...evidence.mean("heatThrottled", end, 0),
       ],
     },
@@ -176,9 +188,18 @@ function focusOn(
     });
 }
 
-function meanUsual(cells: GpuCells, end: number, aboveKelvin: number): number {
-  const [value] = [cells.get("memoryCelsius")[end] ?? Number.NaN];
-  return value - aboveKelvin;
+/** Share by which an earlier stretch has to draw more power than the newest one to be shown instead of it. */
+const moreLoad = 1.05;
+
+/** Returns the cell at which the newest three minutes of load end: work that pauses would show half of it. */
+function busiestEnd(focus: readonly number[], power: Float64Array): number {
+  let best = focus.at(-1) ?? 0;
+  let watts = meanOver(power, best);
+  for (const cell of focus.toReversed()) {
+    const mean = meanOver(power, cell);
+    if (mean > watts * moreLoad) [best, watts] = [cell, mean];
+  }
+  return best;
 }
 
 /** Width of a step of the fan curve, in degrees Celsius. */
@@ -209,16 +230,16 @@ function fanSigns(fleet: FleetCells, cells: GpuCells): Finding[] {
   if (focus.length < 4 || !(ratio > 1)) return [];
   const end = focus.at(-1) ?? grid.cellCount - 1;
   const expected = medianOf(focus.map((cell) => usual[cell] as number));
-  const turns = medianOf(focus.map((cell) => fan[cell] as number));
-  const degrees = medianOf(focus.map((cell) => celsius[cell] as number));
+  const stands = medianOf(focus.map((cell) => fan[cell] as number)) < 0.02;
+  const degrees = meanOver(celsius, end);
   const evidence = new EvidenceWriter(fleet, cells);
   return [
     {
       cause: "fan_failure",
       gpus: [cells],
       ...sinceCell(grid, changePoint(departures, grid.recentCell)),
-      confidence: Math.max(turns < 0.02 ? 0.92 : 0, confidenceOf(ratio)),
-      summary: `${turns < 0.02 ? "its fan stands still" : `its fan turns at ${percent(turns)}`} at ${degrees.toFixed(0)} °C, where ${percent(expected)} is usual`,
+      confidence: Math.max(stands ? 0.92 : 0, confidenceOf(ratio)),
+      summary: `${stands ? "its fan stands still" : `its fan turns at ${percent(meanOver(fan, end))}`} at ${degrees.toFixed(0)} °C, where ${percent(expected)} is usual`,
       evidence: [
         ...evidence.mean("fan", end, expected),
         ...evidence.mean(cells.celsiusField, end),

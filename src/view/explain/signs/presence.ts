@@ -128,7 +128,7 @@ function silentFinding(
     sinceMs,
     isOlder: sinceMs <= grid.fromMs,
     confidence: 0.9,
-    summary: `${host} has sent no reading of its GPUs for ${minutes(grid.timeMs - sinceMs)}: the machine, its network or its agent is down`,
+    summary: `no reading of the GPUs of ${host} has arrived for ${minutes(grid.timeMs - sinceMs)}: the machine, its network or its agent is down`,
     evidence:
       first === undefined
         ? []

@@ -137,7 +137,7 @@ function hostSigns(fleet: FleetCells, name: string, gpus: readonly GpuCells[]): 
       gpus,
       ...sinceCell(grid, changePoint(share, grid.recentCell)),
       confidence: 0.7,
-      summary: `${name} has ${percent(available / total)} of its memory left: its programs are swapped or killed next`,
+      summary: `only ${percent(available / total)} of the memory of ${name} is left: its programs are swapped or killed next`,
       evidence: [
         {
           metric: hostMetrics.memoryAvailable.name,

@@ -75,7 +75,7 @@ export function BacktestPanel({ asked, isLive = false }: BacktestPanelProps) {
             {label}
           </button>
         ))}
-        {late && <span class="unit">walking through the past…</span>}
+        {late && <span class="unit">running the backtest…</span>}
       </p>
       {problem !== undefined && (
         <p class="bad" role="alert">

@@ -36,7 +36,7 @@ export function Events() {
   );
   if (answer.error !== undefined && answer.error.status !== 0)
     return (
-      <Banner level="note" title="There is no timeline.">
+      <Banner level="note" title="Events are unavailable.">
         {answer.error.message}
       </Banner>
     );
@@ -52,8 +52,11 @@ export function Events() {
     <>
       <div class="bar-line">
         <span class="unit">
-          {formatRange(range.value)}: {shown.length} {shown.length === 1 ? "event" : "events"}
-          {answer.value?.data.truncated === true ? ", the newest of more" : ""}
+          {formatRange(range.value)}
+          {answer.value === undefined
+            ? ": loading…"
+            : `: ${shown.length} ${shown.length === 1 ? "event" : "events"}`}
+          {answer.value?.data.truncated === true ? ", the newest only" : ""}
         </span>
         <span class="spacer" />
         {kinds.length > 2 && (
@@ -74,8 +77,8 @@ export function Events() {
       </div>
       {shown.length === 0 && answer.value !== undefined ? (
         <Empty title="Nothing happened in this range.">
-          Alerts, GPUs that come and go, and what programs send to <code>POST /api/events</code>{" "}
-          stand here, and as marks on every chart.
+          Alerts, GPUs that appear or disappear, and events sent to <code>POST /api/events</code>{" "}
+          are listed here and marked on every chart.
         </Empty>
       ) : (
         <ol class="events">
@@ -129,7 +132,7 @@ function MarkNow({ onDone }: { onDone: () => void }) {
       <input
         class="input"
         type="text"
-        aria-label="What happens now"
+        aria-label="Event to mark"
         placeholder="new driver on node 3"
         value={title}
         onInput={(event) => setTitle(event.currentTarget.value)}

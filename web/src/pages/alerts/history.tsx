@@ -24,8 +24,7 @@ export function History() {
         {answer.error.message}
       </Banner>
     );
-  const all = answer.value?.deliveries ?? [];
-  const rows = all.filter(({ outcome }) => only === "all" || outcome === only);
+  const rows = answer.value?.deliveries.filter(({ outcome }) => only === "all" || outcome === only);
   return (
     <>
       <ReceiverTests />
@@ -46,7 +45,7 @@ export function History() {
         </div>
       </div>
       <Table
-        caption="Notifications and what became of them"
+        caption="Notifications with their outcome"
         class="stacked"
         columns={columns}
         rows={rows}
@@ -55,14 +54,10 @@ export function History() {
         }
         rowLevel={({ outcome }) => (outcome === "failed" ? "warn" : undefined)}
         empty={
-          answer.value === undefined ? (
-            "Loading…"
-          ) : (
-            <Empty title="No notification was sent yet.">
-              When an alert fires and a receiver is set up, each message stands here with its
-              outcome.
-            </Empty>
-          )
+          <Empty title="No notification was sent yet.">
+            When an alert fires and a receiver is set up, each notification is listed here with its
+            outcome.
+          </Empty>
         }
       />
     </>
@@ -87,7 +82,7 @@ const columns: readonly TableColumn<ApiDelivery>[] = [
   },
   {
     key: "status",
-    label: "Of",
+    label: "Alert",
     by: ({ group, status }) => `${group["alertname"] ?? "alerts"} ${status}`,
     cell: ({ group, status, alerts }) => (
       <>

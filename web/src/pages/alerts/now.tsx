@@ -55,9 +55,9 @@ export function Now({
         </section>
       )}
       {all.length === 0 && pending.length === 0 && (
-        <Empty title="Nothing fires.">
-          <a href={hrefOf("alerts", { tab: "rules" })}>The rules</a> that look, and when each looked
-          last.
+        <Empty title="No alert is firing.">
+          <a href={hrefOf("alerts", { tab: "rules" })}>Rules</a> lists all rules with their last
+          evaluation.
         </Empty>
       )}
     </>
@@ -304,7 +304,7 @@ function Elsewhere({ says, alerts }: { says: string; alerts: readonly ApiRuleAle
         {says}
       </Banner>
       {firing.length === 0 ? (
-        <Empty title="Nothing fires." />
+        <Empty title="No alert is firing." />
       ) : (
         <ul class="alerts">
           {firing.map(({ labels, annotations, activeAt }) => (

@@ -60,7 +60,7 @@ export function RuleDetail({ rule, group }: { rule: ApiRule; group: ApiRuleGroup
         </a>
       </header>
       {rule.lastError !== undefined && (
-        <Banner level="warn" title="It fails.">
+        <Banner level="warn" title="The rule fails.">
           {rule.lastError}
         </Banner>
       )}
@@ -92,7 +92,7 @@ export function RuleDetail({ rule, group }: { rule: ApiRule; group: ApiRuleGroup
                 },
               ]),
         ]}
-        empty="The expression gave nothing in this range."
+        empty="The expression returned no samples in this range."
         events={(one) => one["alertname"] === undefined || one["alertname"] === name}
       />
       {alerts !== undefined && alerts !== null && alerts.length > 0 && (

@@ -113,7 +113,7 @@ export function Rules() {
               <code>--rules FILE</code>.
             </Empty>
           ) : (
-            "No rule fits the filter."
+            "No rule matches the filter."
           )
         }
       />
@@ -165,7 +165,7 @@ const columns: readonly TableColumn<ListedRule>[] = [
     label: "For",
     numeric: true,
     by: ({ duration }) => duration,
-    tip: "So long it must be true before it fires.",
+    tip: "How long the expression must be true before the alert fires.",
     cell: ({ duration }) =>
       duration === undefined || duration === 0 ? "at once" : formatAge(duration * 1_000),
   },

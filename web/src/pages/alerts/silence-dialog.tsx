@@ -164,7 +164,7 @@ function Form({
         id={`${id}c`}
         label="Comment"
         autocomplete="off"
-        placeholder="why, for those who wonder later"
+        placeholder="reason for this silence"
         value={comment}
         onChange={setComment}
       />

@@ -14,13 +14,12 @@ import { pendingSilence } from "./silence-dialog.tsx";
 
 export function Silences({ silences }: { silences: FetchState<readonly GettableSilence[]> }) {
   const [ended, setEnded] = useState(false);
-  const all = silences.value ?? [];
-  const shown = all.filter(({ status }) => ended || status.state !== "expired");
+  const shown = silences.value?.filter(({ status }) => ended || status.state !== "expired");
   const expire = (silence: GettableSilence): void => {
     void attempt(
       () => send("DELETE", `api/v2/silence/${silence.id}`),
       () => {
-        toast("The silence has ended.");
+        toast("The silence is expired.");
         silences.again();
       },
     );
@@ -36,11 +35,7 @@ export function Silences({ silences }: { silences: FetchState<readonly GettableS
       key: "state",
       label: "State",
       by: ({ status }) => status.state,
-      cell: ({ status }) => (
-        <span class="word">
-          {{ active: "in force", pending: "to come", expired: "ended" }[status.state]}
-        </span>
-      ),
+      cell: ({ status }) => <span class="word">{status.state}</span>,
     },
     {
       key: "matchers",
@@ -118,7 +113,7 @@ export function Silences({ silences }: { silences: FetchState<readonly GettableS
             checked={ended}
             onChange={(event) => setEnded(event.currentTarget.checked)}
           />
-          show ended
+          show expired
         </label>
       </div>
       <Table
@@ -127,11 +122,7 @@ export function Silences({ silences }: { silences: FetchState<readonly GettableS
         columns={columns}
         rows={shown}
         rowKey={({ id }) => id}
-        empty={
-          <Empty title="No silence is in force.">
-            An alert on the first tab is silenced with one click.
-          </Empty>
-        }
+        empty={<Empty title="No active silence.">Silence an alert on the Active tab.</Empty>}
       />
     </>
   );

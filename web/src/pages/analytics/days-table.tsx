@@ -22,7 +22,7 @@ interface DayRow {
 
 const JOULES_PER_KWH = 3_600_000;
 const absent = (
-  <span class="absent" data-tip="No reading of it that day.">
+  <span class="absent" data-tip="No samples that day.">
     n/a
   </span>
 );

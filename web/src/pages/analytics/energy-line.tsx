@@ -43,7 +43,7 @@ export function EnergyLine({
           <dt>Cost</dt>
           <dd>
             {joules === undefined || price === undefined ? (
-              <span class="absent" data-tip="Set what a kilowatt-hour costs.">
+              <span class="absent" data-tip="Set the price of a kilowatt-hour.">
                 n/a
               </span>
             ) : (
@@ -55,7 +55,7 @@ export function EnergyLine({
           <dt>CO₂</dt>
           <dd>
             {joules === undefined || grams === undefined ? (
-              <span class="absent" data-tip="Set what a kilowatt-hour emits.">
+              <span class="absent" data-tip="Set the emissions of a kilowatt-hour.">
                 n/a
               </span>
             ) : (
@@ -106,9 +106,8 @@ export function EnergyLine({
         </div>
       </dl>
       <p class="unit analysis-method">
-        From the GPUs' own counters, power added up by gpulse where a GPU has none, and the area
-        under its stored power readings where there is neither. GPUs alone: not the machine around
-        them.
+        From the energy counters of the GPUs; without a counter, from power integrated by gpulse;
+        without either, from stored power samples. GPUs only, without the rest of the machine.
       </p>
     </Section>
   );

@@ -71,7 +71,7 @@ const isSettled = ({ value, error }: RowsState): boolean =>
 
 function Waste({ state, price }: { state: RowsState; price: Price | undefined }) {
   return (
-    <Section id="waste" title="Idling and waste">
+    <Section id="waste" title="Idle time and waste">
       <AnalysisRows state={state}>
         {(rows) => (
           <Table
@@ -80,7 +80,7 @@ function Waste({ state, price }: { state: RowsState; price: Price | undefined })
             columns={[
               gpuColumn,
               amount("idle_hours", "Idle", (hours) => `${formatFixedPoint(hours, 1)} h`),
-              amount("idle_share", "Of its hours", percent),
+              amount("idle_share", "Share of hours", percent),
               amount("longest_idle_hours", "Longest", (hours) => `${formatFixedPoint(hours, 1)} h`),
               amount("idle_power_mean_watts", "Power idle", (watts) =>
                 formatWithUnit(toColumnQuantity(watts, "watts")),
@@ -111,9 +111,9 @@ function Waste({ state, price }: { state: RowsState; price: Price | undefined })
 }
 
 const causes: Readonly<Record<string, string>> = {
-  load: "load rose",
-  fan: "a fan slowed down",
-  ambient: "warmer around",
+  load: "load increased",
+  fan: "fan slowed down",
+  ambient: "warmer ambient air",
   unknown: "unknown",
 };
 

@@ -16,7 +16,7 @@ export function CorrelationMatrix({ values, stepText, gpus }: MatrixProps) {
     return column === undefined ? [] : [{ ...one, column }];
   });
   return (
-    <Section id="matrix" title="What moves together">
+    <Section id="matrix" title="Correlations">
       {reported.length < 2 ? (
         <p class="unit">Fewer than two readings in this range.</p>
       ) : (
@@ -58,7 +58,7 @@ export function CorrelationMatrix({ values, stepText, gpus }: MatrixProps) {
           <p class="unit analysis-method">
             Pearson's r of means over {stepText}
             {gpus > 1 && `, each the mean of ${gpus} GPUs`}. 1: they rise and fall together; −1: one
-            rises as the other falls; 0: neither. It says nothing of what causes what.
+            rises as the other falls; 0: neither. It says nothing about causes.
           </p>
         </>
       )}

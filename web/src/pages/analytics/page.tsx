@@ -97,7 +97,7 @@ export function Page() {
             </button>
           }
         >
-          Days and hours of the day say more over several days.
+          Daily and hourly patterns need several days.
         </Banner>
       )}
       {error !== undefined && error.status !== 0 && (
@@ -105,7 +105,7 @@ export function Page() {
           {error.message}
         </p>
       )}
-      {late && <p class="unit">Adding up {lengthOf(grid)} hours…</p>}
+      {late && <p class="unit">Loading {lengthOf(grid)} hours…</p>}
       {byHour.curves !== undefined && (
         <>
           <EnergyLine hours={hours} energy={hourOf("energy")} price={price()} />
@@ -143,7 +143,7 @@ function ScopeChoice({ known, chosen }: { known: readonly Gpu[]; chosen: string 
   const hosts = [...new Set(known.map(({ device }) => device.host))];
   return (
     <label>
-      <span class="unseen">GPUs looked at</span>
+      <span class="unseen">GPUs in scope</span>
       <select
         class="input"
         value={chosen}

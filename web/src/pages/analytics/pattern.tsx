@@ -51,7 +51,7 @@ export function HourPattern({ hours, values }: PatternProps) {
       }
     >
       {found === undefined ? (
-        <p class="unit">No reading of it in this range.</p>
+        <p class="unit">No samples in this range.</p>
       ) : (
         <div class="table-wrap" role="group" aria-labelledby="pattern" tabIndex={0}>
           <table class="pattern" data-family={chosen.family}>

@@ -47,7 +47,7 @@ export function SpikesTable({ matrix, known, tooMany, stepText, rangeMs }: Spike
     <Section id="spikes" title="Temperature spikes">
       {tooMany ? (
         <p class="unit">
-          Looked for in at most {MOST_GPUS} GPUs at a time: choose a host or a GPU above.
+          Searched in at most {MOST_GPUS} GPUs at a time: choose a host or a GPU above.
         </p>
       ) : (
         <>
@@ -55,9 +55,9 @@ export function SpikesTable({ matrix, known, tooMany, stepText, rangeMs }: Spike
             caption="Temperature spikes"
             class="stacked"
             columns={columns}
-            rows={found.slice(0, MOST_ROWS)}
+            rows={matrix && found.slice(0, MOST_ROWS)}
             rowKey={({ id, startMs }) => `${id} ${startMs}`}
-            empty={matrix === undefined ? "…" : "None in this range."}
+            empty="None in this range."
           />
           <p class="unit analysis-method">
             A spike: the edge sensor at least {rule.riseCelsius} °C above the median of the{" "}

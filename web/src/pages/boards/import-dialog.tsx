@@ -104,12 +104,12 @@ function Outcome({ board, leftOut }: ImportedBoard) {
         {board.variables.length === 0
           ? ""
           : `, variables ${board.variables.map(({ name }) => name).join(", ")}`}
-        . {leftOut.length === 0 && "Everything was taken over."}
+        . {leftOut.length === 0 && "Everything was imported."}
       </p>
       {leftOut.length > 0 && (
         <>
-          <h3>Not taken over, or changed</h3>
-          <ul tabIndex={0} aria-label="Not taken over, or changed">
+          <h3>Not imported, or changed</h3>
+          <ul tabIndex={0} aria-label="Not imported, or changed">
             {leftOut.map((line) => (
               <li key={line}>{line}</li>
             ))}

@@ -5,7 +5,7 @@ const gpu = "{{host}} #{{gpu}}";
 
 export const starterPanels: readonly BoardPanel[] = [
   stat("panel-1", "GPUs that report", 'sum(gpu_up{host=~"$host"})'),
-  stat("panel-2", "Power in all", 'sum(gpu_power_watts{host=~"$host"})', "watts"),
+  stat("panel-2", "Total power", 'sum(gpu_power_watts{host=~"$host"})', "watts"),
   stat("panel-3", "Mean utilisation", 'avg(gpu_utilization_ratio{host=~"$host"})', "ratio"),
   stat("panel-4", "Hottest sensor", 'max(gpu_temperature_celsius{host=~"$host"})', "celsius"),
   chart("panel-5", "Utilisation", 'gpu_utilization_ratio{host=~"$host"}'),

@@ -46,7 +46,7 @@ export function TvMode({ id }: { id: string }) {
   useShortcuts("TV mode", [
     { keys: [" "], shown: ["Space"], says: "pause", run: () => setPaused((before) => !before) },
     { keys: ["ArrowRight"], says: "next screen", run: () => latest.current(1) },
-    { keys: ["ArrowLeft"], says: "screen before", run: () => latest.current(-1) },
+    { keys: ["ArrowLeft"], says: "previous screen", run: () => latest.current(-1) },
     { keys: ["Escape"], says: "leave TV mode", run: leave },
   ]);
   const screen = screens[Math.min(at, count - 1)];

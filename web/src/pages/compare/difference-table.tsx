@@ -128,7 +128,7 @@ function Cells({
       </td>
       <td class="numeric">
         {own?.mean === undefined ? (
-          <UnavailableValue why={own?.why ?? "no reading of it"} />
+          <UnavailableValue why={own?.why ?? "no samples"} />
         ) : (
           formatIfKnown(own.mean)
         )}

@@ -94,7 +94,7 @@ const rows: readonly FactRow[] = [
   },
   {
     label: "Work done",
-    tip: "Mean of the work query, or of the simulator's own work counter where no query is given",
+    tip: "Mean of the work query, or of the simulator's work counter without a query",
     cell: ({ work }) =>
       "why" in work ? <Because why={work.why} /> : `${plain(work.work)} per second`,
   },

@@ -161,8 +161,8 @@ function workDone(
   asked: boolean,
 ): WorkDone {
   if (rate?.mean === undefined)
-    return { why: rate?.why ?? (asked ? "not answered yet" : "no work counter given") };
-  if (perWatt?.mean === undefined) return { why: perWatt?.why ?? "no power was read" };
+    return { why: rate?.why ?? (asked ? "loading" : "no work counter given") };
+  if (perWatt?.mean === undefined) return { why: perWatt?.why ?? "no power samples" };
   return { work: rate.mean, perJoule: perWatt.mean };
 }
 

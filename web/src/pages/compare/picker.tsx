@@ -47,7 +47,7 @@ export function Picker({ compared, known }: PickerProps) {
         <button
           type="button"
           class="quiet"
-          data-tip="A link to these very readings: the range no longer follows the present"
+          data-tip="Freeze the range, so that the link keeps showing the same samples"
           onClick={() => setRange({ kind: "between", ...timeWindow.peek() })}
         >
           Pin this range
@@ -108,7 +108,7 @@ function Adder({ known }: { known: readonly Gpu[] }) {
       </datalist>
       {several === 0 && (
         <span class="unit" role="status">
-          none of this name
+          no match
         </span>
       )}
     </form>
@@ -232,7 +232,7 @@ function Earlier({ compared }: { compared: readonly ChosenSubject[] }) {
               {at === 0 ? "the range before" : `${text.slice(1)} earlier`}
             </option>
           ))}
-          <option value="own">from a time of its own…</option>
+          <option value="own">from another start time…</option>
         </select>
       </label>
       {own && (

@@ -14,7 +14,7 @@ export function WorkField({ error }: { error: string | undefined }) {
       <label>
         <span
           class="unit"
-          data-tip="PromQL that gives work per second with a uuid label (or host, for hosts). Without one the simulator's own work counter is used where there is one. Utilisation is no measure of work."
+          data-tip="PromQL that gives work per second with a uuid label (or host, for hosts). Without it the simulator's work counter is used if there is one. Utilisation does not measure work."
         >
           Work per second
         </span>

@@ -47,7 +47,7 @@ export function MetricBrowser() {
           checked={onlyStored}
           onChange={(event) => setOnlyStored(event.currentTarget.checked)}
         />
-        only with readings in this range
+        only with samples in this range
       </label>
       <div class="metric-list" role="group" aria-label="Metrics">
         {groups.map((group) => {
@@ -63,7 +63,7 @@ export function MetricBrowser() {
             </section>
           );
         })}
-        {shown.length === 0 && <p class="unit">No metric is called that or means that.</p>}
+        {shown.length === 0 && <p class="unit">No metric matches.</p>}
       </div>
     </div>
   );

@@ -70,9 +70,9 @@ function QueryLine({ query }: { query: string }) {
       )}
       {counter !== undefined && (
         <p class="hint">
-          <code>{counter}</code> counts up for ever.{" "}
+          <code>{counter}</code> is a counter.{" "}
           <button type="button" class="link" onClick={() => run(`rate(${query}[5m])`)}>
-            Show how fast instead
+            Show its rate instead
           </button>
         </p>
       )}
@@ -110,7 +110,7 @@ function Answer({ query }: { query: string }) {
     <>
       <div class="row">
         <fieldset class="choice">
-          <legend class="unseen">How to show the answer</legend>
+          <legend class="unseen">View</legend>
           {(["graph", "table"] as const).map((name) => (
             <button
               key={name}
@@ -140,9 +140,9 @@ function Answer({ query }: { query: string }) {
       )}
       {tab.value === "graph" && hasHistograms && isBareSelector(query) && (
         <p class="hint">
-          These histograms may count up for ever.{" "}
+          These histograms may be counters.{" "}
           <button type="button" class="link" onClick={() => run(`rate(${query}[5m])`)}>
-            Show how fast instead
+            Show its rate instead
           </button>
         </p>
       )}
@@ -155,7 +155,7 @@ function Answer({ query }: { query: string }) {
           colourBy="line"
           heightPx={320}
           queries={[{ query, label: lineLabel }]}
-          empty="No series has a value in this range: try a longer one, or look the metric up on the side."
+          empty="No series has a value in this range: try a longer one, or find the metric in the list."
           exemplarsOf={query}
         />
       )}
@@ -175,18 +175,18 @@ const share = (): Promise<void> =>
   copyToClipboard(location.href, "The link to this view is in the clipboard.");
 
 const starters: readonly (readonly [string, string])[] = [
-  ["gpu_power_watts", "what every GPU draws"],
-  ["avg by (host) (gpu_utilization_ratio)", "how busy each machine is"],
+  ["gpu_power_watts", "power of every GPU"],
+  ["avg by (host) (gpu_utilization_ratio)", "mean utilisation of each machine"],
   ["topk(5, gpu_temperature_celsius)", "the five hottest sensors"],
-  ["sum(gpu_power_watts)", "the draw of the whole fleet"],
-  ["gpu_temperature_margin_celsius < 10", "who is close to slowing down"],
-  ["sum by (reason) (gpu_throttle_active)", "what holds clocks down"],
+  ["sum(gpu_power_watts)", "power of the whole fleet"],
+  ["gpu_temperature_margin_celsius < 10", "sensors close to thermal slowdown"],
+  ["sum by (reason) (gpu_throttle_active)", "throttle reasons in effect"],
 ];
 
 function Start() {
   return (
-    <section class="starters" aria-label="Questions to begin with">
-      <p class="unit">Write a query, choose a metric on the side, or begin with one of these.</p>
+    <section class="starters" aria-label="Example queries">
+      <p class="unit">Write a query, choose a metric on the side, or start with one of these.</p>
       <ul>
         {starters.map(([query, says]) => (
           <li key={query}>
@@ -205,7 +205,7 @@ function Aside() {
   return (
     <aside class="aside-panel" aria-label="Metrics and history">
       <fieldset class="choice">
-        <legend class="unseen">What to list</legend>
+        <legend class="unseen">List</legend>
         {(["metrics", "history"] as const).map((name) => (
           <button
             key={name}
@@ -236,7 +236,7 @@ function History() {
         ))}
       </ul>
       <button type="button" class="quiet" onClick={forgetQueries}>
-        Forget them
+        Clear history
       </button>
     </>
   );

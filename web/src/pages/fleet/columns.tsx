@@ -134,7 +134,7 @@ export const columns: readonly FleetColumn[] = [
   {
     key: "bound",
     label: "Bound by",
-    says: "Bound by: what holds its work back",
+    says: "Bound by: what limits its work",
     help: "What held the GPU's work back over the last minute (gpu_bound).",
     cell: (gpu) => <Bound gpu={gpu} />,
     tip: (gpu) => boundBadge(gpu)?.tip ?? "",

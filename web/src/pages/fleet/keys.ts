@@ -37,7 +37,7 @@ export const shortcuts: readonly Shortcut[] = [
   {
     keys: sortKeys.slice(0, 9).map((_, at) => String(at + 1)),
     shown: ["1", "…", "9"],
-    says: "sort by column; again to turn round",
+    says: "sort by column; again to reverse",
     run: sortByDigit,
   },
   {

@@ -19,7 +19,7 @@ export function Onboarding() {
       <h2 id="onboarding" class="page-title">
         Add your first machine
       </h2>
-      <p class="unit">This hub runs, and no GPU has been reported to it yet.</p>
+      <p class="unit">The hub is running. No GPU has reported to it yet.</p>
       <ol>
         <li>
           On a machine with GPUs, start the agent:
@@ -29,7 +29,8 @@ export function Onboarding() {
           />
           {needsToken && (
             <p class="unit">
-              <a href={hrefOf("system", { tab: "machines" })}>System, Machines</a> makes the token.
+              Create the token under{" "}
+              <a href={hrefOf("system", { tab: "machines" })}>System, Machines</a>.
             </p>
           )}
           {loopback && (

@@ -56,7 +56,7 @@ function NoMoment() {
       <p class="waiting" role={momentError.value === undefined ? undefined : "alert"}>
         {momentError.value ??
           (isMomentLoaded.value
-            ? "No GPU was read in the hour before this moment."
+            ? "No GPU reported in the hour before this moment."
             : "Reading this moment from the store…")}
       </p>
     </>

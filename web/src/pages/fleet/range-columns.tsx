@@ -6,7 +6,8 @@ import { type Gpu, read, temperature } from "../../../../src/view/gpu.ts";
 import { Absent } from "../../ui/value.tsx";
 import { columns, type FleetColumn } from "./columns.tsx";
 import { statisticNames } from "../../../../src/view/range-statistics.ts";
-import type { StatKey } from "./stat-columns.ts";
+import { momentMs } from "./moment.ts";
+import { type StatKey, withNewest } from "./stat-columns.ts";
 import { statistics } from "./statistics.ts";
 
 interface Stat {
@@ -49,7 +50,10 @@ export const rangeColumns: readonly FleetColumn[] = [
         const values = statistics.value.get(`${key}.${name}`);
         // Unknown before the first result; afterwards a missing value was not read.
         if (values === undefined) return null;
-        return <Plain value={values.get(gpu.id) ?? "stale"} unit={unit} />;
+        const own = values.get(gpu.id);
+        const isLive = momentMs.value === undefined;
+        const shown = own === undefined || !isLive ? own : withNewest(name, own, now(gpu));
+        return <Plain value={shown ?? "stale"} unit={unit} />;
       },
     })),
   ]),

@@ -18,7 +18,7 @@ export function Room() {
   return (
     <section class="room" aria-label="The room over time">
       {Charts === undefined ? (
-        isMissing && <p class="unit">The charts could not be loaded: load the page again.</p>
+        isMissing && <p class="unit">The charts could not be loaded: reload the page.</p>
       ) : (
         <Charts />
       )}

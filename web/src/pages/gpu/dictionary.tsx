@@ -14,7 +14,7 @@ export function Dictionary() {
             class="input"
             type="search"
             placeholder="79, power brake, row remap"
-            aria-label="Find a word"
+            aria-label="Search the dictionary"
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}
           />
@@ -24,7 +24,7 @@ export function Dictionary() {
                 <dt>{term}</dt>
                 <dd>
                   {meaning}
-                  {action !== undefined && <span class="unit"> To do: {action}</span>}
+                  {action !== undefined && <span class="unit"> Action: {action}</span>}
                 </dd>
               </div>
             ))}

@@ -37,7 +37,7 @@ test("the worst comes first, whatever its origin, and an alert's text omits the 
 
 test.each([
   [3, "warn", "3\u00a0°C below the temperature at which it slows down"],
-  [0, "bad", "where it slows down"],
+  [0, "bad", "at its slowdown temperature"],
 ])("%i °C below its limit is %s", (temperatureMargin, level, says) => {
   const gpu = sampleGpu({ readings: { temperatureMargin, temperatureEdge: 86 } });
   const [found] = findingsOf({ gpu, alerts: [], verdict: undefined });

@@ -68,7 +68,7 @@ function heat(gpu: Gpu): GpuFinding[] {
       says:
         margin > 0
           ? `${text} below the temperature at which it slows down${at}.`
-          : `It is${at} where it slows down.`,
+          : `It is${at} at its slowdown temperature.`,
       from: "now",
     },
   ];

@@ -43,10 +43,10 @@ export function Health({ gpu }: { gpu: Gpu }) {
       {problems.length === 0 && !isWaiting && (
         <Banner
           level={verdict?.state === "unknown" ? "note" : "good"}
-          title={verdict?.state === "unknown" ? "It cannot be judged." : "Nothing is wrong."}
+          title={verdict?.state === "unknown" ? "Health is unknown." : "Nothing is wrong."}
         >
           {verdict === undefined
-            ? "No alert; this hub gives no verdict"
+            ? "No alert; this hub has no verdict"
             : `No alert, and the verdict is ${verdict.state}`}
           {read === undefined ? "." : `; read ${formatAge(read + feedDelayMs.value)} ago.`}
           {notes.map(({ title, says }) => (
@@ -103,7 +103,10 @@ function SickGpu({ gpu, verdict, findings }: SickGpuProps) {
       <details class="findings">
         <summary>
           {findings.length === 1 ? "1 finding" : `${findings.length} findings`}
-          {verdict !== undefined && ` · verdict ${verdict.state}: ${actionWords[verdict.action]}`}
+          {/* A verdict needs some minutes: until then "healthy" would contradict the diagnosis above. */}
+          {verdict !== undefined &&
+            verdict.state !== "healthy" &&
+            ` · verdict ${verdict.state}: ${actionWords[verdict.action]}`}
         </summary>
         {findings.map((finding) => (
           <One key={`${finding.from} ${finding.title}`} finding={finding} />

@@ -20,7 +20,7 @@ interface Limit {
 const limits: readonly Limit[] = [
   { metric: "gpu_memory_total_bytes", unit: "bytes", label: "Memory" },
   { metric: "gpu_power_limit_watts", unit: "watts", label: "Power limit" },
-  { metric: "gpu_power_limit_default_watts", unit: "watts", label: "Power limit, as shipped" },
+  { metric: "gpu_power_limit_default_watts", unit: "watts", label: "Power limit, default" },
   { metric: "gpu_power_limit_min_watts", unit: "watts", label: "Power limit, lowest" },
   { metric: "gpu_power_limit_max_watts", unit: "watts", label: "Power limit, highest" },
   {
@@ -60,8 +60,8 @@ export function Identity({ gpu }: { gpu: Gpu }) {
     ["Firmware", device.vbios],
     ["Connected by", device.linkType],
     ["PCIe link", linkOf(samples)],
-    ["Peers it reaches directly", peersOf(samples)],
-    ["Read by", device.source],
+    ["Peer-to-peer access", peersOf(samples)],
+    ["Source", device.source],
   ];
   return (
     <div class="gpu-identity">

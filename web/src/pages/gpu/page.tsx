@@ -122,7 +122,7 @@ function Nobody() {
     <Empty
       title={
         asked === undefined
-          ? "No GPU has been read yet."
+          ? "No GPU has reported yet."
           : `No GPU ${asked} was seen in the last day.`
       }
     >

@@ -35,7 +35,7 @@ export function Timelines({ who }: { who: string }) {
         query={states}
         row={stateRow}
         onlyOn
-        empty="Nothing was read of this GPU in this range."
+        empty="No samples of this GPU in this range."
       />
       <QueryTimeline
         title="Bound by"
@@ -43,14 +43,14 @@ export function Timelines({ who }: { who: string }) {
         query={`max by (by) (${most(`gpu_bound{${who}}`)})`}
         row={boundRow}
         onlyOn
-        empty="What bounds this GPU is not known: it does not report enough."
+        empty="The bottleneck of this GPU is unknown: it does not report the metrics for it."
       />
       <QueryTimeline
         title="Slowed down, alerts, anomalies"
         query={problems}
         row={problemRow}
         onlyOn
-        empty="It was not slowed down, no alert fired and nothing departed from its past."
+        empty="No throttling, alert or anomaly in this range."
       />
     </div>
   );
@@ -62,7 +62,7 @@ function stateRow({ row = "" }: Labels): Row {
   const tips: Readonly<Record<string, string>> = {
     working: "Utilisation of 5 % or more.",
     asleep: "Powered down by its driver.",
-    lost: "It was there before and did not answer.",
+    lost: "It was present before and stopped responding.",
   };
   return {
     label: row,

@@ -2,9 +2,11 @@
 import type { ComponentChild } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { formatAge } from "../../../../src/view/age.ts";
+import { formatState } from "../../../../src/view/jobs/state.ts";
 import type { WireDevice } from "../../../../src/view/live/protocol.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { formatReadable } from "../../format/readable.ts";
+import type { ApiError } from "../../query/http.ts";
 import { useJson, useNow } from "../../query/use-fetch.ts";
 import { Table, type TableColumn } from "../../ui/table.tsx";
 import { Absent } from "../../ui/value.tsx";
@@ -13,7 +15,7 @@ import { formatInstant } from "../../view-state/range.ts";
 import { timeWindow } from "../../view-state/time.ts";
 import type { JobsResponse, JobSummary } from "../jobs/api.ts";
 import { UsefulShare } from "../jobs/list.tsx";
-import { formatKey, formatState, usefulShare } from "../jobs/words.ts";
+import { formatKey, usefulShare } from "../jobs/words.ts";
 import { type Process, processesIn } from "./processes.ts";
 
 const EVERY_MS = 5_000;
@@ -52,15 +54,15 @@ function Jobs({ device: { uuid, host } }: Pick<WorkProps, "device">) {
   return (
     <Part
       title="Jobs in this range"
-      empty={error?.status === 404 ? "This hub keeps no job ledger." : undefined}
+      empty={error?.status === 404 ? "This hub keeps no job ledger." : refusalOf(error, shown)}
     >
       <Table
         caption="Jobs that held this GPU"
         class="stacked"
         columns={jobColumns}
-        rows={shown?.jobs ?? []}
+        rows={shown?.jobs}
         rowKey={({ id }) => id}
-        empty={shown === undefined ? "" : "No job held this GPU in this range."}
+        empty="No job held this GPU in this range."
       />
       {shown !== undefined && shown.total > shown.jobs.length && (
         <p class="unit">
@@ -77,18 +79,26 @@ function Processes({ who, reported }: { who: string; reported: boolean }) {
   return (
     <Part
       title="Processes"
-      empty={reported ? undefined : "The source of this GPU names no processes."}
+      empty={
+        reported
+          ? refusalOf(state.error, state.value)
+          : "The source of this GPU does not report processes."
+      }
     >
       <Table
         caption="Processes on this GPU"
         columns={processColumns}
-        rows={processesIn(state.value?.samples ?? [])}
+        rows={state.value && processesIn(state.value.samples)}
         rowKey={({ key }) => key}
-        empty={state.value === undefined ? "" : "No process uses this GPU."}
+        empty="No process uses this GPU."
       />
     </Part>
   );
 }
+
+/** Undefined while the hub is only out of reach: the page says so, and asks again. */
+const refusalOf = (error: ApiError | undefined, value: unknown): string | undefined =>
+  value !== undefined || error === undefined || error.status === 0 ? undefined : error.message;
 
 function Part({
   title,

@@ -9,7 +9,7 @@ import {
   shortModel,
   temperature,
 } from "../../../../src/view/gpu.ts";
-import { statusBadges } from "../../../../src/view/gpu-status.ts";
+import { statusBadges, temperatureLevel } from "../../../../src/view/gpu-status.ts";
 import { Table, type TableColumn } from "../../ui/table.tsx";
 import { Bar, Value } from "../../ui/value.tsx";
 import { hrefOf } from "../../view-state/address.ts";
@@ -107,7 +107,11 @@ const columns: readonly TableColumn<Gpu>[] = [
     numeric: true,
     family: "temperature",
     by: (gpu) => numberOf(temperature(gpu)),
-    cell: (gpu) => <Value value={temperature(gpu)} unit="celsius" />,
+    cell: (gpu) => (
+      <span class={temperatureLevel(gpu)}>
+        <Value value={temperature(gpu)} unit="celsius" />
+      </span>
+    ),
   },
   {
     key: "job",

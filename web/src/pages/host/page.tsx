@@ -43,7 +43,7 @@ function Nobody() {
   if (liveness.value === "connecting" || !storeAsked.value)
     return <p class="waiting">Waiting for the first reading…</p>;
   return (
-    <Empty title="No machine has been read yet.">
+    <Empty title="No machine has reported yet.">
       <a href={hrefOf("fleet")}>To the fleet</a>
     </Empty>
   );
@@ -64,7 +64,7 @@ function HostDetails({ host, hosts }: { host: string; hosts: readonly string[] }
         </Banner>
       )}
       {reported !== undefined && !isKnown ? (
-        <Empty title={`Nothing was read of ${host} in this range.`}>
+        <Empty title={`No samples of ${host} in this range.`}>
           <a href={hrefOf("fleet")}>To the fleet</a>
         </Empty>
       ) : (
@@ -121,8 +121,8 @@ function Charts({
         </>
       ) : (
         <p class="unit no-machine">
-          Nothing reports the CPU, memory, disks and network of this machine. An agent does with{" "}
-          <code>gpulse agent --source auto --source host:</code>; an exporter of GPUs has no such
+          No source reports the CPU, memory, disks and network of this machine. Run{" "}
+          <code>gpulse agent --source auto --source host:</code> on it; GPU exporters have no such
           metrics.
         </p>
       )}

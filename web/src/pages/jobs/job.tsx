@@ -1,5 +1,7 @@
 /** One job: the verdict, its facts, activity of its GPUs, their charts over the job's time, and each GPU's share. */
 import { useMemo } from "preact/hooks";
+import { costText, massText } from "../../../../src/view/jobs/price.ts";
+import { formatState } from "../../../../src/view/jobs/state.ts";
 import { useTitle } from "../../app/title.ts";
 import { QueryChart } from "../../chart/query-chart.tsx";
 import { QueryTimeline } from "../../chart/query-timeline.tsx";
@@ -14,7 +16,7 @@ import { hrefOf } from "../../view-state/address.ts";
 import { formatInstant, type TimeWindow } from "../../view-state/range.ts";
 import type { JobResponse, JobStretch } from "./api.ts";
 import { SimulatedMark, UsefulShare } from "./list.tsx";
-import { formatEnergy, formatGpuTime, formatState } from "./words.ts";
+import { formatEnergy, formatGpuTime } from "./words.ts";
 
 /** Charts of more GPUs are unreadable; the table lists all. */
 const MOST_GPUS = 64;
@@ -85,13 +87,13 @@ function Facts({ summary, job, cost, currency, co2Grams }: JobResponse) {
     ],
     ["Energy", formatEnergy(summary.joules)],
     [
-      "Of it assumed",
+      "Estimated share",
       summary.assumedJoules > 0
         ? `${formatEnergy(summary.assumedJoules)}, divided equally`
         : undefined,
     ],
-    ["Cost", cost === undefined ? undefined : `${cost.toFixed(2)} ${currency ?? ""}`],
-    ["CO₂", co2Grams === undefined ? undefined : `${(co2Grams / 1_000).toFixed(2)} kg`],
+    ["Cost", cost === undefined ? undefined : costText(cost, currency)],
+    ["CO₂", co2Grams === undefined ? undefined : massText(co2Grams)],
     ["Requeued before", scheduler?.restartCount === 0 ? undefined : scheduler?.restartCount],
     ["Reason", scheduler?.stateReason],
   ];
@@ -131,7 +133,7 @@ function Charts({ summary, job }: JobResponse) {
     <>
       <div class="chart-grid timelines">
         <QueryTimeline
-          title="When its GPUs worked"
+          title="GPU activity"
           family="utilization"
           window={window}
           query={`max by (host,gpu,uuid) (${most(`gpu_utilization_ratio{${who}}`)}) >= bool 0.05`}
@@ -140,7 +142,7 @@ function Charts({ summary, job }: JobResponse) {
             tip: `${nameOf(labels)}: utilisation of 5 % or more`,
             say: () => "working",
           })}
-          empty="Nothing is stored of these GPUs in this time."
+          empty="No samples of these GPUs in this time."
         />
       </div>
       <div class="chart-grid">

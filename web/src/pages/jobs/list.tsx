@@ -1,4 +1,5 @@
 /** Jobs as a table: user, resources, useful share, and the verdict. */
+import { formatState } from "../../../../src/view/jobs/state.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { partlySimulated } from "../../query/known-gpus.ts";
 import type { FetchState } from "../../query/use-fetch.ts";
@@ -8,14 +9,7 @@ import { Absent, Bar } from "../../ui/value.tsx";
 import { hrefOf } from "../../view-state/address.ts";
 import { formatInstant } from "../../view-state/range.ts";
 import type { JobsResponse, JobSummary } from "./api.ts";
-import {
-  formatEnergy,
-  formatGpuTime,
-  formatKey,
-  formatState,
-  stateLevel,
-  usefulShare,
-} from "./words.ts";
+import { formatEnergy, formatGpuTime, formatKey, stateLevel, usefulShare } from "./words.ts";
 
 export function JobList({
   answer,
@@ -97,7 +91,7 @@ const columns: readonly TableColumn<JobSummary>[] = [
     by: ({ gpuSeconds }) => gpuSeconds,
     numeric: true,
     cell: ({ gpuSeconds }) => formatGpuTime(gpuSeconds),
-    tip: "Each held GPU counts whole.",
+    tip: "Every GPU that the job held counts fully.",
   },
   {
     key: "useful",

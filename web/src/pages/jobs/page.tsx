@@ -42,7 +42,7 @@ function Jobs() {
         </Banner>
       ))}
       {chosen === "running" && (
-        <JobList answer={running} caption="Running jobs" empty="No job holds a GPU." />
+        <JobList answer={running} caption="Running jobs" empty="No job uses a GPU." />
       )}
       {chosen === "ended" && <Ended />}
       {chosen === "mine" && <Mine />}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { formatEnergy, formatGpuTime, formatKey, formatState, usefulShare } from "./words.ts";
+import { formatEnergy, formatGpuTime, formatKey, usefulShare } from "./words.ts";
 
 test.each([
   [0, "0 s"],
@@ -19,14 +19,6 @@ test("energy is in watt-hours until it is a tenth of a kilowatt-hour", () => {
 test("the useful share leaves out time without a reading, and is absent where there is no other", () => {
   expect(usefulShare({ gpuSeconds: 100, unknownSeconds: 50, usefulSeconds: 25 })).toBe(0.5);
   expect(usefulShare({ gpuSeconds: 9, unknownSeconds: 9, usefulSeconds: 0 })).toBeUndefined();
-});
-
-test("a job that nobody sees any more does not count as running", () => {
-  const job = { state: "running", kind: "workload", seenMs: 1_000_000 } as const;
-  expect(formatState(job, 1_060_000)).toBe("running");
-  expect(formatState(job, 1_213_000)).toMatch(/^not seen for 3\smin$/);
-  expect(formatState({ ...job, kind: "slurm" }, 1_213_000)).toBe("running");
-  expect(formatState({ ...job, state: "out_of_memory" }, 1_213_000)).toBe("out of memory");
 });
 
 test.each([

@@ -1,5 +1,4 @@
 /** Formats times, shares and energy of jobs. */
-import { formatAge } from "../../../../src/view/age.ts";
 import type { JobSummary } from "./api.ts";
 
 /** `45 s`, `12 min`, `3.2 h`, `5.1 d`: one unit, because readers compare sums of GPU time and do not add them up. */
@@ -26,17 +25,6 @@ export function usefulShare({
   const known = gpuSeconds - unknownSeconds;
   return known > 0 ? usefulSeconds / known : undefined;
 }
-
-/** A job without a scheduler ends minutes after its processes; until then it counts as not seen. */
-const SEEN_MS = 90_000;
-
-export function formatState({ state, kind, seenMs }: StatedJob, nowMs: number): string {
-  const unseenMs = nowMs - seenMs;
-  return state === "running" && kind !== "slurm" && unseenMs > SEEN_MS
-    ? `not seen for ${formatAge(unseenMs)}`
-    : state.replaceAll("_", " ");
-}
-type StatedJob = Pick<JobSummary, "state" | "kind" | "seenMs">;
 
 /** The part of a job's key that its name does not contain: the host of a process, the namespace of a pod. */
 export function formatKey({ key, name }: Pick<JobSummary, "key" | "name">): string {

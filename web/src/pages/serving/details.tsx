@@ -65,7 +65,7 @@ export function ServerDetails({
         {model ?? "Unnamed model"} <span class="unit">{`${program}, ${instance}`}</span>
       </h2>
       {problems.map((problem) => (
-        <Banner key={problem} level="warn" title="Its metrics are odd.">
+        <Banner key={problem} level="warn" title="Its metrics are inconsistent.">
           {problem}
         </Banner>
       ))}

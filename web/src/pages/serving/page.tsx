@@ -52,14 +52,14 @@ export function Page() {
         )}
       </div>
       {error !== undefined && (
-        <Banner level="warn" title="These numbers are not new.">
+        <Banner level="warn" title="These numbers are out of date.">
           {error.message}
         </Banner>
       )}
       {id === undefined ? (
         <ServerList serving={value} />
       ) : chosen === undefined ? (
-        <Banner level="warn" title="This server is not scraped any more.">
+        <Banner level="warn" title="This server is no longer scraped.">
           It was last seen more than {defaultWindowMs / 60_000} minutes ago, or never.
         </Banner>
       ) : (

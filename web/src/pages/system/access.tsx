@@ -25,14 +25,14 @@ const schema = {
   properties: {
     name: {
       type: "string",
-      description: "Whose it is: letters, digits and . _ @ -",
+      description: "Owner of the token: letters, digits and . _ @ -",
       pattern: "^[\\w.@-]{1,100}$",
     },
     scope: {
       enum: ["read", "push", "admin"],
       description: "read: queries and this page. push: send samples in. admin: everything.",
     },
-    days: { type: "integer", minimum: 1, maximum: 36_500, description: "Empty: it does not end." },
+    days: { type: "integer", minimum: 1, maximum: 36_500, description: "Empty: it never expires." },
   },
 } as const;
 
@@ -44,7 +44,7 @@ export function Access() {
   const [showsEnded, setShowsEnded] = useState(false);
   if (answer.error !== undefined && answer.error.status !== 0)
     return (
-      <Banner level="note" title="Users, tokens and links are an administrator's.">
+      <Banner level="note" title="Only administrators see users, tokens and links.">
         {answer.error.message}
       </Banner>
     );
@@ -57,7 +57,7 @@ export function Access() {
       },
     );
   };
-  const tokens = (answer.value?.tokens ?? []).filter(({ state }) => showsEnded || state === "live");
+  const tokens = answer.value?.tokens.filter(({ state }) => showsEnded || state === "live");
   return (
     <>
       {answer.value?.asked === false && (
@@ -80,7 +80,7 @@ export function Access() {
               setOpen(!open);
             }}
           >
-            Make a token
+            Create a token
           </button>
           <span class="spacer" />
           <label class="check">
@@ -89,14 +89,14 @@ export function Access() {
               checked={showsEnded}
               onChange={(event) => setShowsEnded(event.currentTarget.checked)}
             />
-            ended ones
+            show expired and revoked
           </label>
         </div>
         {open && (
-          <section class="panel" aria-label="Make a token">
+          <section class="panel" aria-label="Create a token">
             <SchemaForm
               schema={schema}
-              submit="Make it"
+              submit="Create"
               onCancel={() => setOpen(false)}
               onSubmit={async ({ name, scope, days }) => {
                 const expiresInSeconds = typeof days === "number" ? days * DAY_SECONDS : undefined;
@@ -117,7 +117,7 @@ export function Access() {
         {made !== undefined && (
           <section class="panel" role="status" aria-label="The token">
             <p>
-              The token of {made.name}, of scope {made.scope}. It is shown this one time.
+              The token of {made.name}, of scope {made.scope}. Copy it now: it is not shown again.
             </p>
             <CopyText label="the token" text={made.token} />
           </section>
@@ -128,7 +128,7 @@ export function Access() {
           columns={columns(revoke)}
           rows={tokens}
           rowKey={({ id }) => id}
-          empty={<Empty title="There is no token." />}
+          empty={<Empty title="No tokens." />}
         />
       </section>
       <Sessions />
@@ -144,7 +144,7 @@ const columns = (revoke: (token: ApiToken) => void): readonly TableColumn<ApiTok
     by: ({ name }) => name,
     cell: ({ name }) => <strong>{name}</strong>,
   },
-  { key: "scope", label: "May", by: ({ scope }) => scope, cell: ({ scope }) => scope },
+  { key: "scope", label: "Scope", by: ({ scope }) => scope, cell: ({ scope }) => scope },
   {
     key: "state",
     label: "State",
@@ -153,7 +153,7 @@ const columns = (revoke: (token: ApiToken) => void): readonly TableColumn<ApiTok
   },
   {
     key: "created",
-    label: "Made",
+    label: "Created",
     by: ({ created }) => created,
     cell: ({ created }) => formatInstant(Date.parse(created)).slice(0, 16),
   },

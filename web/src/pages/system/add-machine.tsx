@@ -52,7 +52,7 @@ export function AddMachine() {
           }}
         />
         <button type="submit" class="primary" disabled={name.trim() === "" || made !== undefined}>
-          Make its token
+          Create token
         </button>
         <button type="button" class="quiet" onClick={() => setOpen(false)}>
           Close

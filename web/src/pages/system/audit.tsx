@@ -21,11 +21,11 @@ export function Audit() {
   const answer = useJson<{ readonly entries: readonly Entry[] }>("api/audit?limit=200", 15_000);
   if (answer.error !== undefined && answer.error.status !== 0)
     return (
-      <Banner level="note" title="Who changed what is an administrator's to see.">
+      <Banner level="note" title="Only administrators see the audit log.">
         {answer.error.message}
       </Banner>
     );
-  const rows = (answer.value?.entries ?? []).map((entry, at) => ({ ...entry, at }));
+  const rows = answer.value?.entries.map((entry, at) => ({ ...entry, at }));
   return (
     <Table
       caption="Audit"
@@ -33,7 +33,7 @@ export function Audit() {
       columns={columns}
       rows={rows}
       rowKey={({ at, time }) => `${time} ${at}`}
-      empty={<Empty title="Nobody has changed anything here yet." />}
+      empty={<Empty title="No changes yet." />}
     />
   );
 }

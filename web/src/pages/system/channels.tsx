@@ -71,7 +71,7 @@ function Channel({ form, onReloaded }: { form: ChannelForm; onReloaded: () => vo
     void attempt(
       () => send("POST", "-/reload"),
       () => {
-        toast("The files were read again.");
+        toast("The configuration is reloaded.");
         onReloaded();
       },
     );
@@ -100,7 +100,7 @@ function Channel({ form, onReloaded }: { form: ChannelForm; onReloaded: () => vo
       </label>
       <SchemaForm
         schema={all ? form.schema : essential(form)}
-        submit="Show the lines"
+        submit="Show YAML"
         onSubmit={(value) => {
           setMade(value);
           return undefined;
@@ -109,19 +109,18 @@ function Channel({ form, onReloaded }: { form: ChannelForm; onReloaded: () => vo
       {made !== undefined && (
         <div role="status">
           <p>
-            Put this into the alertmanager.yml the hub was started with (
-            <code>--alertmanager-config</code>), and name the receiver in a route. gpulse writes no
-            file by itself.
+            Add this to the alertmanager.yml of the hub (<code>--alertmanager-config</code>), and
+            name the receiver in a route. gpulse does not write the file.
           </p>
           <CopyText
-            label="the lines for alertmanager.yml"
+            label="the YAML for alertmanager.yml"
             text={receiverYaml(receiver, form.key, made, form.schema)}
           />
           <p class="row">
             <button type="button" class="quiet" onClick={reload}>
-              Read the files again
+              Reload configuration
             </button>
-            <span class="unit">then send a test to it above</span>
+            <span class="unit">then send a test above</span>
           </p>
         </div>
       )}

@@ -82,7 +82,7 @@ export function ImportLog() {
         </label>
       </div>
       <details open={stand.kind === "failed"}>
-        <summary>What the log does not say</summary>
+        <summary>Details that the log lacks</summary>
         <div class="bar-line">
           <label>
             Name of the GPU{" "}

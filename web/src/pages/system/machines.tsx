@@ -23,7 +23,6 @@ export function Machines({
   const list = agents.value?.agents ?? [];
   const contested = list.filter((agent) => agent.contested);
   const held = list.filter((agent) => agent.held === true);
-  const scraped = targets.value?.data.activeTargets ?? [];
   const inactive = targets.value?.data.inactivePools ?? [];
   return (
     <>
@@ -45,7 +44,7 @@ export function Machines({
           caption="Agents"
           class="stacked"
           columns={agentColumns(agents.again)}
-          rows={list}
+          rows={rowsOf(agents, list)}
           rowKey={({ id }) => id}
           rowLevel={({ state, contested: twice, held: isHeld }) =>
             state === "silent" || state === "late" || twice || isHeld === true ? "warn" : undefined
@@ -54,7 +53,7 @@ export function Machines({
             agents.error !== undefined && agents.error.status !== 0 ? (
               agents.error.message
             ) : (
-              <Empty title="No agent pushes here.">
+              <Empty title="No agent pushes to this hub.">
                 This machine's own GPUs need none. Add another machine with the line above.
               </Empty>
             )
@@ -72,19 +71,32 @@ export function Machines({
           caption="Scrape targets"
           class="stacked"
           columns={targetColumns}
-          rows={scraped}
+          rows={rowsOf(targets, targets.value?.data.activeTargets)}
           rowKey={({ scrapePool, scrapeUrl }) => `${scrapePool} ${scrapeUrl}`}
           rowLevel={({ health }) => (health === "down" ? "warn" : undefined)}
           empty={
-            <Empty title="Nothing is scraped.">
-              <code>scrape_configs</code> in gpulse.yaml, or a prometheus.yml by{" "}
-              <code>--prometheus-config</code>, name exporters to scrape.
-            </Empty>
+            targets.error !== undefined && targets.error.status !== 0 ? (
+              targets.error.message
+            ) : (
+              <Empty title="No scrape targets.">
+                <code>scrape_configs</code> in gpulse.yaml, or a prometheus.yml by{" "}
+                <code>--prometheus-config</code>, name exporters to scrape.
+              </Empty>
+            )
           }
         />
       </section>
     </>
   );
+}
+
+/** Undefined until the hub has answered; none if it refused. */
+function rowsOf<Row>(
+  { value, error }: Pick<FetchState<unknown>, "value" | "error">,
+  rows: readonly Row[] | undefined,
+): readonly Row[] | undefined {
+  if (value !== undefined) return rows;
+  return error === undefined || error.status === 0 ? undefined : [];
 }
 
 const seconds = (value: number | undefined): string =>
@@ -94,7 +106,7 @@ function forget(agent: ApiAgent, again: () => void): void {
   void attempt(
     () => send("DELETE", `api/agents/${encodeURIComponent(agent.id)}`),
     () => {
-      toast(`${agent.id} is forgotten. Its history stays.`);
+      toast(`${agent.id} is removed. Its history is kept.`);
       again();
     },
   );
@@ -147,7 +159,7 @@ const agentColumns = (again: () => void): readonly TableColumn<ApiAgent>[] => [
     key: "lag",
     label: "Lag",
     numeric: true,
-    tip: "How old its newest frame was when it came.",
+    tip: "Age of its newest frame on arrival.",
     by: ({ lagSeconds }) => lagSeconds,
     cell: ({ lagSeconds }) => seconds(lagSeconds),
   },
@@ -155,7 +167,7 @@ const agentColumns = (again: () => void): readonly TableColumn<ApiAgent>[] => [
     key: "clock",
     label: "Clock",
     numeric: true,
-    tip: "How far its clock is from this hub's, give or take half the way there and back.",
+    tip: "Offset of its clock from the hub's, give or take half a round trip.",
     by: ({ clockDifferenceSeconds }) => clockDifferenceSeconds,
     cell: ({ clockDifferenceSeconds: off, clockDifferenceBoundSeconds: bound }) =>
       off === undefined ? (
@@ -172,7 +184,7 @@ const agentColumns = (again: () => void): readonly TableColumn<ApiAgent>[] => [
     key: "spool",
     label: "Spooled",
     numeric: true,
-    tip: "Frames in its spool that are not sent yet, and those it had to give up.",
+    tip: "Frames in its spool that are not sent yet, and frames it lost.",
     by: ({ spool }) => spool?.bytes,
     cell: ({ spool }) =>
       spool === undefined ? (

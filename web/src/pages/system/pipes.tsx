@@ -19,32 +19,32 @@ const schema = {
   type: "object",
   required: ["name", "kind", "from", "to"],
   properties: {
-    name: { type: "string", description: "What it is called here.", pattern: "^.{1,60}$" },
+    name: { type: "string", description: "Name of the pipe on this hub.", pattern: "^.{1,60}$" },
     kind: {
       enum: ["pipe", "replay"],
       default: "pipe",
-      description: "pipe: carries what comes. replay: gives a recording again, at its own pace.",
+      description: "pipe: copies new frames. replay: sends a recording at its own pace.",
     },
     from: {
       type: "array",
       items: { type: "string" },
       description:
-        "Sources, one a line, such as kafka://localhost:9092/gpu-metrics?group=lake; of a replay its file.",
+        "Sources, one per line, such as kafka://localhost:9092/gpu-metrics?group=lake; for a replay, its file.",
     },
     to: {
       type: "array",
       items: { type: "string" },
       description:
-        "Sinks, one a line, such as parquet:./lake. Passwords and tokens as ${VARIABLE} or file:PATH, accepted only from a browser on the hub's machine.",
+        "Sinks, one per line, such as parquet:./lake. Passwords and tokens as ${VARIABLE} or file:PATH, accepted only from a browser on the hub's machine.",
     },
     speed: {
       type: "string",
-      description: "Of a replay: 2 is twice as fast, max waits for nothing.",
+      description: "Replay only: 2 is twice as fast, max is as fast as possible.",
     },
-    loop: { type: "boolean", description: "Of a replay: begin again at its end." },
+    loop: { type: "boolean", description: "Replay only: restart at the end." },
     now: {
       type: "boolean",
-      description: "Of a replay: with the time of now, not the recorded one.",
+      description: "Replay only: with current timestamps instead of the recorded ones.",
     },
   },
 } as const;
@@ -66,7 +66,7 @@ export function Pipes({ answer }: { answer: FetchState<PipesResponse> }) {
   };
   if (answer.error !== undefined && answer.error.status !== 0)
     return (
-      <Banner level="note" title="There are no pipes to be seen here.">
+      <Banner level="note" title="Pipes are unavailable.">
         {answer.error.message}
       </Banner>
     );
@@ -93,7 +93,7 @@ export function Pipes({ answer }: { answer: FetchState<PipesResponse> }) {
         <section class="panel" aria-label="Add a pipe">
           <SchemaForm
             schema={schema}
-            submit="Add and start it"
+            submit="Add and start"
             onCancel={() => setOpen(false)}
             onSubmit={async ({ name, kind, from, to, speed, loop, now }) => {
               try {
@@ -118,7 +118,7 @@ export function Pipes({ answer }: { answer: FetchState<PipesResponse> }) {
         caption="Pipes and replays, and how far behind they are"
         class="stacked pipes"
         columns={columns(actions)}
-        rows={answer.value?.pipes ?? []}
+        rows={answer.value?.pipes}
         rowKey={({ id }) => id}
         rowLevel={({ state }) =>
           state === "failed" ? "bad" : state === "waiting" ? "warn" : undefined
@@ -137,7 +137,7 @@ export function Pipes({ answer }: { answer: FetchState<PipesResponse> }) {
       >
         <h2>Remove {leaving?.name}?</h2>
         <p>
-          It is stopped and forgotten, with what it had still to send. What it has stored stays.
+          The pipe is stopped and deleted with everything it has not sent yet. Stored data is kept.
         </p>
         <div class="bar-line">
           <button
@@ -149,10 +149,10 @@ export function Pipes({ answer }: { answer: FetchState<PipesResponse> }) {
               change(() => send("DELETE", `api/pipes/${id}`), `${name} is removed.`);
             }}
           >
-            Remove it
+            Remove pipe
           </button>
           <button type="button" class="quiet" onClick={() => setLeaving(undefined)}>
-            Keep it
+            Cancel
           </button>
         </div>
       </Dialog>
@@ -167,12 +167,12 @@ interface PipeActions {
 }
 
 const stateWords: Readonly<Record<ApiPipe["state"], string>> = {
-  running: "runs",
-  waiting: "failed, waits",
+  running: "running",
+  waiting: "failed, retrying",
   stopping: "stopping",
   stopped: "stopped",
-  done: "came to its end",
-  failed: "given up",
+  done: "finished",
+  failed: "failed",
 };
 
 const columns = (actions: PipeActions): readonly TableColumn<ApiPipe>[] => [
@@ -209,7 +209,7 @@ const columns = (actions: PipeActions): readonly TableColumn<ApiPipe>[] => [
         <span class="unit">
           {" "}
           {state === "running" ? "for" : "since"} {formatAge(hubTimeMs() - Date.parse(since))}
-          {restarts > 0 && `, started again ${restarts === 1 ? "once" : `${restarts} times`}`}
+          {restarts > 0 && `, restarted ${restarts === 1 ? "once" : `${restarts} times`}`}
         </span>
       </>
     ),
@@ -218,7 +218,7 @@ const columns = (actions: PipeActions): readonly TableColumn<ApiPipe>[] => [
     key: "lag",
     label: "Behind",
     numeric: true,
-    tip: "Age of the newest frame when every sink had it, and records still to be read; a replay's against its own pace.",
+    tip: "Age of the newest frame when every sink had it, and records left to read; for a replay, against its own pace.",
     by: ({ lagSeconds }) => lagSeconds ?? undefined,
     cell: (pipe) => lagWords(pipe) ?? <span class="absent">n/a</span>,
     rowTip: (pipe) =>
@@ -228,7 +228,7 @@ const columns = (actions: PipeActions): readonly TableColumn<ApiPipe>[] => [
     key: "frames",
     label: "Frames",
     numeric: true,
-    tip: "Of this run: frames that came out of a source and into every sink.",
+    tip: "Since the last start: frames read from the source and written to every sink.",
     by: ({ frames }) => frames ?? undefined,
     cell: ({ frames }) => counted(frames),
   },
@@ -236,7 +236,7 @@ const columns = (actions: PipeActions): readonly TableColumn<ApiPipe>[] => [
     key: "letters",
     label: "Dead letters",
     numeric: true,
-    tip: "Input that could never become a frame.",
+    tip: "Input that could not be parsed into a frame.",
     by: ({ deadLetters }) => deadLetters ?? undefined,
     cell: ({ deadLetters }) => counted(deadLetters),
   },
@@ -301,7 +301,7 @@ function lagWords({ lagSeconds, lagRecords }: ApiPipe): string | undefined {
 const paceWords = ({ speed, loop, now }: ApiPipe["options"]): string[] => [
   ...(speed === undefined
     ? []
-    : [speed === "max" ? "as fast as it goes" : `${speed} times as fast`]),
-  ...(loop === true ? ["again and again"] : []),
-  ...(now === true ? ["with the time of now"] : []),
+    : [speed === "max" ? "as fast as possible" : `${speed} times as fast`]),
+  ...(loop === true ? ["in a loop"] : []),
+  ...(now === true ? ["with current timestamps"] : []),
 ];

@@ -20,9 +20,9 @@ export function Sessions() {
         answer.again();
       },
     );
-  const sessions = answer.value?.sessions ?? [];
+  const sessions = answer.value?.sessions;
   const isOften = ({ name, how }: ApiSession): boolean =>
-    sessions.filter((one) => one.name === name && one.how === how).length > 1;
+    (sessions ?? []).filter((one) => one.name === name && one.how === how).length > 1;
   return (
     <section aria-label="Logged in">
       <h2 class="section">Logged in</h2>
@@ -57,11 +57,11 @@ const columns = (
   },
   {
     key: "how",
-    label: "Known by",
+    label: "Login by",
     by: ({ how }) => knownBy[how],
     cell: ({ how }) => knownBy[how],
   },
-  { key: "scope", label: "May", by: ({ scope }) => scope, cell: ({ scope }) => scope },
+  { key: "scope", label: "Scope", by: ({ scope }) => scope, cell: ({ scope }) => scope },
   {
     key: "since",
     label: "Since",
@@ -78,7 +78,7 @@ const columns = (
   {
     key: "ends",
     label: "Ends",
-    tip: "At the latest; earlier without use.",
+    tip: "At the latest; earlier if idle.",
     by: ({ ends }) => ends,
     cell: ({ ends }) => formatInstant(Date.parse(ends)).slice(0, 16),
   },

@@ -16,11 +16,11 @@ export function Shares({ ended }: { ended: boolean }) {
     void attempt(
       () => send("DELETE", `api/shares/${share.id}`),
       () => {
-        toast(`${share.name} is revoked: its link shows nothing more.`);
+        toast(`${share.name} is revoked: its link no longer works.`);
         answer.again();
       },
     );
-  const shares = (answer.value?.shares ?? []).filter(({ state }) => ended || state === "live");
+  const shares = answer.value?.shares.filter(({ state }) => ended || state === "live");
   return (
     <section aria-label="Shared links">
       <h2 class="section">Shared links</h2>
@@ -31,8 +31,8 @@ export function Shares({ ended }: { ended: boolean }) {
         rows={shares}
         rowKey={({ id }) => id}
         empty={
-          <Empty title="There is no shared link.">
-            Share this view, in the menu at the top right, makes one to the page it is chosen on.
+          <Empty title="No shared links.">
+            Create one with Share this view in the account menu at the top right.
           </Empty>
         }
       />
@@ -57,7 +57,7 @@ const columns = (revoke: (share: ApiShare) => void): readonly TableColumn<ApiSha
   },
   {
     key: "by",
-    label: "Made by",
+    label: "Created by",
     by: ({ createdBy }) => createdBy,
     cell: ({ createdBy }) => createdBy,
   },

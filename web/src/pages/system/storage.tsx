@@ -48,15 +48,22 @@ interface Runtime {
 }
 
 export function Storage() {
-  const tsdb = useJson<Tsdb>("api/v1/status/tsdb?limit=12", 15_000).value?.data;
-  const runtime = useJson<Runtime>("api/v1/status/runtimeinfo").value?.data;
-  const build = useJson<{ readonly data: { readonly gpulse: string } }>("api/v1/status/buildinfo")
-    .value?.data;
-  const own = useFetch(
+  const tsdbAnswer = useJson<Tsdb>("api/v1/status/tsdb?limit=12", 15_000);
+  const runtimeAnswer = useJson<Runtime>("api/v1/status/runtimeinfo");
+  const buildAnswer = useJson<{ readonly data: { readonly gpulse: string } }>(
+    "api/v1/status/buildinfo",
+  );
+  const ownAnswer = useFetch(
     "metrics",
     async (signal) => parseSelfMetrics(String(await getJson("metrics", signal))),
     15_000,
-  ).value;
+  );
+  const tsdb = tsdbAnswer.value?.data;
+  const runtime = runtimeAnswer.value?.data;
+  const build = buildAnswer.value?.data;
+  const own = ownAnswer.value;
+  const answers = [tsdbAnswer, runtimeAnswer, buildAnswer, ownAnswer];
+  const waiting = answers.some(({ loading }) => loading);
   const bytes = own?.find(({ name }) => name === "gpulse_store_bytes")?.value;
   const storeCount = useInstant('count(gpulse_store_bytes{job="gpulse-hub"})').value?.samples
     .length;
@@ -68,36 +75,40 @@ export function Storage() {
       <section aria-label="History">
         <h2 class="section">History</h2>
         <dl class="facts">
-          <Fact name="Stored in">
+          <Fact name="Stored in" waiting={waiting}>
             {elsewhere ? "an external engine, which reports its own size" : runtime?.CWD}
           </Fact>
           {!elsewhere && (
             <>
-              <Fact name="Retention">{runtime?.storageRetention}</Fact>
+              <Fact name="Retention" waiting={waiting}>
+                {runtime?.storageRetention}
+              </Fact>
               {runtime?.retentionRules?.map(({ match, retention, rollupRetention, series }) => (
                 <Fact key={match} name={match}>
                   {`${retention}, rollups ${rollupRetention} (${formatFixedPoint(series, 0)} series)`}
                 </Fact>
               ))}
-              <Fact name="On disk">
+              <Fact name="On disk" waiting={waiting}>
                 {bytes === undefined ? undefined : formatReadable(bytes, "bytes")}
               </Fact>
-              <Fact name="Series">
+              <Fact name="Series" waiting={waiting}>
                 {head === undefined ? undefined : formatFixedPoint(head.numSeries, 0)}
               </Fact>
-              <Fact name="From">
+              <Fact name="From" waiting={waiting}>
                 {head === undefined || head.minTime <= 0 ? undefined : formatInstant(head.minTime)}
               </Fact>
             </>
           )}
-          <Fact name="Running since">
+          <Fact name="Running since" waiting={waiting}>
             {runtime === undefined ? undefined : formatInstant(Date.parse(runtime.startTime))}
           </Fact>
-          <Fact name="Version">{build?.gpulse}</Fact>
+          <Fact name="Version" waiting={waiting}>
+            {build?.gpulse}
+          </Fact>
         </dl>
         {storeCount === 1 && <Curves />}
       </section>
-      <Sinks samples={own ?? []} />
+      <Sinks samples={own} />
       {tsdb !== undefined && !elsewhere && (
         <section aria-label="Cardinality">
           <h2 class="section">Highest cardinality</h2>
@@ -147,16 +158,30 @@ function Curves() {
             label: ({ way }) => way ?? "samples",
           },
         ]}
-        empty="Nothing was received in this range."
+        empty="No samples were received in this range."
       />
     </div>
   );
 }
 
-const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+interface FactProps {
+  readonly name: string;
+  /** True until every answer is there, which differs from an absent value. */
+  readonly waiting?: boolean;
+  readonly children: ComponentChildren;
+}
+
+const Fact = ({ name, waiting = false, children }: FactProps) => (
   <div>
     <dt>{name}</dt>
-    <dd>{children ?? <span class="absent">n/a</span>}</dd>
+    <dd>
+      {children ??
+        (waiting ? (
+          <span class="skeleton" aria-label="loading" role="img" />
+        ) : (
+          <span class="absent">n/a</span>
+        ))}
+    </dd>
   </div>
 );
 
@@ -179,7 +204,7 @@ const Counts = ({ caption, name, of, rows }: CountsProps) => (
   />
 );
 
-function Sinks({ samples }: { samples: readonly SelfMetricSample[] }) {
+function Sinks({ samples }: { samples: readonly SelfMetricSample[] | undefined }) {
   return (
     <section aria-label="Sinks">
       <h2 class="section">Sinks</h2>
@@ -187,11 +212,11 @@ function Sinks({ samples }: { samples: readonly SelfMetricSample[] }) {
         caption="Where samples are sent, and how far behind"
         class="stacked"
         columns={sinkColumns}
-        rows={sinkStatuses(samples)}
+        rows={samples && sinkStatuses(samples)}
         rowKey={({ from, sink }) => `${from} ${sink}`}
         rowLevel={({ up, dropped }) => (up === 0 || dropped > 0 ? "warn" : undefined)}
         empty={
-          <Empty title="No sink.">
+          <Empty title="No sinks.">
             <code>--to URL</code>, or <code>remote_write</code> in a prometheus.yml, forwards
             everything.
           </Empty>

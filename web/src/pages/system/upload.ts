@@ -18,7 +18,7 @@ export function upload(
       if (request.status < 300) return resolve(body);
       const { error } = body as { readonly error?: unknown };
       return reject(
-        new Error(typeof error === "string" ? error : `The hub answered ${request.status}.`),
+        new Error(typeof error === "string" ? error : `The hub returned status ${request.status}.`),
       );
     });
     request.addEventListener("error", () =>

@@ -65,7 +65,6 @@ export function Users({ answer }: { answer: FetchState<UsersResponse> }) {
       () => send("PUT", `api/users/${encodeURIComponent(name)}`, wanted),
       () => done(message),
     );
-  const users = answer.value?.users ?? [];
   return (
     <section aria-label="Users">
       <h2 class="section">Users</h2>
@@ -92,10 +91,10 @@ export function Users({ answer }: { answer: FetchState<UsersResponse> }) {
         caption="Users"
         class="stacked"
         columns={columns(change, setAsked)}
-        rows={users}
+        rows={answer.value?.users}
         rowKey={({ name }) => name}
         empty={
-          <Empty title="There is no user.">
+          <Empty title="No users.">
             People can log in with a token as well; a user has a name and a password of their own.
           </Empty>
         }
@@ -103,7 +102,7 @@ export function Users({ answer }: { answer: FetchState<UsersResponse> }) {
       <FileUsers names={answer.value?.fileUsers ?? []} />
       <Dialog label="Another password" open={asked?.about === "password"} onClose={close}>
         <h2>Another password for {asked?.user.name}</h2>
-        <p>Wherever they are logged in, they are logged out.</p>
+        <p>All sessions of this user are logged out.</p>
         <SchemaForm
           schema={passwordSchema}
           submit="Set it"
@@ -118,7 +117,7 @@ export function Users({ answer }: { answer: FetchState<UsersResponse> }) {
       </Dialog>
       <Dialog label="Remove a user" open={asked?.about === "remove"} onClose={close}>
         <h2>Remove {asked?.user.name}?</h2>
-        <p>They are logged out at once. What they made stays.</p>
+        <p>The user is logged out at once. What they created is kept.</p>
         <div class="bar-line">
           <button
             type="button"
@@ -132,10 +131,10 @@ export function Users({ answer }: { answer: FetchState<UsersResponse> }) {
               );
             }}
           >
-            Remove them
+            Remove user
           </button>
           <button type="button" class="quiet" onClick={close}>
-            Keep them
+            Cancel
           </button>
         </div>
       </Dialog>
@@ -196,13 +195,13 @@ const columns = (
           <Act
             says="Make admin"
             of={user}
-            run={() => change(user, { role: "admin" }, `${user.name} may do everything now.`)}
+            run={() => change(user, { role: "admin" }, `${user.name} is an administrator now.`)}
           />
         ) : (
           <Act
             says="Make viewer"
             of={user}
-            run={() => change(user, { role: "viewer" }, `${user.name} may only look now.`)}
+            run={() => change(user, { role: "viewer" }, `${user.name} is a viewer now.`)}
           />
         )}
         {user.state === "live" ? (

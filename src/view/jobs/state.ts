@@ -1,0 +1,18 @@
+/** The state of a job in words. */
+import { formatAge } from "../age.ts";
+import type { JobSummary } from "./summary.ts";
+
+/** A job without a scheduler ends minutes after its processes; until then it counts as not seen. */
+const seenForMs = 90_000;
+
+/** @param space between a number and its unit: non-breaking by default */
+export function formatState(
+  { state, kind, seenMs }: Pick<JobSummary, "state" | "kind" | "seenMs">,
+  nowMs: number,
+  space?: string,
+): string {
+  const unseenMs = nowMs - seenMs;
+  return state === "running" && kind !== "slurm" && unseenMs > seenForMs
+    ? `not seen for ${formatAge(unseenMs, space)}`
+    : state.replaceAll("_", " ");
+}
