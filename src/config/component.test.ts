@@ -46,7 +46,7 @@ test.each([
 test.each([
   ["sin:8", 'There is no source "sin" (in "sin:8"). Did you mean "sim"?'],
   ["kafka:x", 'There is no source "kafka" (in "kafka:x"). Known: sim, nvidia, tls.'],
-  ["sim", '"sim" is no source: write NAME:… such as "sim:8". Write "sim:" with a colon.'],
+  ["sim", '"sim" is not a source: write NAME:… such as "sim:8". Write "sim:" with a colon.'],
   [
     "sim:x",
     'source "sim:x": "gpus" must be a whole number from 1 to 100, not "x". It takes: gpus, seed.',

@@ -269,7 +269,7 @@ test("a wrong login, an unknown or incompatible schema and a silent registry eac
       `${plain}&subject=nobody&register=false`,
       /no such schema for the subject nobody.*register=true/,
     ],
-    ["", /format=avro and registry= belong together/],
+    ["", /format=avro and registry= must be used together/],
     [`registry=http://me:hunter2@h:1`, /has a user in it/],
     [`${plain}&registry_username=me`, /belong together/],
   ];

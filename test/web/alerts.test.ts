@@ -205,7 +205,7 @@ describe.skipIf("missing" in chromium)(
 
     test("what is marked is in the list of events and on the charts", async () => {
       const { page } = await open("?tab=events");
-      await page.getByLabel("What happens now").fill("driver changed");
+      await page.getByLabel("Event to mark").fill("driver changed");
       await page.keyboard.press("Enter");
       await expect
         .poll(() => page.locator(".events").innerText(), poll)

@@ -160,7 +160,7 @@ describe.skipIf("missing" in chromium)(
         ".topology-picture a",
       );
       expect(await page.locator(".host-gpus tbody tr").count()).toBe(2);
-      expect(await page.locator("main").innerText()).toContain("Nothing reports the CPU, memory");
+      expect(await page.locator("main").innerText()).toContain("No source reports the CPU, memory");
       await expect
         .poll(() => page.locator(".host-facts").innerText())
         .toMatch(/room\s+2.*not described/s);

@@ -131,7 +131,7 @@ test.each([
   [["--engine", "flink"], 2, /duckdb or spark/],
   [["--gap", "sometimes"], 2, /gap must be a duration/],
   [["--format", "parquet"], 2, /Save it with --output/],
-  [["--input", "nowhere"], 1, /no files of the GPU table.*makes a lake/],
+  [["--input", "nowhere"], 1, /no files of the GPU table.*creates a lake/],
   [["--input", "hdfs://nn/lake"], 2, /webhdfs:/],
   [["--input", "hdfs://nn/lake", "--engine", "spark"], 2, /No spark-sql on the PATH/],
   [

@@ -77,7 +77,7 @@ test("files are grouped by label, or by --group, and a copy is no repeat", async
   expect(grouped.out).toContain("cannot be decided yet");
   const copy = await gpulse("compare", one, one);
   expect(copy.code).toBe(2);
-  expect(copy.err).toContain("a copy is no repeat");
+  expect(copy.err).toContain("a copy is not a repeat");
   const stars = path.join(folder, "one-*.gpulserun");
   const starred = await gpulse("compare", "--group", `a=${stars}`, "--group", "b=nowhere-*");
   expect(starred.err).toContain("no file matches nowhere-*");

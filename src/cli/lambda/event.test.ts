@@ -34,7 +34,7 @@ test("a removed object and S3's trial event are nothing to do", () => {
 
 test.each([[{}], [null], ["text"], [{ Records: [{ eventName: "x" }] }]])(
   "%j is no event of S3",
-  (event) => expect(() => objectsOf(event)).toThrow(/none of S3's/),
+  (event) => expect(() => objectsOf(event)).toThrow(/not from S3/),
 );
 
 test.each([

@@ -26,7 +26,7 @@ test("on a terminal the password is asked for twice without echo, and a typo can
   const at = terminal(true, raw);
   const read = readPassword(undefined, "ada", at);
   await type(at, "Password of ada: ", "correct hoo\u007frse\r");
-  await type(at, "The same again: ", "correct horse\n");
+  await type(at, "Repeat the password: ", "correct horse\n");
   expect(await read).toBe("correct horse");
   expect(raw).toEqual([true, false, true, false]);
   expect(String(at.stderr.read())).not.toContain("horse");
@@ -41,7 +41,7 @@ test("two that differ are refused, and an interrupt changes nothing", async () =
     );
   const first = said();
   await type(at, "Password", "one of them\r");
-  await type(at, "again", "another one\r");
+  await type(at, "Repeat", "another one\r");
   expect(await first).toContain("differ");
   const second = said();
   await type(at, "Password", "half\u0003");

@@ -20,7 +20,7 @@ export async function readPassword(
   if (given !== undefined) return fromFile(given);
   if (!stdin.isTTY) return firstLine(await readAll(stdin));
   const first = await typed(`Password of ${name}: `, stdin, stderr);
-  const second = await typed("The same again: ", stdin, stderr);
+  const second = await typed("Repeat the password: ", stdin, stderr);
   if (first !== second)
     throw new GpulseError("PASSWORD", "The passwords differ. Run the command again.");
   return first;

@@ -149,7 +149,7 @@ test.each<[string, Partial<PipeSpec>, string]>([
   ["a source in a source", { from: ["fault:nvidia:"] }, "takes no fault"],
   ["a terminal", { to: ["stdout:"] }, "takes no stdout"],
   ["two recordings", { kind: "replay", from: ["a", "b"] }, "one recording"],
-  ["a pipe with a speed", { options: { speed: "2" } }, "are of a replay"],
+  ["a pipe with a speed", { options: { speed: "2" } }, "are options of a replay"],
   ["a name that is taken", { name: "first" }, "another name"],
 ])("%s is refused in one sentence that shows no secret", async (_what, changes, says) => {
   const pipes = open();

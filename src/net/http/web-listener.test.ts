@@ -179,7 +179,7 @@ test("users and headers follow the file; turning TLS off waits for a restart", a
 
 test.each([
   [{ cert: "nowhere.pem" }, "nowhere.pem does not exist"],
-  [{ cert: "web.yml" }, "web.yml is no PEM file"],
+  [{ cert: "web.yml" }, "web.yml is not a PEM file"],
   [{ key: "other.key" }, "other.key is not the key of the certificate in"],
   [{ key: "hub.pem" }, "hub.pem holds no private key"],
 ])("files %j are refused: %s", async (changes, sentence) => {

@@ -47,8 +47,8 @@ test.each<[string, (files: Record<string, Uint8Array>) => void, RegExp]>([
 
 test("what is no zip, or half of one, is said to be none", async () => {
   const { bytes } = await packRun(fixtureRun());
-  await expect(unpackRun(Buffer.from("hello"), "a")).rejects.toThrow("no .gpulserun file");
-  await expect(unpackRun(bytes.slice(0, bytes.length / 2), "a")).rejects.toThrow("cut off");
+  await expect(unpackRun(Buffer.from("hello"), "a")).rejects.toThrow("not a .gpulserun file");
+  await expect(unpackRun(bytes.slice(0, bytes.length / 2), "a")).rejects.toThrow("truncated");
 });
 
 test("a run of a newer gpulse asks for an update", async () => {

@@ -71,5 +71,5 @@ test("a file that is not there, or no run, is said to be so", async () => {
   await expect(readRun(path.join(folder, "none"))).rejects.toThrow("does not exist");
   const file = path.join(folder, "text");
   writeFileSync(file, "text");
-  await expect(readRun(file)).rejects.toThrow("no .gpulserun file");
+  await expect(readRun(file)).rejects.toThrow("not a .gpulserun file");
 });

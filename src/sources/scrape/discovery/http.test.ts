@@ -59,7 +59,7 @@ test("groups come with the URL as a label, and change when the answer does", asy
 test.for([
   [{ status: 500, body: "no" }, /status 500/],
   [{ body: list("x:1"), type: "text/html" }, /content type "text\/html"/],
-  [{ body: '{"targets":[]}' }, /no list of target groups/],
+  [{ body: '{"targets":[]}' }, /not a list of target groups/],
   [{ body: "[" }, /JSON/],
 ] as const)("the answer %j keeps the last targets and says why", async ([bad, why]) => {
   const { url } = await serve([{ body: list("a:1") }, bad, { body: list("a:2") }]);
