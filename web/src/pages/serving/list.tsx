@@ -64,13 +64,19 @@ const columnsWith = (currency: string | undefined): readonly TableColumn<Serving
   },
   ...shown.map((name): TableColumn<ServingReplica> => ({
     key: name,
-    label: figureSpecs[name].label,
+    label: labelOf(name),
     by: (replica) => figureNumber(replica, name),
     numeric: true,
     tip: figureTip(name),
     cell: (replica) => <FigureValue replica={replica} name={name} currency={currency} />,
   })),
 ];
+
+/** Rates have their unit in the head, since the cells have none. */
+function labelOf(name: FigureName): string {
+  const { label, unit } = figureSpecs[name];
+  return unit === "tokens/s" ? `${label} tok/s` : label;
+}
 
 const shown: readonly FigureName[] = [
   "promptTokens",
