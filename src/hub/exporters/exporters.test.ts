@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { scrapeConfig } from "../../../test/fixtures/sources/scrape.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { gpu, self } from "../../model/catalogue/index.ts";
-import { labelSet, type LabelSet } from "../../model/labels.ts";
+import { labelSet, type LabelSet, labelValue } from "../../model/labels.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import { ScrapeCache } from "../../sources/scrape/loop/scrape-cache.ts";
 import type { FrameOrigin } from "../../storage/embedded/frames.ts";
@@ -66,6 +66,30 @@ test("a scraped exporter's GPU is stored under our names with the target's label
   expect(shown[0]?.frame.values[slot]).toBe(71);
   expect(shown[0]).toMatchObject({ host: "n1", devices: [{ uuid: "GPU-a" }], isExposed: false });
   expect(count(gpus)).toBe(1);
+});
+
+test.each([
+  [
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE 0.99, DCGM_FI_PROF_SM_ACTIVE 0.95, DCGM_FI_PROF_PIPE_TENSOR_ACTIVE 0.9",
+    "tensor",
+  ],
+  [
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE 0.99, DCGM_FI_PROF_SM_ACTIVE 0.9, DCGM_FI_PROF_DRAM_ACTIVE 0.88",
+    "memory",
+  ],
+  ["DCGM_FI_DEV_GPU_UTIL 30, DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION 5000", "host"],
+])("a GPU of dcgm-exporter with %s is bound by: %s", async (readings, word) => {
+  const { gpus, written, shown, scrape } = openGpus();
+  const labels = 'gpu="0",UUID="GPU-a",modelName="NVIDIA H100 80GB HBM3",Hostname="n1"';
+  const lines = readings.split(", ").map((one) => one.replace(" ", `{${labels}} `));
+  for (let second = 0; second <= 90; second += 15)
+    await gpus.observe(scrape(`${lines.join("\n")}\n`, startMs + second * 1_000));
+  for (const frame of [shown.at(-1)?.frame, written.at(-1)?.origin.frame]) {
+    const slot = frame?.layout.series.findIndex(
+      ({ metric, labels: own }) => metric === gpu.bound && labelValue(own, "by") === word,
+    );
+    expect(frame?.values[slot ?? -1]).toBe(1);
+  }
 });
 
 test("a target's frames are the present for three of its intervals", async () => {

@@ -12,6 +12,7 @@ import type { Layout } from "../../model/layout.ts";
 import { self } from "../../model/catalogue/index.ts";
 import type { PutMetric } from "../../model/self-frames.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
+import { createActivity } from "../../pipeline/transforms/activity.ts";
 import { createDerive } from "../../pipeline/transforms/derive.ts";
 import type { SampleWriter } from "../../storage/history.ts";
 
@@ -59,6 +60,8 @@ export class ExporterGpus {
   readonly #options: ExporterGpusOptions;
   readonly #frames = new ExporterFrames();
   readonly #derive = createDerive();
+  /** What bounds the GPUs, from the activity that their exporter reports. */
+  readonly #activity = createActivity({});
   readonly #targets = new Map<string, SeenTarget>();
 
   constructor(options: ExporterGpusOptions) {
@@ -115,7 +118,8 @@ export class ExporterGpus {
       host,
       isExposed: false,
     };
-    const derived = isOwn || !isShown ? delivery : this.#derive(delivery);
+    const derived =
+      isOwn || !isShown || isReplaced ? delivery : this.#activity(this.#derive(delivery));
     if (isReplaced) {
       this.#targets.delete(source);
       show({ ...delivery, tier: "fast", freshForMs: -1 });

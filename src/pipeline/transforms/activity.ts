@@ -28,7 +28,9 @@ export interface ActivityOptions {
   readonly precision?: AssumedPrecision;
 }
 
-const defaultBoundWindowMs = 60_000;
+export const defaultBoundWindowMs = 60_000;
+/** Above this number of devices, those not seen for longest are dropped: a hub's exporters may invent GPUs. */
+const mostDevices = 20_000;
 
 interface Estimate {
   readonly metric: MetricEntry;
@@ -62,10 +64,13 @@ export function createActivity({
   const activities = new Map<string, DeviceActivity>();
   const activityOf = (key: string): DeviceActivity => {
     const known = activities.get(key);
-    if (known !== undefined) return known;
-    const made = new DeviceActivity(windowMs);
-    activities.set(key, made);
-    return made;
+    // The map's order is that of the last use.
+    activities.delete(key);
+    const [oldest] = activities.size < mostDevices ? [] : activities.keys();
+    if (oldest !== undefined) activities.delete(oldest);
+    const activity = known ?? new DeviceActivity(windowMs);
+    activities.set(key, activity);
+    return activity;
   };
   const planOf = (layout: Layout): Plan => {
     const known = plans.get(layout);
