@@ -219,6 +219,8 @@ async function startRest(url: string, start: StartServer): Promise<void> {
   const args = ["-a", "rest_auth/jwt", new URL(url).host];
   const server = start("slurmrestd", requiredTool("slurmrestd"), args, {
     SLURMRESTD_SECURITY: "disable_user_check",
+    // 22.05 refuses every token without it, whatever its value.
+    SLURM_JWT: "daemon",
   });
   const giveUp = (): string | undefined => (server.exited() ? "it ended" : undefined);
   await waitUntil({ what: "slurmrestd to listen", timeoutMs: 30_000, giveUp }, async () => {

@@ -30,7 +30,11 @@ export const UNRUN: readonly UnrunCommand[] = [
   engine(/^kubectl |^helm /, "a Kubernetes cluster", "test/engines/deploy-helm.test.ts"),
   engine(/^(?:cd deploy\/|\$\()?terraform/, "a cloud account", "test/deploy/terraform.test.ts"),
   engine(/^(?:aws|gcloud) /, "a cloud account", "test/deploy/terraform-start-up.test.ts"),
-  engine(/^(?:dd|slurmrestd|scontrol) /, "Slurm's daemons", "test/engines/slurm-rest.test.ts"),
+  engine(
+    /^(?:dd|SLURM_JWT=\w+ slurmrestd|scontrol) /,
+    "Slurm's daemons",
+    "test/engines/slurm-rest.test.ts",
+  ),
   engine(/^sudo /, "root and systemd", "test/deploy/systemd.test.ts"),
   engine(/^(?:systemctl|journalctl|install) /, "systemd", "test/deploy/systemd.test.ts"),
   engine(

@@ -74,7 +74,7 @@ test(
     const refused = await waitUntil({ what: "a problem", timeoutMs: 60_000 }, async () =>
       (await listedJobs(lab())).problems.find((problem) => problem.includes("slurmrestd")),
     );
-    expect(refused).toContain("refused the token: check slurm_user and slurm_token_file");
+    expect(refused).toContain("the token has expired or is not its own: check slurm_token_file");
     writeFileSync(tokenFile, await newToken(slurm));
     await waitUntil({ what: "no problem", timeoutMs: 90_000 }, async () =>
       (await listedJobs(lab())).problems.length === 0 ? true : undefined,

@@ -94,6 +94,13 @@ describe.skipIf("missing" in chromium)(
       const html = await (await fetch(href)).text();
       expect(html).toContain(first.name);
       expect(html).not.toContain("<script");
+      // The content security policy has to allow its own style.
+      const opened = await openPage(browser, href.toString(), {}, ".verdict");
+      const border = await opened.page.evaluate<string>(
+        "getComputedStyle(document.querySelector('.verdict')).borderLeftWidth",
+      );
+      expect([border, opened.complaints]).toEqual(["4px", []]);
+      await opened.page.close();
       expect(await layoutFaults(page, "jobs-one")).toEqual([]);
       expect({ complaints, strangers }).toEqual({ complaints: [], strangers: [] });
       for (let back = 0; back < 3; back += 1) await page.goBack();

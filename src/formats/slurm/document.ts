@@ -103,7 +103,7 @@ function parseJson(text: string): unknown {
 }
 
 /** An error is a string, or a record with `description`, `error` and a number, of which 22.05 sets two. */
-function describeError(error: unknown): string {
+export function describeError(error: unknown): string {
   const record = asRecord(error);
   const texts = [error, record?.["description"], record?.["error"]].flatMap(
     (text) => asText(text) ?? [],

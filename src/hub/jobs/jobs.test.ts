@@ -130,7 +130,7 @@ test("the API lists, shows, bills and balances what the frames said", async () =
   expect((await onGpu(`&from=${from}`)).body).toMatchObject({ jobs: [{ name: "2" }], total: 1 });
   expect((await get("/api/jobs?uuid=GPU-2")).body).toMatchObject({ total: 0 });
   expect((await get("/api/jobs/slurm:1")).body).toMatchObject({
-    summary: { verdict: "Held 1 GPU, used 1. The used GPUs had work for 100 % of the time." },
+    summary: { verdict: "Held 1 GPU, used 1. The used GPU had work for 100 % of the time." },
     cost: (10_500 / 3_600_000) * 0.5,
   });
   expect((await get("/api/jobs/1/text")).body).toContain("GPU Efficiency: 100.00 % of 00:01:45");

@@ -10,6 +10,7 @@
  *   POST /api/jobs/export {"user":"ada"}                         all records of a user, one JSON object per line
  *   POST /api/jobs/forget {"user":"ada","pseudonym":false}       deletes or pseudonymizes them
  */
+import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import * as v from "valibot";
@@ -19,9 +20,10 @@ import { Bill, billGroups } from "../../runs/jobs/bill.ts";
 import { bookError, isClosed } from "../../runs/jobs/day-books.ts";
 import { dayMs, type JobHour, jobKinds, type JobRecord } from "../../runs/jobs/record.ts";
 import type { Tariff } from "../../runs/jobs/tariff.ts";
-import { jobHtml } from "../../view/jobs/report-html.ts";
+import { jobHtml, reportStyle } from "../../view/jobs/report-html.ts";
 import { summarizeJob } from "../../view/jobs/summary.ts";
 import { type JobPrice, jobText } from "../../view/jobs/text.ts";
+import { guardHeaders } from "../guard.ts";
 import { noStore, sendError } from "../reply.ts";
 import type { HubJobs } from "./jobs.ts";
 import { exportUser, forgetUser } from "./privacy.ts";
@@ -62,6 +64,12 @@ const forgetBody = v.strictObject({
   pseudonym: v.optional(v.boolean("true or false"), false),
 });
 const booksQuery = v.strictObject(period);
+
+/** The report is one file to attach to a mail, with its style in it. */
+const reportPolicy = (guardHeaders["content-security-policy"] ?? "").replace(
+  "style-src 'self'",
+  `style-src 'sha256-${createHash("sha256").update(reportStyle).digest("base64")}'`,
+);
 
 export function addJobs(
   app: FastifyInstance,
@@ -130,7 +138,10 @@ export function addJobs(
     if (job === undefined) return missing(reply, params.id);
     const hours = await queries.hoursOf(job);
     const html = jobHtml(job, hours, priceOf(job, hours, tariffs), nowMs());
-    return noStore(reply).type("text/html; charset=utf-8").send(html);
+    return noStore(reply)
+      .header("content-security-policy", reportPolicy)
+      .type("text/html; charset=utf-8")
+      .send(html);
   });
 }
 

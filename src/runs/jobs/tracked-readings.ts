@@ -87,28 +87,42 @@ export interface LayoutPlan {
   dueMs: number;
 }
 
+/** Called for every new layout: a machine whose processes change has one each time. */
 export function layoutPlan(gpus: readonly JobGpuPlan[], tracked: TrackedReadings[]): LayoutPlan {
-  const hasUtilization = gpus.some(({ utilization }) => utilization >= 0);
+  const slots = new Int32Array(slotsPerGpu * gpus.length);
+  const labels: (OwnerLabels | undefined)[] = [];
+  const isShared: boolean[] = [];
+  const hasXids: boolean[] = [];
+  const hasThrottling: boolean[] = [];
+  let hasUtilization = false;
+  for (const [at, planned] of gpus.entries()) {
+    const { plainSlots, processes, owners, xids, throttleSlots } = planned;
+    const only = owners[0];
+    const first = at * slotsPerGpu;
+    slots.set(plainSlots, first);
+    slots[first + slotOf.processes] = processes;
+    slots[first + slotOf.owner] = only?.infoSlot ?? -1;
+    slots[first + slotOf.ownerMemory] = only?.memorySlot ?? -1;
+    slots[first + slotOf.ownerUtilization] = only?.utilizationSlot ?? -1;
+    labels.push(only?.labels);
+    isShared.push(owners.length > 1);
+    hasXids.push(xids.length > 0);
+    hasThrottling.push(throttleSlots.length > 0);
+    hasUtilization ||= planned.utilization >= 0;
+  }
+  const utilizationSlots = new Int32Array(hasUtilization ? gpus.length : 0);
+  for (let at = 0; at < utilizationSlots.length; at++)
+    utilizationSlots[at] = gpus[at]?.utilization ?? -1;
   return {
     gpus,
     tracked,
-    slots: Int32Array.from(
-      gpus.flatMap(({ plainSlots, processes, owners: [only] }) => [
-        ...plainSlots,
-        processes,
-        only?.infoSlot ?? -1,
-        only?.memorySlot ?? -1,
-        only?.utilizationSlot ?? -1,
-      ]),
-    ),
-    labels: gpus.map(({ owners: [only] }) => only?.labels),
-    isShared: gpus.map(({ owners }) => owners.length > 1),
-    hasXids: gpus.map(({ xids }) => xids.length > 0),
-    hasThrottling: gpus.map(({ throttleSlots }) => throttleSlots.length > 0),
-    utilizationSlots: Int32Array.from(
-      hasUtilization ? gpus.map(({ utilization }) => utilization) : [],
-    ),
-    utilizationSums: new Float64Array(hasUtilization ? 2 * gpus.length : 0),
+    slots,
+    labels,
+    isShared,
+    hasXids,
+    hasThrottling,
+    utilizationSlots,
+    utilizationSums: new Float64Array(2 * utilizationSlots.length),
     needsUtilization: hasUtilization,
     unread: undefined,
     dueMs: Number.NEGATIVE_INFINITY,

@@ -13,7 +13,8 @@ const escapes: Readonly<Record<string, string>> = {
 };
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (one) => escapes[one] ?? one);
 
-const style = `body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#1a1a1a;background:#fff}
+/** The content of the page's only style element, for the hash in its content security policy. */
+export const reportStyle = `body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#1a1a1a;background:#fff}
 h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}table{border-collapse:collapse;width:100%}
 th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #ddd;vertical-align:top}th{font-weight:600}
 .verdict{font-size:1.1rem;border-left:4px solid #2a6;padding-left:.8rem}.wide{overflow-x:auto}svg{width:100%;height:8rem}
@@ -36,7 +37,7 @@ export function jobHtml(
     `<tr>${row.map((cell) => `<${tag}>${escapeHtml(cell)}</${tag}>`).join("")}</tr>`;
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${escapeHtml(title)}</title><style>${style}</style></head><body>
+<title>${escapeHtml(title)}</title><style>${reportStyle}</style></head><body>
 <h1>${escapeHtml(title)}</h1>
 <p class="verdict">${escapeHtml(judgeJob(job).join(" "))}</p>
 <table>${facts.join("\n")}</table>

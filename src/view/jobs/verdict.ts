@@ -32,9 +32,7 @@ export function judgeJob({ stretches, scheduler }: JobRecord): string[] {
     );
   if (used.length > 0)
     sentences.push(
-      ratio < lowRatio
-        ? `The used GPUs had work for only ${percent(ratio)} of the time.`
-        : `The used GPUs had work for ${percent(ratio)} of the time.`,
+      `The used ${used.length === 1 ? "GPU" : "GPUs"} had work for ${ratio < lowRatio ? "only " : ""}${percent(ratio)} of the time.`,
     );
   sentences.push(...remarks(stretches, scheduler?.requestedGpus));
   return sentences;

@@ -79,6 +79,44 @@ test("the token is read at every question and sent with the user's name", async 
   await expect(client.queue()).rejects.toThrow(/has no token/);
 });
 
+test("accounting without a match is empty, and a refusal in its answer is a problem", async () => {
+  // As slurmrestd 22.05 answers, with status 200.
+  const found = (error: object): string => JSON.stringify({ errors: [error], jobs: [] });
+  const nothing = {
+    description: "Nothing found",
+    error_number: 9003,
+    error: "Nothing found with query",
+    source: "slurmdb_jobs_get",
+  };
+  const refused = { error_number: 1007, error: "Protocol authentication error" };
+  let said = found(nothing);
+  const url = await serve((asked) =>
+    /^\/slurmdb\/v0\.0\.38\/jobs?\b/.test(asked) ? [200, said] : daemon(asked),
+  );
+  const client = new SlurmRest({ url });
+  expect(parseSlurmAccounting(await client.endedSince(0)).jobs).toEqual([]);
+  expect(parseSlurmAccounting(await client.recordsOf(["7"])).jobs).toEqual([]);
+  said = found(refused);
+  await expect(client.endedSince(0)).rejects.toThrow(/Protocol authentication error/);
+  await expect(client.recordsOf(["7"])).rejects.toThrow(SlurmUnavailableError);
+});
+
+test("a token that the controller refuses is not taken for an unknown version", async () => {
+  // slurmrestd 22.05 accepts any token itself; slurmctld's refusal of an expired one comes back like this.
+  const error = {
+    description: "slurmctld config is unable to load",
+    error_number: -1,
+    error: "Unspecified error",
+    source: "slurm_load_ctl_conf",
+  };
+  const url = await serve((asked) =>
+    asked === "/slurm/v0.0.38/ping" ? [500, JSON.stringify({ errors: [error] })] : undefined,
+  );
+  await expect(new SlurmRest({ url }).queue()).rejects.toThrow(
+    /ping with HTTP 500 \(slurmctld config is unable to load: Unspecified error\); if slurmctld runs, the token has expired/,
+  );
+});
+
 test.each([
   ["a refused token", () => [401, "{}"] as const, /refused the token/],
   ["no version that we know", () => undefined, /serves none of v0\.0\.43/],

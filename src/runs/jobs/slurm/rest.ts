@@ -4,7 +4,8 @@
  */
 import { readFileSync } from "node:fs";
 import { formatError } from "../../../base/error.ts";
-import { asList, asRecord, asText } from "../../../formats/slurm/value.ts";
+import { describeError } from "../../../formats/slurm/document.ts";
+import { asList, asNumber, asRecord, asText } from "../../../formats/slurm/value.ts";
 import { type SlurmClient, SlurmUnavailableError } from "./commands.ts";
 
 export interface SlurmRestOptions {
@@ -18,9 +19,16 @@ export interface SlurmRestOptions {
   readonly maxBytes?: number;
 }
 
+interface RestResponse {
+  readonly status: number;
+  readonly body: string;
+}
+
 /** The API versions of Slurm 22.05 to 25.05: a daemon serves the last two or three. */
 const versions = ["v0.0.43", "v0.0.42", "v0.0.41", "v0.0.40", "v0.0.39", "v0.0.38"];
 const parallelQuestions = 8;
+/** Accounting of 22.05 calls an empty result an error, ESLURM_REST_EMPTY_RESULT. */
+const nothingFound = 9003;
 
 export class SlurmRest implements SlurmClient {
   readonly #options: Required<Pick<SlurmRestOptions, "timeoutMs" | "maxBytes">> & SlurmRestOptions;
@@ -55,8 +63,7 @@ export class SlurmRest implements SlurmClient {
     const jobs: unknown[] = [];
     const askNext = async (): Promise<void> => {
       for (let id = queue.shift(); id !== undefined; id = queue.shift()) {
-        const text = await this.#get(`/slurmdb/${version}/job/${encodeURIComponent(id)}`);
-        jobs.push(...asList(asRecord(parse(text))?.["jobs"]));
+        jobs.push(...(await this.#records(`/slurmdb/${version}/job/${encodeURIComponent(id)}`)));
       }
     };
     await Promise.all(Array.from({ length: parallelQuestions }, askNext));
@@ -65,31 +72,54 @@ export class SlurmRest implements SlurmClient {
 
   async endedSince(timeMs: number): Promise<string> {
     const since = `uts${Math.floor(timeMs / 1_000)}`;
-    return this.#get(`/slurmdb/${await this.#agree()}/jobs?start_time=${since}`);
+    const path = `/slurmdb/${await this.#agree()}/jobs?start_time=${since}`;
+    return JSON.stringify({ jobs: await this.#records(path) });
+  }
+
+  /** The jobs of an accounting response, which has status 200 also where slurmdbd refused the query. */
+  async #records(path: string): Promise<readonly unknown[]> {
+    const document = asRecord(parse(await this.#get(path)));
+    const jobs = asList(document?.["jobs"]);
+    const errors = asList(document?.["errors"]).filter(
+      (error) => asNumber(asRecord(error)?.["error_number"]) !== nothingFound,
+    );
+    if (jobs.length === 0 && errors.length > 0)
+      throw this.#unavailable(`answered ${path} with ${describeErrors(errors)}`);
+    return jobs;
   }
 
   /** The newest version that both sides support. */
   async #agree(): Promise<string> {
     if (this.#version !== undefined) return this.#version;
     for (const version of versions) {
-      const { status } = await this.#ask(`/slurm/${version}/ping`);
-      if (status === 200) return (this.#version = version);
-      if (status === 401 || status === 403) throw this.#unavailable(refusal);
+      const path = `/slurm/${version}/ping`;
+      const response = await this.#ask(path);
+      if (response.status === 200) return (this.#version = version);
+      // slurmrestd answers 404 to versions that it does not know.
+      if (response.status !== 404) throw this.#refused(path, response);
     }
     throw this.#unavailable(`serves none of ${versions.join(", ")}`);
   }
 
   async #get(path: string): Promise<string> {
-    const { status, body } = await this.#ask(path);
-    if (status === 200) return body;
+    const response = await this.#ask(path);
+    if (response.status === 200) return response.body;
     // After an update of Slurm another version may be served.
-    if (status === 404) this.#version = undefined;
-    throw this.#unavailable(
-      status === 401 || status === 403 ? refusal : `answered ${path} with HTTP ${status}`,
+    if (response.status === 404) this.#version = undefined;
+    throw this.#refused(path, response);
+  }
+
+  #refused(path: string, { status, body }: RestResponse): SlurmUnavailableError {
+    if (status === 401 || status === 403) return this.#unavailable(refusal);
+    const errors = describeErrors(asList(asRecord(parse(body))?.["errors"]));
+    // The controller's refusal of a token is an "Unspecified error" with status 500.
+    const hint = status === 500 ? `; ${expiry}` : "";
+    return this.#unavailable(
+      `answered ${path} with HTTP ${status}${errors === "" ? "" : ` (${errors})`}${hint}`,
     );
   }
 
-  async #ask(path: string): Promise<{ readonly status: number; readonly body: string }> {
+  async #ask(path: string): Promise<RestResponse> {
     const { url, timeoutMs, maxBytes } = this.#options;
     try {
       const response = await fetch(url.replace(/\/+$/, "") + path, {
@@ -138,6 +168,10 @@ export class SlurmRest implements SlurmClient {
 }
 
 const refusal = "refused the token: check slurm_user and slurm_token_file (scontrol token)";
+const expiry = "if slurmctld runs, the token has expired or is not its own: check slurm_token_file";
+
+const describeErrors = (errors: readonly unknown[]): string =>
+  errors.map(describeError).join("; ").slice(0, 500);
 
 function parse(text: string): unknown {
   try {
