@@ -316,12 +316,35 @@ function extendedChange(
     // If the left edge is interpolated across a reset, that reset is counted already.
     const isCounted = cutsLeft && second !== undefined && isReset(second, oldest);
     const path = [isCounted ? second : left, ...inside.slice(isCounted ? 2 : 1, -1)];
-    if (inside.length > (isCounted ? 2 : 1))
-      change = withResets(change, [...path, right], series, call);
+    if (inside.length > (isCounted ? 2 : 1)) {
+      const lost = lostInResets([...path, right], series, call);
+      if (lost !== undefined)
+        change =
+          lost === "incompatible" ? undefined : combined(change, lost, "addition", series, call);
+    }
   }
   if (change === undefined) return undefined;
   const result = isRate ? divide(change, rangeMs / 1000) : change;
   return compact({ ...result, resetHint: "gauge" });
+}
+
+/**
+ * The sum of the counts before each reset along the path; undefined without resets. Added up on its own, as in
+ * Prometheus: the zero bucket absorbs others depending on the order.
+ */
+function lostInResets(
+  path: readonly Histogram[],
+  series: MixedSeries,
+  call: WindowCall,
+): Histogram | "incompatible" | undefined {
+  let lost: Histogram | undefined;
+  for (let at = 1; at < path.length; at++) {
+    const [before, current] = [path[at - 1], path[at]];
+    if (before === undefined || current === undefined || !isReset(current, before)) continue;
+    lost = lost === undefined ? before : combined(lost, before, "addition", series, call);
+    if (lost === undefined) return "incompatible";
+  }
+  return lost;
 }
 
 /** Interpolates between two consecutive histograms. */
