@@ -163,12 +163,13 @@ function startOfLoad(nowMs: number): number {
 }
 
 /**
- * The intended difference: series may become equal when they lose their names. Prometheus then has a float and a histogram with
+ * The intended difference: series may become equal when they lose their names or labels. Prometheus then has a float and a histogram with
  * the same timestamp, and returns both for a range and the histogram for an instant; gpulse returns an error.
  */
 function isIntended({ query }: AskedQuery, ours: ApiAnswer, theirs: ApiAnswer): boolean {
   const isRefused = ours.error?.includes("same labelset") === true && theirs.error === undefined;
-  return isRefused && query.includes("{__name__=~") && hasHistograms(theirs);
+  const changesNames = /\{__name__=~|label_(?:replace|join)\(/.test(query);
+  return isRefused && changesNames && hasHistograms(theirs);
 }
 
 function hasHistograms({ data }: ApiAnswer): boolean {
