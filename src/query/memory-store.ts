@@ -1,5 +1,5 @@
 /** Samples in plain arrays behind the store's interface, without retention. For rule tests, small tools and tests. */
-import type { Histogram } from "../model/histogram/histogram.ts";
+import { type Histogram, withoutResetClaim } from "../model/histogram/histogram.ts";
 import { labelKey, labelValue, type LabelSet } from "../model/labels.ts";
 import type { SampleColumn, Matcher, Queryable, SelectedSeries } from "../model/select.ts";
 import { compareLabels } from "./labels.ts";
@@ -43,7 +43,7 @@ export class MemoryStore implements Queryable {
   }
 
   appendHistogram(labels: LabelSet, timeMs: number, histogram: Histogram): void {
-    this.append(labels, timeMs, Number.NaN, false, histogram);
+    this.append(labels, timeMs, Number.NaN, false, withoutResetClaim(histogram));
   }
 
   /** The newest sample of a series. */

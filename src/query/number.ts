@@ -1,5 +1,10 @@
 /** Parses and prints PromQL numbers and durations (Go's formats). Durations are in seconds. */
-import { allBuckets, type Histogram, inclusiveBounds } from "../model/histogram/histogram.ts";
+import {
+  negativeBuckets,
+  positiveBuckets,
+  type Histogram,
+  inclusiveBounds,
+} from "../model/histogram/histogram.ts";
 
 const durationPattern =
   /^(?:(\d+)y)?(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/;
@@ -111,7 +116,14 @@ export function printOpenMetrics(value: number): string {
 
 /** `{count:3, sum:4.5, (1,2]:3}`: a native histogram as a label value; brackets show which bounds are inclusive. */
 export function printHistogram(histogram: Histogram): string {
-  const buckets = allBuckets(histogram, histogram.zeroCount !== 0)
+  const { zeroThreshold, zeroCount } = histogram;
+  const zero = { lower: -zeroThreshold, upper: zeroThreshold, count: zeroCount };
+  // Unlike in results, buckets that overlap the zero bucket have their own bounds.
+  const buckets = [
+    ...[...negativeBuckets(histogram)].reverse(),
+    zero,
+    ...positiveBuckets(histogram),
+  ]
     .filter(({ count }) => count !== 0)
     .map((bucket) => {
       const { lower, upper } = inclusiveBounds(bucket, histogram);

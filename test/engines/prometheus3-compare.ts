@@ -32,8 +32,15 @@ export function askOf(url: string): Ask {
   };
 }
 
-/** Describes the difference; undefined if there is none. */
-export function differenceOf(ours: ApiAnswer, theirs: ApiAnswer): string | undefined {
+/**
+ * Describes the difference; undefined if there is none.
+ * @param isRange true for the results of a range query or with a subquery
+ */
+export function differenceOf(
+  ours: ApiAnswer,
+  theirs: ApiAnswer,
+  isRange = true,
+): string | undefined {
   const [error, wantedError] = [sentenceOf(ours.error), sentenceOf(theirs.error)];
   if (ours.status !== theirs.status || error !== wantedError)
     return `${ours.status} ${error} instead of ${theirs.status} ${wantedError}`;
@@ -44,7 +51,7 @@ export function differenceOf(ours: ApiAnswer, theirs: ApiAnswer): string | undef
     return `at ${path}: ${JSON.stringify(own)} instead of ${JSON.stringify(other)}`;
   }
   for (const kind of ["warnings", "infos"] as const) {
-    const [got, want] = [annotationsOf(ours[kind]), annotationsOf(theirs[kind])];
+    const [got, want] = [annotationsOf(ours[kind], isRange), annotationsOf(theirs[kind], isRange)];
     if (got !== want) return `${kind} ${got} instead of ${want}`;
   }
   return undefined;
@@ -56,12 +63,12 @@ const sentenceOf = (error = ""): string => error.replace(/^invalid parameter "qu
  * Prometheus lists annotations in any order, and of more than ten any ten. For a range it counts the samples with
  * corrected buckets again at every step, so that the number doubles with each.
  */
-function annotationsOf(listed: readonly string[] = []): string {
+function annotationsOf(listed: readonly string[] = [], isRange: boolean): string {
   const omitted = listed.filter((text) => text.endsWith("annotations omitted"));
   const texts = omitted.length > 0 ? omitted : [...listed].sort();
   const comparable = texts.map((text) =>
     text
-      .replace(/over \d+ samples/, "over n samples")
+      .replace(isRange ? /over \d+ samples/ : /(?!)/, "over n samples")
       // Which series of a group is named depends on the order, which Prometheus chooses at random for operators with
       // fill.
       .replace(

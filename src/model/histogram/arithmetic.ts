@@ -47,7 +47,10 @@ function combine(a: Histogram, b: Histogram, sign: 1 | -1): CombinedHistogram | 
   }
   const [left, right] = withSameZeroBucket(a, b);
   const schema = Math.min(left.schema, right.schema);
-  const [l, r] = [toSchema(left, schema), outsideZero(toSchema(right, schema))];
+  // As in Prometheus, buckets of the second are merged before those within the zero bucket are left out.
+  const { zeroThreshold, zeroCount } = right;
+  const other = { ...toSchema(b, schema), zeroThreshold, zeroCount };
+  const [l, r] = [toSchema(left, schema), outsideZero(other)];
   return {
     histogram: {
       ...l,

@@ -137,6 +137,15 @@ export function equalNumbers(a: ArrayLike<number>, b: ArrayLike<number>): boolea
 const equalBuckets = (a: Buckets, b: Buckets): boolean =>
   equalNumbers(a.indexes, b.indexes) && equalNumbers(a.counts, b.counts);
 
+/**
+ * The histogram as it is stored. Senders may claim a counter reset or that there was none; as in Prometheus, the samples themselves
+ * decide.
+ */
+export const withoutResetClaim = (histogram: Histogram): Histogram =>
+  histogram.resetHint === "reset" || histogram.resetHint === "no-reset"
+    ? { ...histogram, resetHint: "unknown" }
+    : histogram;
+
 /** Removes empty buckets. */
 export function compact(histogram: Histogram): Histogram {
   const positive = withoutEmpty(histogram.positive);

@@ -105,7 +105,10 @@ export class HistogramSum {
     }
     const schema = Math.min(this.#total.schema, term.schema);
     const fit = (one: Histogram): Histogram => toSchema(withZeroBucket(one, threshold), schema);
-    return [fit(this.#total), fit(this.#lost), outsideZero(fit(term))];
+    // As in Prometheus, buckets of the term are merged before those within the zero bucket are left out.
+    const { zeroCount } = withZeroBucket(term, threshold);
+    const other = { ...toSchema(term, schema), zeroThreshold: threshold, zeroCount };
+    return [fit(this.#total), fit(this.#lost), outsideZero(other)];
   }
 }
 

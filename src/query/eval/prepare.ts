@@ -25,12 +25,12 @@ export function prepare(expr: Expr, times: QueryTimes): Expr {
       return expr;
     case "matrix":
       settleShift(expr.selector, times);
-      if (expr.rangeExpr !== undefined) expr.rangeMs = positiveMs(expr.rangeExpr, times);
+      if (expr.rangeExpr !== undefined) expr.rangeMs = durationMs(expr.rangeExpr, times, true);
       return expr;
     case "subquery":
       settleShift(expr, times);
-      if (expr.rangeExpr !== undefined) expr.rangeMs = positiveMs(expr.rangeExpr, times);
-      if (expr.stepExpr !== undefined) expr.stepMs = positiveMs(expr.stepExpr, times);
+      if (expr.rangeExpr !== undefined) expr.rangeMs = durationMs(expr.rangeExpr, times, true);
+      if (expr.stepExpr !== undefined) expr.stepMs = durationMs(expr.stepExpr, times, true);
       expr.expr = again(expr.expr);
       return expr;
     case "call": {
@@ -68,15 +68,10 @@ function settleShift(shift: TimeShift, times: QueryTimes): void {
     shift.atMs = shift.atEdge === "start" ? times.startMs : times.endMs;
 }
 
-function positiveMs(expr: DurationExpr, times: QueryTimes): number {
-  const seconds = secondsOf(expr, times);
-  if (seconds <= 0) bad(expr, "duration must be greater than 0");
-  return durationMs(expr, times);
-}
-
-function durationMs(expr: DurationExpr, times: QueryTimes): number {
+function durationMs(expr: DurationExpr, times: QueryTimes, isPositive = false): number {
   const seconds = secondsOf(expr, times);
   if (!Number.isFinite(seconds)) bad(expr, "duration is NaN or infinite");
+  if (isPositive && seconds <= 0) bad(expr, "duration must be greater than 0");
   if (Math.abs(seconds) > 2 ** 63 / 1e9) bad(expr, "duration is out of range");
   return Math.trunc(seconds * 1000);
 }

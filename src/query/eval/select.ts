@@ -20,6 +20,7 @@ import { gridOf, subqueryStepMs } from "./grid.ts";
 import { startTimeFunctions, startTimesBySeries } from "./start-times.ts";
 import { onlyStartTimes } from "../../model/start-times.ts";
 import type { QueryTimes } from "./prepare.ts";
+import { selectorsOfTotals, withTotalsOnly } from "./totals-only.ts";
 
 export interface SelectRequest {
   readonly selector: VectorSelector;
@@ -53,6 +54,7 @@ export function selectRequests(run: QueryRun, expr: Expr, times: QueryTimes): Se
 
 export async function selectAll(run: QueryRun, expr: Expr, times: QueryTimes): Promise<void> {
   const pending = new Map<string, Promise<Selection>>();
+  const ofTotals = selectorsOfTotals(expr);
   const requests = selectRequests(run, expr, times);
   await Promise.all(
     requests.map(async (request) => {
@@ -71,7 +73,10 @@ export async function selectAll(run: QueryRun, expr: Expr, times: QueryTimes): P
       const found = pending.get(key) ?? select(run, request);
       pending.set(key, found);
       const selection = await found;
-      run.selected.set(selector, selection);
+      run.selected.set(
+        selector,
+        ofTotals.has(selector) ? withTotalsOnly(selection, fromMs) : selection,
+      );
       run.annotations.addFromStore(selection);
     }),
   );

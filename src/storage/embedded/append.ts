@@ -6,7 +6,7 @@ import { type SampleBatch, wordsOf } from "../../formats/samples/batch.ts";
 import { hashWords, LabelHasher } from "../../formats/samples/label-hash.ts";
 import { readLabelBlock } from "../../formats/samples/labels.ts";
 import type { LabelSet } from "../../model/labels.ts";
-import type { Histogram } from "../../model/histogram/histogram.ts";
+import { type Histogram, withoutResetClaim } from "../../model/histogram/histogram.ts";
 import { clearHistogramWords, histogramHigh } from "../../model/histogram/word.ts";
 import { unstorable } from "./codec/histogram-bytes.ts";
 import { histogramIn } from "./codec/histogram-encode.ts";
@@ -131,7 +131,7 @@ export class Appender {
       if (words[i * 2 + 1] !== histogramHigh) continue;
       const histogram = histogramIn(words, i, histograms);
       if (histogram === undefined) clearHistogramWords(words, i, i + 1);
-      else words[i * 2] = this.#histograms.push(histogram) - 1;
+      else words[i * 2] = this.#histograms.push(withoutResetClaim(histogram)) - 1;
     }
   }
 
@@ -184,7 +184,12 @@ export class Appender {
   }
 
   addHistogram(ref: number, timeMs: number, histogram: Histogram): void {
-    this.addBits(ref, timeMs, this.#histograms.push(histogram) - 1, histogramHigh);
+    this.addBits(
+      ref,
+      timeMs,
+      this.#histograms.push(withoutResetClaim(histogram)) - 1,
+      histogramHigh,
+    );
   }
 
   addStale(ref: number, timeMs: number): void {

@@ -88,12 +88,10 @@ function textOf(histogram: Histogram): string {
   ]);
 }
 
-/** An unknown reset hint may be known after reading. */
+/** Only a gauge keeps the hint that was sent; for others, what the store knows of the samples counts. */
 function hintFits(sent: Histogram, read: Histogram): boolean {
-  return (
-    read.resetHint === sent.resetHint ||
-    (sent.resetHint === "unknown" && read.resetHint === "no-reset")
-  );
+  if (sent.resetHint === "gauge") return read.resetHint === "gauge";
+  return read.resetHint === "unknown" || read.resetHint === "no-reset";
 }
 
 class Plain {

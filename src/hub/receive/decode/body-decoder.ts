@@ -9,6 +9,7 @@ import type { AdmissionHold } from "../admission.ts";
 import { ReceiveError } from "../failure.ts";
 import { DecodePool } from "./decode-pool.ts";
 import { type DecodeKind, type DecodeKinds, Decoders } from "./decoders.ts";
+import { unpackHistograms } from "./packed-histograms.ts";
 import type { DecodeResult, DecodeThreadData } from "./thread.ts";
 
 /** Smaller bodies cost less to decode than to pass to a worker and back. */
@@ -172,8 +173,11 @@ function tooCostly(thrown: unknown): never {
   );
 }
 
-function resultOf({ result, refused }: DecodeResult): NonNullable<DecodeResult["result"]> {
-  if (result !== undefined) return result;
+function resultOf({ result, packed, refused }: DecodeResult): NonNullable<DecodeResult["result"]> {
+  if (result !== undefined)
+    return packed === undefined
+      ? result
+      : { ...result, batch: { ...result.batch, histograms: unpackHistograms(packed) } };
   throw refused === undefined
     ? new Error("the decode worker failed")
     : new ReceiveError(refused.status, refused.outcome, refused.message);

@@ -4,19 +4,20 @@
  */
 import { type SampleBatch, wordsOf } from "../../../formats/samples/batch.ts";
 import { hashWords, type LabelHasher } from "../../../formats/samples/label-hash.ts";
+import { type PackedHistograms, packHistograms, unpackHistograms } from "./packed-histograms.ts";
 
 /** The message about a batch whose columns are in shared memory. */
 export interface SharedBatch extends Pick<
   SampleBatch,
   | "seriesCount"
   | "sampleCount"
-  | "histograms"
   | "exemplars"
   | "starts"
   | "metadata"
   | "refusedHistograms"
   | "droppedExemplars"
 > {
+  readonly packed: PackedHistograms | undefined;
   /** Offsets of the columns and of the labels' bytes. */
   readonly columnsAt: number;
   readonly bytesAt: number;
@@ -74,7 +75,7 @@ export function writeShared(
   return {
     seriesCount,
     sampleCount,
-    histograms,
+    packed: histograms && packHistograms(histograms),
     exemplars,
     starts,
     metadata,
@@ -88,7 +89,7 @@ export function writeShared(
 
 /** Returns the batch as views on the memory: valid until the memory is reused for another request. */
 export function readShared(shared: SharedBatch, memory: SharedArrayBuffer): SampleBatch {
-  const { seriesCount, sampleCount, histograms, exemplars, starts, metadata } = shared;
+  const { seriesCount, sampleCount, packed, exemplars, starts, metadata } = shared;
   const places = placesOf(shared.columnsAt, seriesCount, sampleCount);
   return {
     bytes: new Uint8Array(memory, shared.bytesAt, shared.bytesLength),
@@ -100,7 +101,7 @@ export function readShared(shared: SharedBatch, memory: SharedArrayBuffer): Samp
     sampleSeries: new Uint32Array(memory, places.sampleSeries, sampleCount),
     times: new Float64Array(memory, places.times, sampleCount),
     values: new Float64Array(memory, places.values, sampleCount),
-    histograms,
+    histograms: packed && unpackHistograms(packed),
     exemplars,
     starts,
     metadata,

@@ -9,6 +9,7 @@ import { LabelHasher } from "../../../formats/samples/label-hash.ts";
 import { BatchTooLargeError } from "../../../formats/samples/labels.ts";
 import { ReceiveError, type RequestOutcome } from "../failure.ts";
 import { type DecodeKind, type DecodeKinds, Decoders } from "./decoders.ts";
+import { type PackedHistograms, packHistograms } from "./packed-histograms.ts";
 import { type SharedBatch, writeShared } from "./shared-batch.ts";
 
 /** `workerData` of the thread. */
@@ -30,6 +31,8 @@ export interface DecodeResult {
   readonly result?: DecodeKinds[DecodeKind]["result"];
   /** Set if the batch of `result` is in shared memory. */
   readonly batch?: SharedBatch | undefined;
+  /** The histograms of the batch of `result`, which has none itself. */
+  readonly packed?: PackedHistograms | undefined;
   readonly refused?:
     | {
         readonly status: number;
@@ -52,13 +55,21 @@ serveJobs<DecodeResult>(
       return { refused: refusalOf(thrown) };
     }
   },
-  ({ result, batch }) =>
-    result === undefined || batch !== undefined ? [] : buffersOf(result.batch),
+  ({ result, batch, packed = batch?.packed }) => [
+    ...(result === undefined || batch !== undefined ? [] : buffersOf(result.batch)),
+    ...(packed === undefined ? [] : [packed.numbers.buffer, packed.indexes.buffer]),
+  ],
 );
 
 function decodeMoved({ kind, body = new Uint8Array(0), options }: DecodeJob): DecodeResult {
   const bytes = Buffer.from(body.buffer as ArrayBuffer, body.byteOffset, body.byteLength);
-  return { result: decoders.decode(kind, bytes, options) };
+  return withPacked(decoders.decode(kind, bytes, options));
+}
+
+function withPacked(result: NonNullable<DecodeResult["result"]>): DecodeResult {
+  const { histograms, ...batch } = result.batch;
+  if (histograms === undefined) return { result };
+  return { result: { ...result, batch }, packed: packHistograms(histograms) };
 }
 
 function decodeShared(
@@ -70,7 +81,7 @@ function decodeShared(
   const batch = writeShared(result.batch, memory, bodyBytes, hasher);
   if (batch !== undefined) return { result: { ...result, batch: noBatch }, batch };
   // The columns need more room: the batch is transferred, without a reference to the shared bytes.
-  return { result: { ...result, batch: { ...result.batch, bytes: result.batch.bytes.slice() } } };
+  return withPacked({ ...result, batch: { ...result.batch, bytes: result.batch.bytes.slice() } });
 }
 
 /** @throws any error that is not a refusal of the body */

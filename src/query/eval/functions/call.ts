@@ -77,8 +77,7 @@ async function vectorFunction(call: Call, scope: EvalScope): Promise<readonly St
       return absent(argAt(call, 0), await vectorArg(call, 0, scope), scope);
     case "timestamp": {
       const arg = argAt(call, 0);
-      const own =
-        arg.kind === "vector" && !arg.smoothed ? await evalTimestamps(arg, scope) : undefined;
+      const own = arg.kind === "vector" ? await evalTimestamps(arg, scope) : undefined;
       if (own !== undefined) return mapSeries(own, scope, (value) => value);
       // Native histograms have a timestamp as well.
       const dated = (await vectorArg(call, 0, scope)).map((one) => ({

@@ -257,12 +257,15 @@ function increaseOf(
   const [first, second] = all;
   const last = all.at(-1);
   if (first === undefined || second === undefined || last === undefined) return undefined;
-  const gauges = all.filter(({ resetHint }) => resetHint === "gauge");
-  if (isCounter && gauges.length > 0) annotations.notCounter(series.metric, call.span);
   // With a reset after it, the first histogram only marks the start of counting: its buckets are irrelevant.
   const start = isCounter && (isNew(1) || isReset(second, first)) ? emptyLike(second) : first;
   const looked = isCounter ? [start, ...all.slice(1)] : [start, last];
-  if (looked.some((one) => isCustom(one) !== isCustom(last))) {
+  const isMixed = looked.some((one) => isCustom(one) !== isCustom(last));
+  // Of a mix in between, Prometheus reports nothing else.
+  const judged = !isMixed ? all : isCustom(start) === isCustom(last) ? [] : [first, last];
+  if (isCounter && judged.some(({ resetHint }) => resetHint === "gauge"))
+    annotations.notCounter(series.metric, call.span);
+  if (isMixed) {
     annotations.mixedSchemas(series.metric, call.span);
     return undefined;
   }
@@ -298,12 +301,13 @@ function extendedChange(
   const [oldest, second] = inside;
   const newest = inside.at(-1);
   if (oldest === undefined || newest === undefined) return undefined;
-  if (inside.some((one) => isCustom(one) !== isCustom(oldest))) {
-    annotations.mixedSchemas(series.metric, call.span);
-    return undefined;
+  for (const one of inside) {
+    if (isCustom(one) !== isCustom(oldest)) {
+      annotations.mixedSchemas(series.metric, call.span);
+      return undefined;
+    }
+    if (isCounter && one.resetHint === "gauge") annotations.notCounter(series.metric, call.span);
   }
-  if (isCounter && inside.some(({ resetHint }) => resetHint === "gauge"))
-    annotations.notCounter(series.metric, call.span);
   const cutsLeft = isSmoothed && (times[first] ?? 0) < start;
   const cutsRight = isSmoothed && last > from && (times[last] ?? 0) > end;
   const left = cutsLeft ? between(series, first, start, isCounter, call) : oldest;
@@ -316,12 +320,35 @@ function extendedChange(
     // If the left edge is interpolated across a reset, that reset is counted already.
     const isCounted = cutsLeft && second !== undefined && isReset(second, oldest);
     const path = [isCounted ? second : left, ...inside.slice(isCounted ? 2 : 1, -1)];
-    if (inside.length > (isCounted ? 2 : 1))
-      change = withResets(change, [...path, right], series, call);
+    if (inside.length > (isCounted ? 2 : 1)) {
+      const lost = lostInResets([...path, right], series, call);
+      if (lost !== undefined)
+        change =
+          lost === "incompatible" ? undefined : combined(change, lost, "addition", series, call);
+    }
   }
   if (change === undefined) return undefined;
   const result = isRate ? divide(change, rangeMs / 1000) : change;
   return compact({ ...result, resetHint: "gauge" });
+}
+
+/**
+ * The sum of the counts before each reset along the path; undefined without resets. Added up on its own, as in
+ * Prometheus: the zero bucket absorbs others depending on the order.
+ */
+function lostInResets(
+  path: readonly Histogram[],
+  series: MixedSeries,
+  call: WindowCall,
+): Histogram | "incompatible" | undefined {
+  let lost: Histogram | undefined;
+  for (let at = 1; at < path.length; at++) {
+    const [before, current] = [path[at - 1], path[at]];
+    if (before === undefined || current === undefined || !isReset(current, before)) continue;
+    lost = lost === undefined ? before : combined(lost, before, "addition", series, call);
+    if (lost === undefined) return "incompatible";
+  }
+  return lost;
 }
 
 /** Interpolates between two consecutive histograms. */
