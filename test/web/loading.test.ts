@@ -12,6 +12,7 @@ const places = [
   "jobs?tab=ended",
   "jobs?tab=books",
   "serving",
+  "compare?range=5m",
   "alerts",
   "alerts?tab=silences",
   "alerts?tab=rules",
@@ -56,7 +57,12 @@ describeInBrowser("a page before its data", {}, (suite) => {
       await released;
       await route.continue();
     });
-    await page.goto(`${suite.up.url}${place}`);
+    const { devices } = (await (await fetch(`${suite.up.url}api/fleet`)).json()) as {
+      devices: { uuid: string }[];
+    };
+    const compared = devices.slice(0, 2).map(({ uuid }) => uuid);
+    const more = place.startsWith("compare") ? `&gpus=${compared.join(",")}` : "";
+    await page.goto(`${suite.up.url}${place}${more}`);
     await page.waitForSelector("main :not(.waiting)");
     await page.waitForTimeout(1_500);
     expect(held).toBeGreaterThan(0);
