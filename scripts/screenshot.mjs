@@ -159,10 +159,13 @@ function quantise(file) {
  */
 async function take(page, name, clip) {
   await page.mouse.move(0, 0);
-  await page.waitForFunction(`!/(?:Loading|Reading)…/.test(document.body.innerText)`, undefined, {
-    timeout: START_MS,
-  });
   await sleep(1_500);
+  // Evaluated by the browser's own protocol: the page's policy forbids waitForFunction.
+  const untilMs = performance.now() + START_MS;
+  while (await page.evaluate("/(?:Loading|Reading)…/.test(document.body.innerText)")) {
+    if (performance.now() > untilMs) throw new PlainError(`${name} did not load.`);
+    await sleep(500);
+  }
   const file = path.join(OUT, `${name}.png`);
   await page.screenshot({ path: file, ...(clip === undefined ? {} : { clip }) });
   quantise(file);

@@ -183,7 +183,7 @@ describe.skipIf("missing" in chromium)(
       await account(other.page, "Change my password");
       await other.page.getByLabel("Current password").fill(password);
       await other.page.getByLabel("New password").fill("another good one");
-      await other.page.getByLabel("Repeat new password").fill("another good one");
+      await other.page.getByLabel("Repeat the password").fill("another good one");
       await other.page.getByRole("button", { name: "Change password" }).click();
       await expect
         .poll(() => other.page.locator(".toasts").innerText(), poll)

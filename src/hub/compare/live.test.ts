@@ -163,6 +163,20 @@ test("a change inside the range is likely, with when and how much, never noise",
   });
 });
 
+test("a change inside one of two times is likely from its onset on, and undecided where both moved", async () => {
+  const jump = (from: number, to: number) => (at: number) =>
+    noisy(at % 300 < 150 ? from : to, 3, at)();
+  const { compare } = await hub([
+    { uuid: "a", value: (at) => (at < 300 ? noisy(636, 3, at)() : jump(636, 430)(at)), to: 600 },
+    { uuid: "b", value: (at) => (at < 300 ? jump(300, 636)(at) : jump(636, 430)(at)), to: 600 },
+  ]);
+  const [changed] = metricOf(await compare("gpu=a@-5m&gpu=a", 300, 599), "power").differences;
+  expect(changed).toMatchObject({ verdict: "likely" });
+  expect(changed?.steady?.amount).toBeCloseTo(-206, -1);
+  expect(changed?.steady?.fromMs).toBeGreaterThanOrEqual(start + 440_000);
+  expect(verdictOf(await compare("gpu=b@-5m&gpu=b", 300, 599), "power")).not.toBe("likely");
+});
+
 test("readings are samples that were taken: seven in 91 s are seven, and decide nothing", async () => {
   const { compare } = await hub([
     { uuid: "a", value: noisy(230, 4, 1), every: 15, to: 90 },

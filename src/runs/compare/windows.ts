@@ -61,10 +61,10 @@ export function differenceOfRanges(
   options: RangeOptions,
 ): Difference {
   const found = testRanges(metric, one, other, options);
-  if (found.verdict !== "undecided" || !options.paired) return found;
+  if (found.verdict !== "undecided") return found;
   const curves = [one, other].flatMap(({ whole }) => curvesOf(metric, whole));
   const isEnough = curves.every(({ readings: count }) => count >= FEWEST_READINGS * WINDOWS);
-  const steady = isEnough ? findSteadyPart(one, other, found) : undefined;
+  const steady = isEnough ? findSteadyPart(one, other, found, options) : undefined;
   if (steady === undefined) return found;
   const { why: _, needs: __, ...rest } = found;
   return { ...rest, verdict: "likely", steady };
@@ -91,6 +91,7 @@ function findSteadyPart(
   one: WindowedSubject,
   other: WindowedSubject,
   { amount = 0 }: Difference,
+  { paired }: RangeOptions,
 ): SteadyPart | undefined {
   const [first, second] = [one, other].map(({ value }) => ("value" in value ? value.value : 0));
   const size = Math.max(Math.abs(first ?? 0), Math.abs(second ?? 0));
@@ -108,11 +109,31 @@ function findSteadyPart(
       const part = differences.slice(start, start + length);
       const known = part.filter((value) => value !== undefined);
       if (known.length < part.length || !isSteady(known, amount)) continue;
-      const fromMs = one.whole.startMs + start * stepMs;
       const mean = known.reduce((sum, value) => sum + value, 0) / known.length;
+      const changed = paired ? one : findChanged(one, other, mean);
+      if (changed === undefined) return undefined;
+      const fromMs = changed.whole.startMs + start * stepMs;
       return { fromMs, toMs: fromMs + length * stepMs, amount: mean };
     }
   return undefined;
+}
+
+/**
+ * Of two different times, the one that changed while the other kept its level over all its windows. Undefined if both moved: then
+ * windows of the same number have nothing in common.
+ */
+function findChanged(
+  one: WindowedSubject,
+  other: WindowedSubject,
+  amount: number,
+): WindowedSubject | undefined {
+  const isLevel = ({ windows }: WindowedSubject): boolean => {
+    const values = windows.flatMap((window) => ("value" in window ? [window.value] : []));
+    const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+    return values.every((value) => Math.abs(value - mean) <= STEADY_SHARE * Math.abs(amount));
+  };
+  if (isLevel(one)) return other;
+  return isLevel(other) ? one : undefined;
 }
 
 /** True if all differences have similar size, the same sign, and are not smaller than over the whole range. */

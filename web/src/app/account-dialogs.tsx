@@ -109,7 +109,7 @@ const passwordSchema = {
   properties: {
     current_password: { type: "string", title: "Current password" },
     new_password: { type: "string", title: "New password", description: "At least 10 characters." },
-    repeat_password: { type: "string", title: "Repeat new password" },
+    repeat_password: { type: "string", title: "Repeat the password" },
   },
 } as const;
 

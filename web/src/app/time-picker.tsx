@@ -159,7 +159,7 @@ function Picker({ close }: { close: () => void }) {
 }
 
 const refreshWords: Readonly<Record<Refresh, string>> = {
-  auto: "by itself",
+  auto: "automatic",
   off: "off",
   "1s": "every second",
   "5s": "every 5 seconds",

@@ -153,7 +153,7 @@ function Input({ field, value, wrong, onInput, onSwitch }: InputProps) {
         </label>
       ) : (
         <label class="name-of" for={id}>
-          {label} {required && <span class="required">needed</span>}
+          {label} {required && <span class="required">required</span>}
         </label>
       )}
       {kind === "choice" && (

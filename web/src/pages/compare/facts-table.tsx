@@ -23,8 +23,12 @@ export interface SubjectColumn {
   readonly work: WorkDone;
 }
 
+/** The answers of the hub that the rows come from. */
+export type FactSource = "facts" | "comparison";
+
 interface FactRow {
   readonly label: string;
+  readonly from: FactSource;
   readonly tip?: string;
   readonly cell: (one: SubjectColumn) => ComponentChild;
 }
@@ -34,9 +38,14 @@ const number = (value: number | undefined, unit: "watts" | "celsius"): Component
   value === undefined ? <UnavailableValue why={notReported} /> : formatReadable(value, unit);
 
 const rows: readonly FactRow[] = [
-  { label: "Mean power", cell: ({ meanWatts }) => number(meanWatts, "watts") },
+  {
+    label: "Mean power",
+    from: "comparison",
+    cell: ({ meanWatts }) => number(meanWatts, "watts"),
+  },
   {
     label: "Peak power",
+    from: "facts",
     tip: "Of a host: the sum of its GPUs' peaks, which need not be of the same instant",
     cell: ({ facts }) => (
       <>
@@ -53,6 +62,7 @@ const rows: readonly FactRow[] = [
   },
   {
     label: "Energy",
+    from: "facts",
     tip: "From the counters, by PromQL's increase over the range",
     cell: ({ facts }) =>
       facts?.joules === undefined ? (
@@ -63,10 +73,12 @@ const rows: readonly FactRow[] = [
   },
   {
     label: "Hottest sensor",
+    from: "facts",
     cell: ({ facts }) => number(facts?.hottestCelsius, "celsius"),
   },
   {
     label: "Closest to slowing down",
+    from: "facts",
     tip: "The least distance to the temperature at which the GPU slows itself down",
     cell: ({ facts }) => (
       <>
@@ -77,6 +89,7 @@ const rows: readonly FactRow[] = [
   },
   {
     label: "Clocks held down",
+    from: "facts",
     tip: "Share of the readings, by reason",
     cell: ({ facts }) =>
       facts?.throttled === undefined ? (
@@ -94,12 +107,14 @@ const rows: readonly FactRow[] = [
   },
   {
     label: "Work done",
+    from: "comparison",
     tip: "Mean of the work query, or of the simulator's work counter without a query",
     cell: ({ work }) =>
       "why" in work ? <Because why={work.why} /> : `${plain(work.work)} per second`,
   },
   {
     label: "Performance per watt",
+    from: "comparison",
     tip: "Work per second over mean watts, which is work per joule",
     cell: ({ work }) =>
       "why" in work ? <Because why={work.why} /> : `${plain(work.perJoule)} per joule`,
@@ -121,7 +136,13 @@ function energy(joules: number): string {
     : `${formatFixedPoint(joules / 3_600, joules < 360_000 ? 1 : 0)}\u00a0Wh`;
 }
 
-export function FactsTable({ standings }: { standings: readonly SubjectColumn[] }) {
+export interface FactsTableProps {
+  readonly standings: readonly SubjectColumn[];
+  /** Awaited answers, which differ from absent values. */
+  readonly awaited: ReadonlySet<FactSource>;
+}
+
+export function FactsTable({ standings, awaited }: FactsTableProps) {
   return (
     <section aria-labelledby="facts">
       <h2 class="section" id="facts">
@@ -143,13 +164,19 @@ export function FactsTable({ standings }: { standings: readonly SubjectColumn[] 
             </tr>
           </thead>
           <tbody>
-            {rows.map(({ label, tip, cell }) => (
+            {rows.map(({ label, tip, from, cell }) => (
               <tr key={label}>
                 <th scope="row" data-tip={tip}>
                   {label}
                 </th>
                 {standings.map((one) => (
-                  <td key={one.compared.key}>{cell(one)}</td>
+                  <td key={one.compared.key}>
+                    {awaited.has(from) ? (
+                      <span class="skeleton" aria-label="loading" role="img" />
+                    ) : (
+                      cell(one)
+                    )}
+                  </td>
                 ))}
               </tr>
             ))}

@@ -14,7 +14,7 @@ import { type ChosenSubject, groupSubjects, toChosenSubjects } from "./chosen-su
 import { liveAddress, useComparison } from "./api.ts";
 import { DifferenceTable } from "./difference-table.tsx";
 import { fetchSubjectFacts } from "./facts.ts";
-import { FactsTable, type WorkDone } from "./facts-table.tsx";
+import { type FactSource, FactsTable, type WorkDone } from "./facts-table.tsx";
 import { type CompareMetricSpec, compareMetricSpecs, isOf, queryOf } from "./metrics.ts";
 import { Picker } from "./picker.tsx";
 import { Runs } from "./runs.tsx";
@@ -73,18 +73,20 @@ function Beside({ compared, fromMs, toMs, stepMs }: BesideProps) {
     valuesIn(curves, metric.key, one);
   const factsAtMs = Math.floor(toMs / FACTS_EVERY_MS) * FACTS_EVERY_MS;
   const subjects = compared.map(({ key }) => key).join();
-  const facts = useLastValue(
-    subjects + String(rangeMs.value),
-    useFetch(JSON.stringify([subjects, factsAtMs, rangeMs.value]), (signal) =>
-      fetchSubjectFacts(groups, rangeMs.value, toMs, signal),
-    ).value,
+  const fetched = useFetch(JSON.stringify([subjects, factsAtMs, rangeMs.value]), (signal) =>
+    fetchSubjectFacts(groups, rangeMs.value, toMs, signal),
   );
+  const facts = useLastValue(subjects + String(rangeMs.value), fetched.value);
   // A live range is compared again at this interval, a fixed one only once.
   const untilMs = range.value.kind === "last" ? factsAtMs : toMs;
   const address = liveAddress(compared, untilMs - (toMs - fromMs), untilMs, workQuery);
   const asked = useComparison(address);
   const isUnknown = asked.error?.type === "not_found";
   const comparison = useLastValue(subjects + workQuery + String(rangeMs.value), asked.value);
+  const awaited = new Set<FactSource>([
+    ...(facts === undefined && fetched.loading ? (["facts"] as const) : []),
+    ...(comparison === undefined && asked.loading ? (["comparison"] as const) : []),
+  ]);
   const meanOf = (key: string, at: number) =>
     comparison?.metrics.find((metric) => metric.key === key)?.of[at];
   const reported = compareMetricSpecs.filter(
@@ -95,6 +97,7 @@ function Beside({ compared, fromMs, toMs, stepMs }: BesideProps) {
       {isUnknown && <Empty title={asked.error?.message ?? ""} />}
       {comparison !== undefined && <ComparisonText comparison={comparison} />}
       <FactsTable
+        awaited={awaited}
         standings={compared.map((one, at) => ({
           compared: one,
           facts: facts?.get(one.key),
@@ -161,7 +164,7 @@ function workDone(
   asked: boolean,
 ): WorkDone {
   if (rate?.mean === undefined)
-    return { why: rate?.why ?? (asked ? "loading" : "no work counter given") };
+    return { why: rate?.why ?? (asked ? "no answer" : "no work counter given") };
   if (perWatt?.mean === undefined) return { why: perWatt?.why ?? "no power samples" };
   return { work: rate.mean, perJoule: perWatt.mean };
 }

@@ -26,7 +26,7 @@ export function Picker({ compared, known }: PickerProps) {
           <li key={one.key}>
             <Swatch compared={one} />
             <span data-tip={one.more}>{one.label}</span>
-            {at === 0 && compared.length > 1 && <span class="unit">the others against this</span>}
+            {at === 0 && compared.length > 1 && <span class="unit">baseline</span>}
             <button
               type="button"
               class="quiet"

@@ -2,9 +2,19 @@
 import {
   type FigureName,
   figureSpecs,
+  type FigureUnit,
   type ServingReplica,
 } from "../../../../src/view/serving/figures.ts";
 import { formatFigureOf } from "../../../../src/view/serving/text.ts";
+
+/** Units that the shared text of a figure leaves to the head of a column. */
+const unitTexts: Readonly<Partial<Record<FigureUnit, string>>> = {
+  "tokens/s": "tok/s",
+  "requests/s": "req/s",
+  "tokens/J": "tok/J",
+  "J/token": "J/tok",
+  "per minute": "/min",
+};
 
 export function FigureValue({
   replica,
@@ -19,7 +29,13 @@ export function FigureValue({
   if ("absent" in figure) return <NotKnown reason={figure.absent} />;
   // The page separates thousands by narrow spaces, the terminal by commas.
   const text = formatFigureOf(replica, name, currency).replaceAll(",", "\u202f");
-  return <span class="value">{text}</span>;
+  const unit = unitTexts[figureSpecs[name].unit];
+  return (
+    <span class="value">
+      {text}
+      {unit !== undefined && <span class="unit"> {unit}</span>}
+    </span>
+  );
 }
 
 export const NotKnown = ({ reason }: { reason: string }) => (

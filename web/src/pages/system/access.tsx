@@ -159,7 +159,7 @@ const columns = (revoke: (token: ApiToken) => void): readonly TableColumn<ApiTok
   },
   {
     key: "expires",
-    label: "Ends",
+    label: "Expires",
     by: ({ expires }) => expires ?? "9",
     cell: ({ expires }) =>
       expires === null ? "never" : formatInstant(Date.parse(expires)).slice(0, 16),

@@ -54,7 +54,7 @@ export function Machines({
               agents.error.message
             ) : (
               <Empty title="No agent pushes to this hub.">
-                This machine's own GPUs need none. Add another machine with the line above.
+                This machine's own GPUs need none. Add another machine with the button above.
               </Empty>
             )
           }

@@ -77,7 +77,7 @@ const columns = (
   },
   {
     key: "ends",
-    label: "Ends",
+    label: "Expires",
     tip: "At the latest; earlier if idle.",
     by: ({ ends }) => ends,
     cell: ({ ends }) => formatInstant(Date.parse(ends)).slice(0, 16),

@@ -69,7 +69,7 @@ const columns = (revoke: (share: ApiShare) => void): readonly TableColumn<ApiSha
   },
   {
     key: "expires",
-    label: "Ends",
+    label: "Expires",
     by: ({ expires }) => expires,
     cell: ({ expires }) => formatInstant(Date.parse(expires)).slice(0, 16),
   },
