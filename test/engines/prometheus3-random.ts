@@ -5,7 +5,7 @@ import type { StartTimes } from "./prometheus3-samples.ts";
 type Random = () => number;
 
 /** Mulberry32: uniform in [0, 1). */
-function randomOf(seed: number): Random {
+export function randomOf(seed: number): Random {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
