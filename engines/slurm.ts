@@ -89,9 +89,9 @@ export async function startSlurm(options: SlurmOptions = {}): Promise<RunningSlu
       return /^(idle|mixed|allocated)$/.test(state.trim()) ? true : undefined;
     });
   };
-  const startController = async (...more: readonly string[]): Promise<void> => {
+  const startController = async (): Promise<void> => {
     const file = requiredTool("slurmctld");
-    const controller = start("slurmctld", file, ["-D", "-f", env.SLURM_CONF, ...more]);
+    const controller = start("slurmctld", file, ["-D", "-f", env.SLURM_CONF]);
     const giveUp = (): string | undefined => (controller.exited() ? "it ended" : undefined);
     await waitUntil({ what: "slurmctld to answer", timeoutMs: 30_000, giveUp }, () =>
       client("scontrol", "ping"),
@@ -127,8 +127,13 @@ export async function startSlurm(options: SlurmOptions = {}): Promise<RunningSlu
     restUrl,
     client,
     startNode,
-    startController: () => startController(),
-    resetController: () => startController("-c"),
+    startController,
+    resetController: async () => {
+      // `slurmctld -c` would keep the number of the next job.
+      rmSync(path.join(folder, "state"), { recursive: true, force: true });
+      mkdirSync(path.join(folder, "state"));
+      await startController();
+    },
     stopController: () => end("slurmctld"),
     submit: async (script, ...args) => {
       const file = path.join(folder, `job-${randomBytes(4).toString("hex")}.sh`);
