@@ -61,6 +61,7 @@ const REACHED_OTHERWISE: Readonly<Record<string, string>> = {
     "runs a tool, and reads its output with fuzzed parsers",
   "src/sources/amd/tools/snapshot.ts#readAllCards":
     "runs tools, and reads their output with fuzzed parsers",
+  "src/cli/command/reading-window.ts#parseWindowMs": "a duration of the command line: durationMs",
   "src/sources/nvidia/smi/gpu.ts#parseReportedText": "under parseSmiXml",
   "src/model/nvidia-throttle.ts#decodeThrottleBits": "takes a number, not text or bytes",
   "src/sources/nvidia/smi/value.ts#readCell": "under parseSmiXml",

@@ -53,7 +53,7 @@ test.each([
   ["a", { at: "later" }, "--at takes a time"],
   ["a", { to: "1h" }, "--to needs --from"],
   ["a", { from: "soon" }, "--from takes a time"],
-  ["a", { from: "2h", at: "1h" }, "give one"],
+  ["a", { from: "2h", at: "1h" }, "pass one of the two"],
   [undefined, { alert: "a", from: "2h" }, "not --alert"],
 ])("%s with %j is refused with a sentence", async (gpu, flags, sentence) => {
   await expect(explain(gpu, flags)).rejects.toThrow(sentence);

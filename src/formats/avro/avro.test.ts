@@ -88,7 +88,7 @@ test.each([
 });
 
 test.each([
-  ["{", "no JSON"],
+  ["{", "not valid JSON"],
   ['"nothing"', "no type nothing"],
   ['"toString"', "no type toString"],
   ["null", "a type is missing"],

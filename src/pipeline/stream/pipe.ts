@@ -424,10 +424,7 @@ export class Pipe {
     return { why: isWhole ? "ended" : "stopped", checkpointed };
   }
 
-  /**
-   * Waits until the spools on disk are empty, because nothing would send the rest after the exit. What a sink holds in memory is
-   * flushed, and may be newer than the checkpoint.
-   */
+  /** Waits until the spools on disk are empty: nothing would send the rest after the exit. Memory has been flushed. */
   async #drain(sinks: readonly Sink[], stop: AbortSignal): Promise<void> {
     const waiting = (): number =>
       sinks.reduce((sum, sink) => sum + (sink.shipping?.().spool.bytes ?? 0), 0);
@@ -436,9 +433,7 @@ export class Pipe {
       const problem = sinks.map((sink) => sink.shipping?.().ship.problem).find(Boolean);
       if (isLogged || problem === undefined) continue;
       isLogged = true;
-      this.#options.log.warn("waiting until the spools are sent", {
-        error: problem,
-      });
+      this.#options.log.warn("waiting until the spools are sent", { error: problem });
     }
   }
 

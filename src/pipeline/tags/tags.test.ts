@@ -182,7 +182,7 @@ test("a column of one's own is reckoned from others, may be used further, and is
 test.each([
   [{ gpu_load: "board_power" }, "already"],
   [{ gpu_power_watts: "board_power" }, "already"],
-  [{ "Bad Name": "board_power" }, "no name"],
+  [{ "Bad Name": "board_power" }, "not a valid column name"],
   [{ x: "board_power > 3" }, "a number is needed"],
   [{ x: "y + 1", y: "board_power" }, 'no column "y"'],
 ])("columns %o are refused", (given, says) => {
