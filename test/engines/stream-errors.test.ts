@@ -159,7 +159,7 @@ test("a full disk is waited for with nothing committed, and everything is there 
   ];
   const stopped = startGpulse(args);
   cleanups.push(() => stopped.stop());
-  const reported = await stopped.waitForOutput(/FILES_FULL.*no space left.*free some/, 120_000);
+  const reported = await stopped.waitForOutput(/FILES_FULL.*No space is left.*free some/, 120_000);
   expect(reported[0]).toContain(disk);
   expect(await committedBy(kafka, "disk")).toBe(0);
   expect((await stopped.stop(60_000)).code, stopped.output()).toBe(1);

@@ -67,7 +67,7 @@ describeInBrowser("Explore", {}, (suite) => {
   test("the metric browser finds by meaning, draws by a click, and offers a rate for a counter", async () => {
     const { page } = await open();
     const find = page.getByLabel("Find a metric by name or meaning");
-    await find.fill("how far below slow");
+    await find.fill("margin slows");
     expect(await page.locator(".metric-list code").allInnerTexts()).toEqual([
       "gpu_temperature_margin_celsius",
     ]);
