@@ -1,16 +1,17 @@
 // An Iceberg lake that is written, killed, compacted and read at an earlier snapshot, with rows counted by third-party
 // readers.
 
+import { existsSync, readdirSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { orSkip } from "../../engines/cache.ts";
 import { runProcess } from "../../engines/process.ts";
 import { ensureBuild, program, runGpulse } from "../../engines/program.ts";
 import { startS3 } from "../../engines/s3.ts";
+import { waitUntil } from "../../engines/wait.ts";
 import { countByPyIceberg, countIcebergByDuckDb } from "./iceberg-lab.ts";
 import { killNow, startGpulse, writeLog } from "./stream-lab.ts";
 
@@ -49,12 +50,16 @@ async function fillTwice(
 
 test("DuckDB and PyIceberg count every row once through a kill and a compaction, and earlier snapshots stay readable", async (context) => {
   const [log, lake] = [path.join(folder, "log.txt"), path.join(folder, "lake")];
-  const rows = 3_000;
+  const rows = 30_000;
   await writeLog(log, rows);
   const from = `gpuz:${log}?gpu-name=GeForce RTX 4090`;
   const to = `parquet:${lake}?format=iceberg&merge=none`;
   const killed = startGpulse(["pipe", "--from", from, "--to", `${to}&roll=100ms&rows=1000`]);
-  await sleep(700);
+  // In the middle of the log, whose first thousand rows are in the table.
+  const manifest = path.join(lake, "_commits");
+  await waitUntil({ what: "a commit", timeoutMs: 60_000 }, async () =>
+    existsSync(manifest) && readdirSync(manifest).length > 0 ? true : undefined,
+  );
   await killNow(killed);
   // A log without offsets is read again from its start; compaction leaves one of each row.
   const again = await runGpulse(["pipe", "--from", from, "--to", `${to}&rows=1000`]);
