@@ -80,13 +80,18 @@ async function harmSpool(lab: ChaosLab, chaos: Chaos): Promise<void> {
   await lab.calm();
   await lab.hub.kill();
   // The spool may start a new segment at any time, so the bit is flipped in the segment that grew, after its delivered
-  // frames.
+  // frames; and after three appends, because damage to the newest frame alone looks like an append that a kill cut off.
   const before = spoolSizes(agent.spool);
-  const grown = () =>
-    [...spoolSizes(agent.spool)].find(([file, size]) => size > (before.get(file) ?? 0) + 4_000);
-  const [file] = await waitUntil({ what: "frames to wait", timeoutMs: PATIENCE_MS }, async () =>
-    grown(),
-  );
+  const sizes = new Map<string, Set<number>>();
+  const file = await waitUntil({ what: "frames to wait", timeoutMs: PATIENCE_MS }, async () => {
+    for (const [name, size] of spoolSizes(agent.spool)) {
+      if (size <= (before.get(name) ?? 0) + 4_000) continue;
+      const seen = (sizes.get(name) ?? new Set()).add(size);
+      sizes.set(name, seen);
+      if (seen.size >= 3) return name;
+    }
+    return undefined;
+  });
   await agent.running.kill();
   flipBit(file, chaos, before.get(file));
   chaos.fault("spool with its bit flipped");
