@@ -213,7 +213,7 @@ export class LakeWriter {
     }
   }
 
-  /** Computed anew only if the partition changes: it is a long text, needed for every record. */
+  /** Computed again only when the partition changes: it is a long text, needed for every record. */
   #suffixOf(origin: Origin): string {
     const { log, logId, partition } = this.#latest.partition;
     if (origin.partition !== partition || origin.log !== log || origin.logId !== logId)
