@@ -63,6 +63,8 @@ export interface TraceComparison {
   readonly heatPath: number;
   /** Leakage of this card relative to the model's. */
   readonly leakage: number;
+  /** Watts that this card's memory draws at full traffic beyond the usual. */
+  readonly memoryExtraWatts: number;
   /** Median age of the temperature in a reading. */
   readonly sensorAgeMs: number;
   readonly phases: readonly PhaseComparison[];
@@ -81,6 +83,7 @@ interface SimulatedTrace {
 
 interface Simulation extends SimulatedTrace {
   readonly leakage: number;
+  readonly memoryExtraWatts: number;
   readonly drive: Drive;
   readonly sampling: SensorSampling;
   readonly heatPath: number;
@@ -114,12 +117,14 @@ function simulate(
     (timeMs) => usual.ambientCelsius + heatPath * (usual.celsius.at(timeMs) - usual.ambientCelsius),
   );
   const leakage = leakageOf(makeSimCard(model, stepMs), phases, rows, usual, drive);
-  const own = makeSimCard(ownCard(model, heatPath, leakage), stepMs);
+  const memoryExtraWatts = memoryExtraOf(model, phases, rows, drive);
+  const own = makeSimCard(ownCard(model, heatPath, leakage, memoryExtraWatts), stepMs);
   const ownDrive = new Drive(phases, rows, own.model, options);
   return {
     ...simulateOnce(own, phases, rows, ownDrive, (timeMs) => sampledMs(sampling, timeMs)),
     heatPath,
     leakage,
+    memoryExtraWatts,
     sampling,
     drive: ownDrive,
   };
@@ -169,8 +174,45 @@ function leakageOf(
   return Math.min(mostLeakage, Math.max(1 / mostLeakage, 1 + more / leaking));
 }
 
-/** The model with this card's heat path and leakage. */
-function ownCard(model: GpuModel, factor: number, leakage: number): GpuModel {
+/** What the memory's sensor shows at full traffic above its value at rest, by model: 110.8 to 114.8 W on the first H200 cards. */
+const usualMemoryRise: Readonly<Record<string, number>> = { H200: 112.4 };
+/** Of the memory controller's time: the memory is all that limits such work. */
+const fullTraffic = 0.95;
+
+/**
+ * How much more this card's memory draws at full traffic, from the memory's own sensor and never from the board's power, which is
+ * judged: stacks of memory differ between cards. 0 if the trace has no such work, or no such column.
+ */
+function memoryExtraOf(
+  model: GpuModel,
+  phases: readonly Phase[],
+  rows: readonly TraceRow[],
+  drive: Drive,
+): number {
+  const usual = usualMemoryRise[model.key];
+  const rest: number[] = [];
+  const full: number[] = [];
+  for (const { startMs, endMs } of phases) {
+    // The sensor follows slowly: only a phase that is one or the other throughout shows its value.
+    const settled = rows.filter(
+      ({ timeMs }) => timeMs >= startMs + settledMs && timeMs < endMs && drive.holdsContext(timeMs),
+    );
+    const watts = settled.flatMap(({ memoryWatts }) => memoryWatts ?? []);
+    if (settled.every(({ memoryUtilization }) => memoryUtilization >= fullTraffic))
+      full.push(...watts);
+    else if (settled.every(({ memoryUtilization }) => memoryUtilization === 0)) rest.push(...watts);
+  }
+  if (usual === undefined || rest.length === 0 || full.length === 0) return 0;
+  return mean(full) - mean(rest) - usual;
+}
+
+/** The model with this card's heat path, leakage and memory. */
+function ownCard(
+  model: GpuModel,
+  factor: number,
+  leakage: number,
+  memoryExtraWatts: number,
+): GpuModel {
   const { thermal } = model;
   const scaled = (stage: ThermalStage): ThermalStage => ({
     ...stage,
@@ -178,7 +220,11 @@ function ownCard(model: GpuModel, factor: number, leakage: number): GpuModel {
   });
   return {
     ...model,
-    power: { ...model.power, leakageWatts: model.power.leakageWatts * leakage },
+    power: {
+      ...model.power,
+      leakageWatts: model.power.leakageWatts * leakage,
+      memoryWatts: model.power.memoryWatts + memoryExtraWatts,
+    },
     thermal: {
       ...thermal,
       junction: scaled(thermal.junction),
@@ -300,6 +346,7 @@ export function compare(
     ambientCelsius,
     heatPath,
     leakage,
+    memoryExtraWatts,
     sampling,
     rows: simulated,
     drive,
@@ -332,6 +379,7 @@ export function compare(
     ambientCelsius,
     heatPath,
     leakage,
+    memoryExtraWatts,
     sensorAgeMs: median(
       rows
         .filter((row, index) => isRefresh(row, rows[index - 1]))

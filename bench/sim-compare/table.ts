@@ -61,7 +61,7 @@ export function comparisonTable(comparison: TraceComparison): string {
     ...undetermined,
     ...untimed,
     "",
-    `room ${comparison.ambientCelsius.toFixed(1)} C, heat path ${comparison.heatPath.toFixed(2)} and leakage ${comparison.leakage.toFixed(2)} of the model's, temperature read ${comparison.sensorAgeMs} ms late, its RMSE over the trace ${comparison.celsiusRmse.toFixed(2)} C` +
+    `room ${comparison.ambientCelsius.toFixed(1)} C, heat path ${comparison.heatPath.toFixed(2)} and leakage ${comparison.leakage.toFixed(2)} of the model's, memory ${comparison.memoryExtraWatts.toFixed(0)} W more than usual at full traffic, temperature read ${comparison.sensorAgeMs} ms late, its RMSE over the trace ${comparison.celsiusRmse.toFixed(2)} C` +
       (comparison.memoryCelsiusRmse === undefined
         ? ""
         : `, of the memory's ${comparison.memoryCelsiusRmse.toFixed(2)} C`),

@@ -22,6 +22,8 @@ export interface TraceRow {
   readonly watts: number;
   /** If the trace has it: the power of the last few tens of milliseconds. */
   readonly instantWatts?: number;
+  /** If the trace has it: what the memory's own sensor shows, part of the board's power. */
+  readonly memoryWatts?: number;
   readonly smHertz: number;
   readonly powerCapped: boolean;
 }
@@ -83,6 +85,7 @@ export function parseTrace(csv: string): TraceRow[] {
   };
   const memoryTemperatureAt = columns.indexOf("mem_temp");
   const instantPowerAt = columns.indexOf("power_inst_mw");
+  const memoryPowerAt = columns.indexOf("mem_power_mw");
   return lines.slice(1).map((line) => {
     const cells = line.split(",");
     const number = (index: number): number => Number(cells[index]);
@@ -95,6 +98,7 @@ export function parseTrace(csv: string): TraceRow[] {
       ...(memoryTemperatureAt === -1 ? {} : { memoryCelsius: number(memoryTemperatureAt) }),
       watts: number(at.power) / 1_000,
       ...(instantPowerAt === -1 ? {} : { instantWatts: number(instantPowerAt) / 1_000 }),
+      ...(memoryPowerAt === -1 ? {} : { memoryWatts: number(memoryPowerAt) / 1_000 }),
       smHertz: number(at.clock) * 1e6,
       powerCapped: (number(at.reasons) & powerCapBit) !== 0,
     };

@@ -179,7 +179,12 @@ async function startHub(name) {
     );
     return found.replicas[0];
   };
-  return { serving, stop: hub.stop };
+  /** The samples of the last ten minutes, to look into a figure afterwards. @param {string} selector */
+  const samples = async (selector) => {
+    const query = encodeURIComponent(`${selector}[10m]`);
+    return (await json(`${url}/api/v1/query?query=${query}`)).data?.result;
+  };
+  return { serving, samples, stop: hub.stop };
 }
 
 /** @typedef {import("../../src/view/serving/figures.ts").ServingReplica} Replica */
@@ -296,8 +301,11 @@ if (parts.has("split")) {
     await sliced(10, prompts, answers);
   }
   const split = (await mixed.serving())?.energySplit;
+  const samples = await mixed.samples(
+    '{__name__=~"gpu_energy_joules_total|gpu_power_.*watts|vllm:(prompt|generation)_tokens_total"}',
+  );
   await mixed.stop();
-  raw["split"] = { perPrompt, perAnswer, split };
+  raw["split"] = { perPrompt, perAnswer, split, samples };
   if (split === undefined || "absent" in split) {
     note(
       "split of prefill and decode",
