@@ -27,7 +27,7 @@ const { values: options, positionals } = parseArgs({
     /** Of each batch size; the hub's window is 30 s. */
     seconds: { type: "string", default: "32" },
     /** Of the mixed work the split is found from: at least 20 intervals of 5 s, from one reading of the energy counter to the next. */
-    mixed: { type: "string", default: "220" },
+    mixed: { type: "string", default: "260" },
     /** Any of them: batches, split, loadgen. */
     parts: { type: "string", default: "batches,split,loadgen" },
     python: { type: "string", default: "python3" },
@@ -177,12 +177,15 @@ async function startHub(name) {
     const found = /** @type {import("../../src/view/serving/figures.ts").Serving} */ (
       await json(`${url}/api/serving?window=30s`)
     );
-    return found.replicas[0];
+    return { timeMs: found.timeMs, replica: found.replicas[0] };
   };
   /** The samples of the last ten minutes, to look into a figure afterwards. @param {string} selector */
   const samples = async (selector) => {
     const query = encodeURIComponent(`${selector}[10m]`);
-    return (await json(`${url}/api/v1/query?query=${query}`)).data?.result;
+    const { data } = /** @type {{ data?: { result?: unknown } }} */ (
+      await json(`${url}/api/v1/query?query=${query}`)
+    );
+    return data?.result;
   };
   return { serving, samples, stop: hub.stop };
 }
@@ -202,8 +205,34 @@ const between = (from, to) => ({
   joules: (to.joules ?? Number.NaN) - (from.joules ?? Number.NaN),
 });
 
-// Joules per token at five batch sizes, in a steady state. Short waves: the hub's window and ours begin and end in the middle of
-// one, and each end is worth up to a wave.
+/** The decoder's counts four times a second. @param {number} forSeconds */
+async function watch(forSeconds) {
+  const course = [await stats()];
+  for (let turn = 0; turn < 4 * forSeconds; turn++) {
+    await sleep(250);
+    course.push(await stats());
+  }
+  return course;
+}
+
+/** @param {readonly Stats[]} course @param {number} seconds */
+function statsAt(course, seconds) {
+  const next = course.findIndex((one) => one.seconds >= seconds);
+  const [left, right] = [course[next - 1], course[next]];
+  if (left === undefined || right === undefined) throw new Error("BUG: not within the course");
+  const share = (seconds - left.seconds) / (right.seconds - left.seconds);
+  const of = (/** @type {(one: Stats) => number} */ get) =>
+    get(left) + share * (get(right) - get(left));
+  return {
+    seconds,
+    promptTokens: of((one) => one.promptTokens),
+    generatedTokens: of((one) => one.generatedTokens),
+    requests: of((one) => one.requests),
+    joules: of((one) => one.joules ?? Number.NaN),
+  };
+}
+
+// Joules per token at five batch sizes, in a steady state, over the very seconds of the hub's window.
 if (parts.has("batches")) {
   const batches = await startHub("batches");
   await wave(1, 128, 8);
@@ -213,12 +242,12 @@ if (parts.has("batches")) {
       while (!over.signal.aborted) await wave(batch, 64, 16);
     })();
     await sleep(2_000);
-    const from = await stats();
-    await sleep(seconds * 1_000);
-    const [replica, to] = await Promise.all([batches.serving(), stats()]);
+    const course = await watch(seconds);
+    const { timeMs, replica } = await batches.serving();
+    course.push(...(await watch(1)));
     over.abort();
     await load;
-    const truth = between(from, to);
+    const truth = between(statsAt(course, timeMs / 1_000 - 30), statsAt(course, timeMs / 1_000));
     raw[`batch ${batch}`] = { truth, figures: replica?.figures };
     const rate = valueOf(replica, "generatedTokens");
     const tokensOff = rate / (truth.generatedTokens / truth.seconds) - 1;
@@ -237,7 +266,7 @@ if (parts.has("batches")) {
       options.dry || Math.abs(joulesOff) < 0.01,
     );
   }
-  const gpus = (await batches.serving())?.gpus;
+  const gpus = (await batches.serving()).replica?.gpus;
   const match = gpus === undefined || "absent" in gpus ? "no GPU" : gpus.by;
   note("the server's GPU", `found by its ${match}`, "port", options.dry || match === "port");
   await batches.stop();
@@ -264,24 +293,27 @@ async function alone(prompts, answers) {
   return between(from, await stats());
 }
 /**
- * Runs that do only one, at two paces: what a token more costs is the difference of their power over that of their rates, whatever
- * the GPU draws between two waves.
- * @param {"promptTokens" | "generatedTokens"} kind @param {(pace: number) => ReturnType<typeof alone>} at
+ * Runs that do only one, at two paces: what they used above the power at rest, over their tokens.
+ * @param {"promptTokens" | "generatedTokens"} kind @param {number} idleWatts @param {(pace: number) => ReturnType<typeof alone>} at
  */
-async function marginalJoules(kind, at) {
-  const [slow, fast] = [await at(0.3), await at(0.9)];
-  raw[`only ${kind}`] = { slow, fast };
-  return (
-    (fast.joules / fast.seconds - slow.joules / slow.seconds) /
-    (fast[kind] / fast.seconds - slow[kind] / slow.seconds)
-  );
+async function joulesAlone(kind, idleWatts, at) {
+  const runs = [await at(0.3), await at(0.9)];
+  raw[`only ${kind}`] = runs;
+  const total = (/** @type {(run: (typeof runs)[number]) => number} */ of) =>
+    runs.reduce((sum, run) => sum + of(run), 0);
+  return total((run) => run.joules - idleWatts * run.seconds) / total((run) => run[kind]);
 }
 
 if (parts.has("split")) {
-  const perPrompt = await marginalJoules("promptTokens", (pace) => alone(pace, 0));
-  const perAnswer = await marginalJoules("generatedTokens", (pace) => alone(0, pace));
+  await sleep(3_000);
+  const atRest = await stats();
+  await sleep(10_000);
+  const rest = between(atRest, await stats());
+  const idleWatts = rest.joules / rest.seconds;
+  const perPrompt = await joulesAlone("promptTokens", idleWatts, (pace) => alone(pace, 0));
+  const perAnswer = await joulesAlone("generatedTokens", idleWatts, (pace) => alone(0, pace));
   const mixed = await startHub("mixed");
-  /** Shares of prompts and of answers, ten seconds each; the rest is idle. Neither follows the other. */
+  /** Shares of prompts and of answers, ten seconds each; between them the GPU rests. Neither follows the other. */
   const shares = [
     [0.1, 0.8],
     [0.7, 0.1],
@@ -294,18 +326,20 @@ if (parts.has("split")) {
     [0.3, 0],
     [0, 0.9],
     [0.6, 0.3],
+    [0, 0],
+    [0, 0],
   ];
   const mixedUntilMs = performance.now() + Number(options.mixed) * 1_000;
   for (let turn = 0; performance.now() < mixedUntilMs; turn++) {
     const [prompts = 0, answers = 0] = shares[turn % shares.length] ?? [];
     await sliced(10, prompts, answers);
   }
-  const split = (await mixed.serving())?.energySplit;
+  const split = (await mixed.serving()).replica?.energySplit;
   const samples = await mixed.samples(
     '{__name__=~"gpu_energy_joules_total|gpu_power_.*watts|vllm:(prompt|generation)_tokens_total"}',
   );
   await mixed.stop();
-  raw["split"] = { perPrompt, perAnswer, split, samples };
+  raw["split"] = { idleWatts, perPrompt, perAnswer, split, samples };
   if (split === undefined || "absent" in split) {
     note(
       "split of prefill and decode",
@@ -314,6 +348,12 @@ if (parts.has("split")) {
       options.dry,
     );
   } else {
+    note(
+      "idle power beside the counter's at rest",
+      `${split.idleWatts.value.toFixed(1)} ± ${split.idleWatts.standardError.toFixed(1)} W, ${percent(split.idleWatts.value / idleWatts - 1)} off`,
+      "5 %",
+      options.dry || Math.abs(split.idleWatts.value / idleWatts - 1) < 0.05,
+    );
     for (const [what, found, truth] of /** @type {const} */ ([
       ["prompt", split.joulesPerPromptToken, perPrompt],
       ["generated", split.joulesPerGeneratedToken, perAnswer],

@@ -30,7 +30,7 @@ function intervals(
       truth.prompt * promptTokensPerSecond +
       truth.generated * generatedTokensPerSecond +
       noiseWatts * normal();
-    return { watts, promptTokensPerSecond, generatedTokensPerSecond };
+    return { seconds: 5, watts, promptTokensPerSecond, generatedTokensPerSecond };
   });
 }
 
@@ -86,6 +86,55 @@ test("noise that lasts over many intervals widens the error", () => {
   expect(lasting.joulesPerGeneratedToken.standardError).toBeGreaterThan(
     2 * brief.joulesPerGeneratedToken.standardError,
   );
+});
+
+/** Every wave of prompts is counted at its end, and every wave of answers too, up to 0.3 of an interval later. */
+function countedLate(count: number, rests: number): RateInterval[] {
+  const all = intervals(count, 0, varied);
+  const next = random(3);
+  let [promptLate, generatedLate] = [0, 0];
+  const busy = all.map((one) => {
+    const [prompts, answers] = [0.3 * next() * 6_000, 0.3 * next() * 700];
+    const late = {
+      ...one,
+      promptTokensPerSecond: one.promptTokensPerSecond + promptLate - prompts,
+      generatedTokensPerSecond: one.generatedTokensPerSecond + generatedLate - answers,
+    };
+    [promptLate, generatedLate] = [prompts, answers];
+    return late;
+  });
+  const rest = { seconds: 5, promptTokensPerSecond: 0, generatedTokensPerSecond: 0 };
+  return [
+    ...busy,
+    ...Array.from({ length: rests }, (_, at) => ({ ...rest, watts: 119 + (at % 3) })),
+  ];
+}
+
+test("tokens that are counted late do not change the costs where the server rested", () => {
+  const [resting, busy] = [splitEnergy(countedLate(50, 5)), splitEnergy(countedLate(50, 0))];
+  if ("absent" in resting || "absent" in busy) throw new Error("BUG: no split");
+  expect(resting.idleWatts.value).toBe(120);
+  for (const [found, wanted] of [
+    [resting.joulesPerPromptToken, truth.prompt],
+    [resting.joulesPerGeneratedToken, truth.generated],
+  ] as const)
+    expect(Math.abs(found.value / wanted - 1)).toBeLessThan(0.05);
+  expect(busy.joulesPerGeneratedToken.value).toBeLessThan(0.95 * truth.generated);
+  expect(busy.idleWatts.value).toBeGreaterThan(1.1 * truth.idle);
+});
+
+test("a long period is joined to longer intervals, in which late counting matters less", () => {
+  const split = splitEnergy(countedLate(720, 0));
+  if ("absent" in split) throw new Error(split.absent);
+  expect(split.intervals).toBe(30);
+  expect(Math.abs(split.joulesPerGeneratedToken.value / truth.generated - 1)).toBeLessThan(0.1);
+});
+
+test("one rest of several that held work does not change the idle power", () => {
+  const all = countedLate(50, 5).map((one, at) => (at === 52 ? { ...one, watts: 400 } : one));
+  const split = splitEnergy(all);
+  if ("absent" in split) throw new Error(split.absent);
+  expect(split.idleWatts.value).toBeLessThan(122);
 });
 
 test.each([

@@ -322,6 +322,7 @@ function splitOf(
     const [watts, promptRate, generatedRate] = [of(energy), of(prompt), of(generated)];
     if (watts !== undefined && promptRate !== undefined && generatedRate !== undefined)
       intervals.push({
+        seconds: (toMs - fromMs) / 1_000,
         watts,
         promptTokensPerSecond: promptRate,
         generatedTokensPerSecond: generatedRate,
