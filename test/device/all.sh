@@ -2,7 +2,7 @@
 # Every check of this folder that a visit to a GPU needs, one after another, within a time limit; works where there is no Node (see
 # pack.sh). What was measured is in summary.md after each part, everything else in details.tar.gz.
 #   sh test/device/all.sh OUT_DIR [PART ...]
-# Parts: gpm books check health nvidia, about 500 s on one H200; by name also run (200 s) and serving (500 s, with LoadGen where
+# Parts: gpm books check health nvidia, about 500 s on one H200; by name also run (200 s) and serving (570 s, with LoadGen where
 # pack.sh was given its wheel). LIMIT_SECONDS (540) is when the last one ends.
 # To try it without a GPU: STUB=DIR with the tests' libnvidia-ml.so.1 runs gpm, books and health by the stand-in, a few seconds each.
 set -u
