@@ -130,7 +130,9 @@ test("remote write, rejected samples: the good ones are stored and counted once"
   const { status, counted } = await hub.send(writes.direct, body, v1Headers);
   expect(status).toBe(400);
   const at = (outcome: (typeof ingestOutcomes)[number]): number => ingestOutcomes.indexOf(outcome);
-  expect([at("stored"), at("duplicate"), at("bad_labels")].map((i) => counted[i])).toEqual([1, 0, 1]);
+  expect([at("stored"), at("duplicate"), at("bad_labels")].map((i) => counted[i])).toEqual([
+    1, 0, 1,
+  ]);
 });
 
 test("an agent's frames are stored once, whichever way its requests take", async () => {
@@ -199,23 +201,26 @@ async function openHub() {
     const headers = { "content-type": contentType, authorization, ...changes };
     const before = counts(way);
     if (headers.authorization === "READ") headers.authorization = `Bearer ${read}`;
-    return new Promise<{ status: number; headers: unknown; text: string; counted: readonly number[] }>(
-      (resolve, reject) => {
-        const sending = request(url + way, { method: "POST", headers, agent: false });
-        sending.on("error", reject);
-        sending.on("response", (response) => {
-          let text = "";
-          response.setEncoding("utf8").on("data", (part: string) => (text += part));
-          response.on("end", () => {
-            const { date: _date, ...seen } = response.headers;
-            const status = response.statusCode ?? 0;
-            const counted = counts(way).map((count, at) => count - (before[at] ?? 0));
-            resolve({ status, headers: seen, text, counted });
-          });
+    return new Promise<{
+      status: number;
+      headers: unknown;
+      text: string;
+      counted: readonly number[];
+    }>((resolve, reject) => {
+      const sending = request(url + way, { method: "POST", headers, agent: false });
+      sending.on("error", reject);
+      sending.on("response", (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (part: string) => (text += part));
+        response.on("end", () => {
+          const { date: _date, ...seen } = response.headers;
+          const status = response.statusCode ?? 0;
+          const counted = counts(way).map((count, at) => count - (before[at] ?? 0));
+          resolve({ status, headers: seen, text, counted });
         });
-        sending.end(body);
-      },
-    );
+      });
+      sending.end(body);
+    });
   };
   return {
     agents,

@@ -74,7 +74,8 @@ export class FrameAssembly {
   add(batch: SampleBatch, nowMs: number): void {
     const picked = findGpuSeries(batch);
     if (picked.length === 0) return;
-    const known = new Array<KnownSeries | null>(batch.seriesCount).fill(null);
+    const known: (KnownSeries | null)[] = [];
+    while (known.length < batch.seriesCount) known.push(null);
     let isKnown = false;
     for (const at of picked) {
       const series = this.#cache.at(batch, at);

@@ -183,7 +183,14 @@ export class SeriesCache {
     if (++this.#cached > this.#limits.series) this.#clear();
     const translated = translateBlock(bytes, start, end);
     const known = translated === undefined ? null : this.#admit(translated);
-    const cached = { key, check1, check2, known, next: this.#series.get(key), following: undefined };
+    const cached = {
+      key,
+      check1,
+      check2,
+      known,
+      next: this.#series.get(key),
+      following: undefined,
+    };
     this.#series.set(key, cached);
     return this.#lookedUp(cached);
   }

@@ -91,11 +91,7 @@ export interface DirectReceiverOptions<Outcome> {
   readonly path: string;
   readonly contentType: string;
   readonly intake: Intake;
-  readonly work: (
-    request: IncomingMessage,
-    body: Buffer,
-    hold: AdmissionHold,
-  ) => Promise<Outcome>;
+  readonly work: (request: IncomingMessage, body: Buffer, hold: AdmissionHold) => Promise<Outcome>;
   /** Returns undefined if Fastify has to answer, for example because samples were rejected. */
   readonly respond: (outcome: Outcome) => DirectResponse | undefined;
 }

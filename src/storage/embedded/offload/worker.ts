@@ -10,6 +10,5 @@ const lowestPriority = 19;
 
 // On Linux priorities are per thread: with few cores, the main thread goes first. Relative to the process, because only root may
 // raise the priority of a hub started with `nice`.
-if (process.platform === "linux")
-  setPriority(Math.min(lowestPriority, getPriority() + niceness));
+if (process.platform === "linux") setPriority(Math.min(lowestPriority, getPriority() + niceness));
 serveQueries(workerData as QueryWorkerData);
