@@ -24,7 +24,7 @@ const storeAfterMs = 15_000;
  * was 20 to 40 MiB of garbage, with 20,000 new series 33. Not limited during the start, because more frequent collections delay it.
  */
 const heapGrowth = 40;
-const limitGrowthAfterMs = 2_000;
+const limitGrowthAfterMs = 1_000;
 const wrapper = "(function(exports,require,module,__load,__importMetaUrl){'use strict';";
 
 type Require = (id: string) => unknown;
@@ -45,7 +45,8 @@ export function start(folder: string, entry: string): void {
   if (isMainThread) {
     setTimeout(() => {
       limitGrowth();
-      // V8 computes the limit when it collects; the start leaves about 10 MiB of garbage.
+      // V8 computes the limit when it collects; the start leaves about 10 MiB of garbage. Not later: a full collection discards
+      // optimized code whose objects do not live at that moment, and the warm-up (src/hub/warm-up.ts) would be in vain.
       collectGarbage();
     }, limitGrowthAfterMs).unref();
     setTimeout(() => store?.close(), storeAfterMs).unref();

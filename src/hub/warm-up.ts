@@ -6,7 +6,6 @@
 import querystring from "node:querystring";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fastify, type FastifyInstance } from "fastify";
-import { collectGarbage } from "../base/heap.ts";
 import type { Log } from "../base/log.ts";
 import { type LabelSet, labelSet } from "../model/labels.ts";
 import { createEngine } from "../query/engine.ts";
@@ -66,12 +65,9 @@ export interface WarmUp {
 
 export function startWarmUp(log: Log): WarmUp {
   const closing = new AbortController();
-  const running = warmUp(closing.signal, log)
-    // Start and warm-up leave about 10 MiB of garbage that V8 would not collect by itself.
-    .then(collectGarbage)
-    .catch((thrown: unknown) => {
-      if (!closing.signal.aborted) throw thrown;
-    });
+  const running = warmUp(closing.signal, log).catch((thrown: unknown) => {
+    if (!closing.signal.aborted) throw thrown;
+  });
   return {
     close: async () => {
       closing.abort();
