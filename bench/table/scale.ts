@@ -21,7 +21,8 @@ const kindNames = Object.keys(kinds) as Kind[];
 const why: Readonly<Record<Kind, string>> = {
   cpu: "few samples of many series: V8 still compiles the hub's code.",
   bytes: "few samples of many series: the label sets are most of it.",
-  query: "few runs for code that is compiled as it runs.",
+  query:
+    "few runs for code that is compiled as it runs: with 2,560 series the hundredth instant query takes 1.1 ms (VictoriaMetrics 1.15, Prometheus 1.07), the hundredth range query 1.8 (1.0, 1.6).",
 };
 
 export const scale: Area = {

@@ -11,9 +11,9 @@ import type { Area, Context } from "./measurement.ts";
 const emptyNode =
   "an empty hub takes 69 MiB, of which Node's program is 41 (VictoriaMetrics 22, Prometheus 41), and ours grows less with more: see the many series.";
 const oneThread =
-  "on fewer than four cores the hub reads HTTP, decodes and appends on one thread; VictoriaMetrics and Prometheus do all of it on every core. By processor time see the line below.";
+  "on fewer than four cores the hub reads HTTP, decodes and appends on one thread; VictoriaMetrics and Prometheus do all of it on every core. By processor time see the line below. A plain Node HTTP server that answers the same requests and stores nothing takes 6.2 million samples a second and 0.09 s a million. With 3,000 instants instead of 1,000 the hub takes 0.66 s a million and VictoriaMetrics 0.68: V8 compiles the hub's code during the first two million samples.";
 const startLater =
-  "measured until the first query is answered. Reading and running our code takes most of it: 0.3 s of processor time until a hub with an empty folder is ready, 0.2 s more until that query, of both 0.09 are Node's own; the others are compiled already.";
+  "measured until the first query is answered. Reading and running our code takes most of it: 0.23 s of processor time until a hub with these samples is ready, 0.09 s more until that query. A plain Node HTTP server answers after 59 ms (`node -e`, median of ten) and takes 52 ms of processor time; the others are compiled already.";
 
 export const store: Area = {
   name: "store",

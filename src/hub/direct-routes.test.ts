@@ -1,4 +1,4 @@
-/** Compares a push handled directly with the same one handled by Fastify, over real sockets: the responses are identical. */
+/** Compares requests handled directly with the same ones handled by Fastify, over real sockets: the responses are identical. */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { type OutgoingHttpHeaders, request } from "node:http";
@@ -19,6 +19,7 @@ import { RefusalCounts } from "./auth/self-metrics.ts";
 import { buildHub } from "./hub.ts";
 import { ingestOutcomes } from "../model/catalogue/self-storage.ts";
 import { openStorage } from "./storage.ts";
+import { v1Headers, writeV1 } from "../../test/fixtures/hub/receive.ts";
 
 const nowMs = 1_700_000_000_000;
 let hub: Awaited<ReturnType<typeof openHub>>;
@@ -29,6 +30,7 @@ afterAll(() => hub.close());
 
 /** Fastify handles the path with a query, the direct route the one without. */
 const paths = { direct: "/api/push/v1", fastify: "/api/push/v1?" } as const;
+const writes = { direct: "/api/v1/write", fastify: "/api/v1/write?" } as const;
 
 const hello = (agent: string): Uint8Array =>
   encodeHello({
@@ -95,6 +97,44 @@ test.each<[string, number, (agent: string) => Buffer, OutgoingHttpHeaders]>([
   expect(direct.status).toBe(status);
 });
 
+const written = (labels: Readonly<Record<string, string>>, timeMs: number): Buffer =>
+  writeV1([{ labels, samples: [[timeMs, 1]] }]);
+
+const good = (instance: string): Buffer => written({ __name__: "written", instance }, nowMs);
+
+test.each<[string, number, (instance: string) => Buffer, OutgoingHttpHeaders]>([
+  ["samples", 204, good, {}],
+  ["samples of the future", 400, (instance) => written({ __name__: "w", instance }, 2 * nowMs), {}],
+  ["a series without a name", 400, (instance) => written({ instance }, nowMs), {}],
+  ["an empty body", 400, () => Buffer.alloc(0), {}],
+  ["bytes that are not snappy", 400, () => Buffer.from("GET / HTTP/1.1"), {}],
+  ["another compression", 415, good, { "content-encoding": "gzip" }],
+  ["another content type", 415, good, { "content-type": "application/json" }],
+  ["a body that is too large", 413, good, { "content-length": 2 ** 40 }],
+  ["a page of another site", 403, good, { origin: "http://elsewhere.example" }],
+  ["no token", 401, good, { authorization: "" }],
+  ["a token for reading alone", 403, good, { authorization: "READ" }],
+])("remote write, %s: %i", async (_name, status, body, changes) => {
+  const headers = { ...v1Headers, ...changes };
+  const direct = await hub.send(writes.direct, body("direct"), headers);
+  const fastify = await hub.send(writes.fastify, body("fastify"), headers);
+  expect(direct).toEqual(fastify);
+  expect(direct.status).toBe(status);
+});
+
+test("remote write, rejected samples: the good ones are stored and counted once", async () => {
+  const body = writeV1([
+    { labels: { __name__: "once", part: "good" }, samples: [[nowMs, 1]] },
+    { labels: { part: "nameless" }, samples: [[nowMs, 2]] },
+  ]);
+  const { status, counted } = await hub.send(writes.direct, body, v1Headers);
+  expect(status).toBe(400);
+  const at = (outcome: (typeof ingestOutcomes)[number]): number => ingestOutcomes.indexOf(outcome);
+  expect([at("stored"), at("duplicate"), at("bad_labels")].map((i) => counted[i])).toEqual([
+    1, 0, 1,
+  ]);
+});
+
 test("an agent's frames are stored once, whichever way its requests take", async () => {
   for (const way of [paths.direct, paths.fastify, paths.direct])
     expect((await hub.send(way, greeting("same"), {})).status).toBe(200);
@@ -151,31 +191,36 @@ async function openHub() {
   });
   const url = await app.listen({ host: "127.0.0.1", port: 0 });
 
-  const counts = (): number[] =>
-    ingestOutcomes.map((outcome) => storage.api.received.count("push", outcome));
+  const counts = (way: string): number[] =>
+    ingestOutcomes.map((outcome) =>
+      storage.api.received.count(way.startsWith("/api/push") ? "push" : "remote_write", outcome),
+    );
   /** The client's response and the hub's counters. */
   const send = (way: string, body: Buffer, changes: OutgoingHttpHeaders) => {
     const authorization = `Bearer ${push}`;
     const headers = { "content-type": contentType, authorization, ...changes };
-    const before = counts();
+    const before = counts(way);
     if (headers.authorization === "READ") headers.authorization = `Bearer ${read}`;
-    return new Promise<{ status: number; headers: unknown; text: string; counted: unknown }>(
-      (resolve, reject) => {
-        const sending = request(url + way, { method: "POST", headers, agent: false });
-        sending.on("error", reject);
-        sending.on("response", (response) => {
-          let text = "";
-          response.setEncoding("utf8").on("data", (part: string) => (text += part));
-          response.on("end", () => {
-            const { date: _date, ...seen } = response.headers;
-            const status = response.statusCode ?? 0;
-            const counted = counts().map((count, at) => count - (before[at] ?? 0));
-            resolve({ status, headers: seen, text, counted });
-          });
+    return new Promise<{
+      status: number;
+      headers: unknown;
+      text: string;
+      counted: readonly number[];
+    }>((resolve, reject) => {
+      const sending = request(url + way, { method: "POST", headers, agent: false });
+      sending.on("error", reject);
+      sending.on("response", (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (part: string) => (text += part));
+        response.on("end", () => {
+          const { date: _date, ...seen } = response.headers;
+          const status = response.statusCode ?? 0;
+          const counted = counts(way).map((count, at) => count - (before[at] ?? 0));
+          resolve({ status, headers: seen, text, counted });
         });
-        sending.end(body);
-      },
-    );
+      });
+      sending.end(body);
+    });
   };
   return {
     agents,

@@ -1,5 +1,5 @@
 /**
- * Routes handled before Fastify, for frequent, uniform requests. A direct route only sends 200 for an accepted request.
+ * Routes handled before Fastify, for frequent, uniform requests. A direct route only sends 200 or 204 for an accepted request.
  * Everything else goes on to the Fastify route of the same path, which refuses, logs and counts it: the same guard, credentials
  * and limits apply on both.
  */
@@ -18,12 +18,15 @@ declare module "fastify" {
   }
 }
 
-/** Resolves with the JSON of a 200 response, or with undefined to leave the request to Fastify. Must not throw. */
+/** 200 with JSON, or 204 without a body. */
+export type DirectResponse = { readonly json: string } | "no content";
+
+/** Resolves with undefined to leave the request to Fastify. Must not throw. */
 export type DirectHandler = (
   request: IncomingMessage,
   response: ServerResponse,
   client: ClientKey,
-) => Promise<string | undefined>;
+) => Promise<DirectResponse | undefined>;
 
 interface DirectRoute {
   readonly contentType: string;
@@ -65,8 +68,8 @@ export class DirectRoutes {
       if (route === undefined || client === undefined) return fastify(request, response);
       void route
         .handle(request, response, client)
-        .then((json) =>
-          json === undefined ? fastify(request, response) : this.#send(response, json),
+        .then((sent) =>
+          sent === undefined ? fastify(request, response) : this.#send(response, sent),
         );
     };
   }
@@ -87,14 +90,19 @@ export class DirectRoutes {
     return access && clientOf({ access, ip });
   }
 
-  #send(response: ServerResponse, json: string): void {
+  #send(response: ServerResponse, sent: DirectResponse): void {
+    const headers = { ...guardHeaders, ...this.#options.headers() };
+    if (sent === "no content") {
+      response.writeHead(204, headers);
+      response.end();
+      return;
+    }
     response.writeHead(200, {
-      ...guardHeaders,
-      ...this.#options.headers(),
+      ...headers,
       "cache-control": "no-store",
       "content-type": "application/json; charset=utf-8",
-      "content-length": Buffer.byteLength(json),
+      "content-length": Buffer.byteLength(sent.json),
     });
-    response.end(json);
+    response.end(sent.json);
   }
 }

@@ -73,6 +73,8 @@ export interface OffloadTask {
   readonly expr: Expr;
   readonly run: QueryRun;
   readonly format: ResponseFormat;
+  /** Other queries that are running now. */
+  readonly others: number;
 }
 
 /** Resolves with undefined if this thread has to evaluate the query. */
@@ -180,7 +182,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
         begun,
         own,
         async () =>
-          (await offload?.({ ...begun, format })) ??
+          (await offload?.({ ...begun, format, others: admission.runningQueries - 1 })) ??
           responseParts(await executeQuery(begun), format),
       );
     },

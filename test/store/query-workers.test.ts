@@ -181,6 +181,25 @@ test("head, blocks, late samples and deletions are read as in the main thread", 
   expect(inWorkers.stats().queryWorkers).toMatchObject({ queries: queries.length * 2, lost: 0 });
 });
 
+test("a medium query leaves the main thread while others run, once a worker has started", async () => {
+  const store = await open(folders.make(), { queryWorkers: { count: 1, file } });
+  await fill(store);
+  const medium = { query: "power", ...range };
+  const alone = await answerOf(store, medium);
+  expect(store.stats().queryWorkers).toEqual({ running: 0, queries: 0, lost: 0 });
+  const small = { ...medium, startMs: range.endMs - minute };
+  // The first of these start the worker and do not wait for it.
+  while (store.stats().queryWorkers.queries === 0)
+    expect(await Promise.all([answerOf(store, medium), answerOf(store, medium)])).toEqual([
+      alone,
+      alone,
+    ]);
+  const { queries: before } = store.stats().queryWorkers;
+  await Promise.all([answerOf(store, small), answerOf(store, small)]);
+  await answerOf(store, medium);
+  expect(store.stats().queryWorkers.queries).toBe(before);
+});
+
 test("rollups, also where a rule has removed the samples of some series, are read as in the main thread", async () => {
   const hour = 60 * minute;
   const pair = await openPair({

@@ -74,7 +74,8 @@ export class FrameAssembly {
   add(batch: SampleBatch, nowMs: number): void {
     const picked = findGpuSeries(batch);
     if (picked.length === 0) return;
-    const known: (KnownSeries | null)[] = Array.from({ length: batch.seriesCount }, () => null);
+    const known: (KnownSeries | null)[] = [];
+    while (known.length < batch.seriesCount) known.push(null);
     let isKnown = false;
     for (const at of picked) {
       const series = this.#cache.at(batch, at);

@@ -116,11 +116,14 @@ export class KnownSeries {
 }
 
 interface CachedSeries {
+  readonly key: number;
   readonly check1: number;
   readonly check2: number;
   readonly known: KnownSeries | null;
   /** The next entry with the same first hash word. */
   readonly next: CachedSeries | undefined;
+  /** The series that was looked up after this one: senders repeat their order, and a lookup in the map takes twice as long. */
+  following: CachedSeries | undefined;
 }
 
 export class SeriesCache {
@@ -138,6 +141,7 @@ export class SeriesCache {
   #columns = new WeakMap<Uint32Array, readonly (KnownSeries | null)[] | undefined>();
   #cached = 0;
   #gpus = 0;
+  #last: CachedSeries | undefined;
   #batch: Uint32Array | undefined;
   #refusedInBatch = 0;
   /** Series of GPUs ignored because of a limit, since the start. */
@@ -166,8 +170,11 @@ export class SeriesCache {
     if (labelHashes === undefined) this.#hasher.hash(bytes, start, end, this.#hash, 0);
     const key = (words[from] as number) >>> 2;
     const [check1, check2] = [words[from + 1] as number, words[from + 2] as number];
+    const expected = this.#last?.following;
+    if (expected?.key === key && expected.check1 === check1 && expected.check2 === check2)
+      return this.#lookedUp(expected);
     for (let cached = this.#series.get(key); cached !== undefined; cached = cached.next)
-      if (cached.check1 === check1 && cached.check2 === check2) return cached.known;
+      if (cached.check1 === check1 && cached.check2 === check2) return this.#lookedUp(cached);
     if (this.#batch !== labelStarts) [this.#batch, this.#refusedInBatch] = [labelStarts, 0];
     if (this.#refusedInBatch >= maxRefusedInBatch) {
       this.ignoredSeries++;
@@ -176,8 +183,22 @@ export class SeriesCache {
     if (++this.#cached > this.#limits.series) this.#clear();
     const translated = translateBlock(bytes, start, end);
     const known = translated === undefined ? null : this.#admit(translated);
-    this.#series.set(key, { check1, check2, known, next: this.#series.get(key) });
-    return known;
+    const cached = {
+      key,
+      check1,
+      check2,
+      known,
+      next: this.#series.get(key),
+      following: undefined,
+    };
+    this.#series.set(key, cached);
+    return this.#lookedUp(cached);
+  }
+
+  #lookedUp(cached: CachedSeries): KnownSeries | null {
+    if (this.#last !== undefined && this.#last.following !== cached) this.#last.following = cached;
+    this.#last = cached;
+    return cached.known;
   }
 
   #admit(translated: TranslatedSeries): KnownSeries | null {
@@ -205,6 +226,7 @@ export class SeriesCache {
   }
 
   #clear(): void {
+    this.#last = undefined;
     this.#series.clear();
     this.#own.clear();
     this.#cached = 0;

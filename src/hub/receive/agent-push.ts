@@ -12,7 +12,7 @@ import { maxBodyBytes, unpack } from "./body.ts";
 import { malformed, ReceiveError } from "./failure.ts";
 import type { Intake } from "./intake.ts";
 import { countAppended, type ReceiverCounts } from "./receiver-counts.ts";
-import { addReceiver, receiveBody } from "./receiver.ts";
+import { addDirectReceiver, addReceiver } from "./receiver.ts";
 import { noStore } from "../reply.ts";
 
 const pushPath = "/api/push/v1";
@@ -23,7 +23,17 @@ export async function addAgentPush(
   intake: Intake,
   log: Log,
 ): Promise<void> {
-  const outcomes = addDirectPush(app, agents, intake);
+  const outcomes = addDirectReceiver(app, {
+    path: pushPath,
+    contentType,
+    intake,
+    work: (request, body, hold) => push(agents, request, body, hold),
+    respond: (pushed) => {
+      if (pushed.status !== 200) return undefined;
+      count(intake.received, pushed);
+      return { json: JSON.stringify(pushed.answer) };
+    },
+  });
   await addReceiver(app, {
     receiver: "push",
     isRead: (request) => outcomes.has(request),
@@ -48,39 +58,6 @@ export async function addAgentPush(
       });
     },
   });
-}
-
-/**
- * Handles regular pushes of agents without Fastify, which took a third of the processor time of a push. Returns, by request,
- * the outcome of those that Fastify has to answer: a refusal, or an error.
- */
-function addDirectPush(
-  app: FastifyInstance,
-  agents: Agents,
-  intake: Intake,
-): WeakMap<IncomingMessage, () => AgentPushResult> {
-  const outcomes = new WeakMap<IncomingMessage, () => AgentPushResult>();
-  app.direct?.post(pushPath, contentType, async (request, response, client) => {
-    const hold = intake.admission.hold(client, request.socket);
-    response.once("close", () => hold.release());
-    try {
-      const body = await receiveBody(request, hold);
-      const pushed = await push(agents, request, body, hold);
-      if (pushed.status === 200) {
-        const json = JSON.stringify(pushed.answer);
-        count(intake.received, pushed);
-        return json;
-      }
-      outcomes.set(request, () => pushed);
-    } catch (thrown) {
-      outcomes.set(request, () => {
-        throw thrown;
-      });
-    }
-    hold.release();
-    return undefined;
-  });
-  return outcomes;
 }
 
 async function push(

@@ -9,6 +9,7 @@ import { BatchTooLargeError } from "../../formats/samples/labels.ts";
 import type { Log } from "../../base/log.ts";
 import { loopTurns } from "../../base/fair/loop-turns.ts";
 import { clientOf } from "../limits/client.ts";
+import type { DirectResponse } from "../direct-routes.ts";
 import type { AdmissionHold } from "./admission.ts";
 import { readBody, unpack } from "./body.ts";
 import { ReceiveError } from "./failure.ts";
@@ -86,11 +87,49 @@ export async function addReceiver(app: FastifyInstance, options: ReceiverOptions
   });
 }
 
+export interface DirectReceiverOptions<Outcome> {
+  readonly path: string;
+  readonly contentType: string;
+  readonly intake: Intake;
+  readonly work: (request: IncomingMessage, body: Buffer, hold: AdmissionHold) => Promise<Outcome>;
+  /** Returns undefined if Fastify has to answer, for example because samples were rejected. */
+  readonly respond: (outcome: Outcome) => DirectResponse | undefined;
+}
+
+/**
+ * Handles regular requests of a receiver without Fastify, which took a third of the processor time of an agent's push. Returns,
+ * by request, the outcome of those that Fastify has to answer: a refusal, or an error.
+ */
+export function addDirectReceiver<Outcome>(
+  app: FastifyInstance,
+  { path, contentType, intake, work, respond }: DirectReceiverOptions<Outcome>,
+): WeakMap<IncomingMessage, () => Outcome> {
+  const outcomes = new WeakMap<IncomingMessage, () => Outcome>();
+  app.direct?.post(path, contentType, async (request, response, client) => {
+    const hold = intake.admission.hold(client, request.socket);
+    response.once("close", () => hold.release());
+    try {
+      const body = await receiveBody(request, hold);
+      const outcome = await work(request, body, hold);
+      const sent = respond(outcome);
+      if (sent !== undefined) return sent;
+      outcomes.set(request, () => outcome);
+    } catch (thrown) {
+      outcomes.set(request, () => {
+        throw thrown;
+      });
+    }
+    hold.release();
+    return undefined;
+  });
+  return outcomes;
+}
+
 const bytesOf = ({ body }: FastifyRequest): Buffer =>
   Buffer.isBuffer(body) ? body : Buffer.alloc(0);
 
 /** Resolves with the unchanged body when it is the client's turn. */
-export async function receiveBody(request: IncomingMessage, hold: AdmissionHold): Promise<Buffer> {
+async function receiveBody(request: IncomingMessage, hold: AdmissionHold): Promise<Buffer> {
   const declared = request.headers["content-length"];
   const body = await readBody(request, declared === undefined ? undefined : Number(declared), hold);
   await loopTurns.turn("ingest", hold.client);

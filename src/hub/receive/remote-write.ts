@@ -2,6 +2,7 @@
  * Remote write 1.0 and 2.0: snappy, protobuf, one commit to the history, then the response. 204: all stored; 400: some
  * samples are invalid, the others are stored; 429 and 5xx: retry.
  */
+import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { SnappyError, snappyLength } from "../../formats/snappy/decompress.ts";
 import type { Log } from "../../base/log.ts";
@@ -10,7 +11,9 @@ import { maxBodyBytes } from "./body.ts";
 import { malformed, tooLarge, unsupported } from "./failure.ts";
 import type { Intake, IngestResult } from "./intake.ts";
 import { isAtSeriesLimit, seriesLimitRetrySeconds, formatRejected } from "./rejected-samples.ts";
-import { addReceiver } from "./receiver.ts";
+import { addDirectReceiver, addReceiver } from "./receiver.ts";
+
+const writePath = "/api/v1/write";
 
 type Version = "1.0" | "2.0";
 
@@ -24,8 +27,20 @@ export async function addRemoteWrite(
   intake: Intake,
   log: Log,
 ): Promise<void> {
+  const outcomes = addDirectReceiver(app, {
+    path: writePath,
+    // Version 1.0, as Prometheus, Grafana Alloy, vmagent and OpenTelemetry's exporter send it.
+    contentType: "application/x-protobuf",
+    intake,
+    work: ({ headers }, body, hold) => {
+      requireSnappy(headers);
+      return take(intake, "1.0", body, hold);
+    },
+    respond: (written) => (formatProblem(written) === undefined ? "no content" : undefined),
+  });
   await addReceiver(app, {
     receiver: "remote_write",
+    isRead: (request) => outcomes.has(request),
     intake,
     log,
     sendError: ({ message }, request, reply) => {
@@ -34,26 +49,21 @@ export async function addRemoteWrite(
       return sentence(reply, message);
     },
     routes: (scope, bodies) => {
-      scope.post("/api/v1/write", async (request, reply) => {
+      scope.post(writePath, async (request, reply) => {
         const version = versionOf(request);
         if (version === undefined)
           throw unsupported(
             `content type ${request.headers["content-type"]} is not supported: send application/x-protobuf with proto=prometheus.WriteRequest or io.prometheus.write.v2.Request`,
           );
-        const encoding = request.headers["content-encoding"] ?? "snappy";
-        if (encoding !== "snappy")
-          throw unsupported(`content encoding ${encoding} is not supported: send snappy`);
-        const { stored, problem } = await take(
-          intake,
-          version,
-          bodies.packed(request),
-          bodies.holdOf(request),
-        );
+        requireSnappy(request.headers);
+        const outcome = outcomes.get(request.raw);
+        const written =
+          outcome === undefined
+            ? await take(intake, version, bodies.packed(request), bodies.holdOf(request))
+            : outcome();
+        const { stored } = written;
         if (version === "2.0") writtenHeaders(reply, stored);
-        const message = formatRejected(stored.samples, {
-          ...stored.refused,
-          badProblem: problem ?? stored.refused.badProblem,
-        });
+        const message = formatProblem(written);
         if (message === undefined) return reply.code(204).send();
         if (isAtSeriesLimit(stored)) reply.header("retry-after", seriesLimitRetrySeconds);
         return sentence(reply.code(isAtSeriesLimit(stored) ? 429 : 400), message);
@@ -62,12 +72,29 @@ export async function addRemoteWrite(
   });
 }
 
+interface Written {
+  readonly stored: IngestResult;
+  readonly problem: string | undefined;
+}
+
+/** Undefined if all samples are stored. */
+const formatProblem = ({ stored, problem }: Written): string | undefined =>
+  formatRejected(stored.samples, {
+    ...stored.refused,
+    badProblem: problem ?? stored.refused.badProblem,
+  });
+
+function requireSnappy({ "content-encoding": encoding = "snappy" }: IncomingHttpHeaders): void {
+  if (encoding !== "snappy")
+    throw unsupported(`content encoding ${encoding} is not supported: send snappy`);
+}
+
 async function take(
   intake: Intake,
   version: Version,
   packed: Buffer,
   hold: AdmissionHold,
-): Promise<{ stored: IngestResult; problem: string | undefined }> {
+): Promise<Written> {
   if (packed.length === 0)
     throw malformed("the body is empty: send a snappy-compressed write request");
   const length = lengthOf(packed);

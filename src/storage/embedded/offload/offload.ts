@@ -16,6 +16,8 @@ import type { PoolResponse, QueryPool } from "./pool.ts";
  * compiled yet, and would take longer than this.
  */
 const defaultOffloadMs = 30;
+/** The same while other queries run, once a worker has started: their slices would add up in the main thread. */
+const busyOffloadMs = 3;
 
 export function createOffload(
   pool: QueryPool,
@@ -33,7 +35,11 @@ export function createOffload(
     let plans: readonly PlannedSelect[] | undefined;
     try {
       const sizeOf = (one: SelectRequest): SelectionSize => selectionSize(from(), one);
-      if (estimateMs(expr, requests, sizeOf) < thresholdMs) return undefined;
+      const expectedMs = estimateMs(expr, requests, sizeOf);
+      if (expectedMs < thresholdMs) {
+        if (task.others === 0 || expectedMs < busyOffloadMs) return undefined;
+        if (!pool.prepare()) return undefined;
+      }
       plans = await planAll(task, requests, from);
     } catch (thrown) {
       throw thrown instanceof QueryError ? thrown : selectError(run, thrown);

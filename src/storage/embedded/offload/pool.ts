@@ -43,6 +43,7 @@ interface PoolWorker {
   readonly thread: Worker;
   readonly queries: Map<number, PendingQuery>;
   idle: NodeJS.Timeout | undefined;
+  isOnline: boolean;
 }
 
 /** The workers' share of the memory for decompressed columns. */
@@ -77,6 +78,13 @@ export class QueryPool {
 
   get stats(): StoreStats["queryWorkers"] {
     return { running: this.#workers.size, queries: this.#nextId, lost: this.#lost };
+  }
+
+  /** Starts a worker if there is none. Returns true if one is online. */
+  prepare(): boolean {
+    if (this.#workers.size === 0) this.#rest(this.#start());
+    for (const { isOnline } of this.#workers) if (isOnline) return true;
+    return false;
   }
 
   /** @param settled called once, when the worker has read and evaluated everything, or will not */
@@ -171,10 +179,13 @@ export class QueryPool {
     const { file, cacheBytes, collectAboveBytes } = this.#options;
     const workerData: QueryWorkerData = { cacheBytes, collectAboveBytes };
     const thread = new Worker(file, { name: "query", workerData });
-    const worker: PoolWorker = { thread, queries: new Map(), idle: undefined };
+    const worker: PoolWorker = { thread, queries: new Map(), idle: undefined, isOnline: false };
     this.#workers.add(worker);
     thread
-      .on("online", limitYoungGeneration)
+      .on("online", () => {
+        limitYoungGeneration();
+        worker.isOnline = true;
+      })
       .on("message", (message: FromWorker) => worker.queries.get(message.id)?.receive(message))
       .on("error", (error) => this.#lose(worker, error))
       .on("exit", () => this.#lose(worker, new Error("it has ended")))
