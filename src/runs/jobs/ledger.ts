@@ -32,7 +32,7 @@ import {
   type LedgerOutput,
 } from "./record.ts";
 import { PodControllers, type PodController } from "./pod-controllers.ts";
-import { type GpuTick, tickKey } from "./tick.ts";
+import { type GpuTick, type TickOwner, tickKey } from "./tick.ts";
 import { heldBy, type TrackedGpu } from "./tracked-gpu.ts";
 
 /** A process is observed at most this long before the scheduler's start of its job, since clocks differ. */
@@ -198,7 +198,7 @@ export class Ledger {
     const isOtherMeter = tick.meter !== last.meter;
     const before = isOtherMeter ? { timeMs: tick.timeMs, joules: tick.joules } : last;
     this.#books.read(known.books, tick, before);
-    if (!isBack && !isOtherMeter && this.#goesOn(known, last, tick)) {
+    if (!isBack && !isOtherMeter && this.#assignUsual(known, last, tick)) {
       // One job, which was just observed: there is nothing to close.
       if (known.jobs.size > 1 || known.books.size > 1 || known.held === undefined)
         this.#finish(known);
@@ -218,46 +218,72 @@ export class Ledger {
   }
 
   /**
-   * The fast path for the usual tick: the same one job, or none, held the GPU before and after, within one hour and without a
-   * scheduler. Has the same effect as `#assign` at a tenth of its cost, since it does not split the interval. Returns false if it
-   * does not apply.
+   * The fast path for usual ticks: at most one owner before and after, within one hour and without a scheduler. Has the same
+   * effect as `#assign` at a tenth of its cost, since it does not split the interval into objects. Returns false if it does not
+   * apply.
    */
-  #goesOn(gpu: TrackedGpu, last: GpuTick, tick: GpuTick): boolean {
+  #assignUsual(gpu: TrackedGpu, last: GpuTick, tick: GpuTick): boolean {
     const [fromMs, toMs] = [last.timeMs, tick.timeMs];
-    const owner = tick.owners?.[0];
     if (
       tick.joules < last.joules ||
       toMs - fromMs > this.#options.gapMs ||
+      toMs - fromMs < 2 ||
       gpu.pending.length > 0 ||
       this.#attempts.asOfMs !== undefined ||
       Math.floor(fromMs / hourMs) !== Math.floor((toMs - 1) / hourMs) ||
       tick.owners === undefined ||
-      tick.owners.length !== last.owners?.length ||
       tick.owners.length > 1 ||
-      owner?.labels !== last.owners[0]?.labels
+      (last.owners !== undefined && last.owners.length > 1)
     )
       return false;
-    const [seconds, joules] = [(toMs - fromMs) / 1_000, tick.joules - last.joules];
-    if (owner === undefined) {
-      gpu.settledMs = toMs;
-      gpu.held = undefined;
-      this.#books.assign(gpu.books, tick, fromMs, seconds, joules, "idle");
-      return true;
+    const [before, owner] = [last.owners?.[0], tick.owners[0]];
+    if (isSameJob(before, owner, tick.host)) this.#holdAlone(gpu, last, tick, owner, fromMs, toMs);
+    else {
+      const middleMs = fromMs + Math.floor((toMs - fromMs) / 2);
+      this.#holdAlone(gpu, last, tick, before, fromMs, middleMs);
+      this.#holdAlone(gpu, last, tick, owner, middleMs, toMs);
     }
-    const known = heldBy(gpu, owner.labels);
-    const job =
-      known?.job ??
-      this.#open.get(this.#openByKey.get(identifyJob(owner.labels, tick.host).key) ?? "");
-    if (job === undefined) return false;
     gpu.settledMs = toMs;
+    return true;
+  }
+
+  /** Assigns a part of the time between two ticks to the GPU's only owner, or to idleness. */
+  #holdAlone(
+    gpu: TrackedGpu,
+    last: GpuTick,
+    tick: GpuTick,
+    owner: TickOwner | undefined,
+    fromMs: number,
+    toMs: number,
+  ): void {
+    const seconds = (toMs - fromMs) / 1_000;
+    const grown = tick.joules - last.joules;
+    const wholeMs = tick.timeMs - last.timeMs;
+    // The same digits as the meter's where nothing is divided.
+    const joules = toMs - fromMs === wholeMs ? grown : (grown * (toMs - fromMs)) / wholeMs;
+    if (owner === undefined) {
+      gpu.held = undefined;
+      return this.#books.assign(gpu.books, tick, fromMs, seconds, joules, "idle");
+    }
+    const { labels } = owner;
+    const known = heldBy(gpu, labels);
+    const job = known?.job ?? this.#jobOf({ job: identifyJob(labels, tick.host) }, { fromMs });
+    if (job === undefined) {
+      gpu.held = undefined;
+      return this.#books.assign(gpu.books, tick, fromMs, seconds, joules, "too_many_jobs");
+    }
     this.#books.assign(gpu.books, tick, fromMs, seconds, joules, "job");
-    const piece = exclusiveUse(last, tick, owner, this.#options.floorRatio);
+    const piece = exclusiveUse(last, tick, owner, {
+      fromMs,
+      toMs,
+      joules,
+      floorRatio: this.#options.floorRatio,
+    });
     if (known === undefined) {
       gpu.jobs.add(job.record.id);
-      gpu.held = { labels: owner.labels, job, stretch: job.add(gpu.key, tick, piece) };
+      gpu.held = { labels, job, stretch: job.add(gpu.key, tick, piece) };
     } else job.addTo(known.stretch, piece);
     if (job.hasOldHours) this.#output.parts.push(...job.takeParts(false));
-    return true;
   }
 
   #settle(gpu: TrackedGpu): void {
@@ -352,7 +378,7 @@ export class Ledger {
     });
   }
 
-  #jobOf({ id, job }: GpuHolder, { fromMs }: Piece): OpenJob | undefined {
+  #jobOf({ id, job }: GpuHolder, { fromMs }: Pick<Piece, "fromMs">): OpenJob | undefined {
     const openId = id ?? (job === undefined ? undefined : this.#openByKey.get(job.key));
     const open = openId === undefined ? undefined : this.#open.get(openId);
     if (open !== undefined) return open;
@@ -489,3 +515,13 @@ export class Ledger {
     this.#isFull = false;
   }
 }
+
+const isSameJob = (
+  before: TickOwner | undefined,
+  after: TickOwner | undefined,
+  host: string,
+): boolean =>
+  before?.labels === after?.labels ||
+  (before !== undefined &&
+    after !== undefined &&
+    identifyJob(before.labels, host).key === identifyJob(after.labels, host).key);
