@@ -75,6 +75,7 @@ export class HubJobs {
       lastTickOf: (gpu) => this.ledger.lastTickOf(gpu),
       floorRatio: this.ledger.floorRatio,
       isUrgent: (host) => this.ledger.hasEndedJobs(host),
+      indexOf: (key) => this.#codec.indexOf(key),
     });
     const closed: LedgerOutput = { jobs: [], parts: [], books: [] };
     this.#journal = new StateLog(

@@ -168,7 +168,14 @@ export class Ledger {
   #track(state: GpuLedgerState): TrackedGpu {
     const key = tickKey(state.last);
     const books = this.#books.of(key);
-    const gpu: TrackedGpu = { ...state, key, books, jobs: new Set(), held: undefined };
+    const gpu: TrackedGpu = {
+      ...state,
+      key,
+      books,
+      jobs: new Set(),
+      jobsGoOnUntilMs: 0,
+      held: undefined,
+    };
     this.#gpus.set(key, gpu);
     this.#gpusByUuid.set(state.last.uuid, gpu);
     const host = shortHost(state.last.host);
@@ -281,6 +288,7 @@ export class Ledger {
     });
     if (known === undefined) {
       gpu.jobs.add(job.record.id);
+      gpu.jobsGoOnUntilMs = 0;
       gpu.held = { labels, job, stretch: job.add(gpu.key, tick, piece) };
     } else job.addTo(known.stretch, piece);
     if (job.hasOldHours) this.#output.parts.push(...job.takeParts(false));
@@ -351,6 +359,7 @@ export class Ledger {
     const { after, isGap } = interval;
     const part = (piece.toMs - piece.fromMs) / (interval.toMs - interval.fromMs);
     const { rule, shares } = energyShares(jobs.map(({ holder }) => holder));
+    gpu.jobsGoOnUntilMs = 0;
     jobs.forEach(({ holder, job }, at) => {
       gpu.jobs.add(job.record.id);
       job.add(gpu.key, after, {
@@ -417,6 +426,7 @@ export class Ledger {
       if (gpu === undefined) continue;
       gpu.jobs.delete(seen.record.id);
       gpu.jobs.add(record.id);
+      gpu.jobsGoOnUntilMs = 0;
       gpu.held = undefined;
     }
     return open;
@@ -441,7 +451,8 @@ export class Ledger {
 
   /** Closes jobs that are over on this GPU, if they are over everywhere. */
   #closeOn(gpu: TrackedGpu): void {
-    if (gpu.jobs.size === 0 && this.#attempts.size === 0) return;
+    if (this.#attempts.size === 0 && gpu.settledMs < gpu.jobsGoOnUntilMs) return;
+    let goOnUntilMs = this.#attempts.size === 0 ? Number.POSITIVE_INFINITY : 0;
     for (const id of gpu.jobs) {
       const open = this.#open.get(id);
       const stretch = open?.stretches.get(gpu.key);
@@ -452,11 +463,15 @@ export class Ledger {
       const attempt = this.#attempts.get(id);
       const afterMs = attempt === undefined ? this.#options.closeAfterMs : 0;
       const untilMs = attempt === undefined ? stretch.stretch.toMs : endedMs(attempt.job);
-      if (untilMs === undefined || gpu.settledMs < untilMs + afterMs) continue;
+      if (untilMs === undefined || gpu.settledMs < untilMs + afterMs) {
+        goOnUntilMs = Math.min(goOnUntilMs, (untilMs ?? 0) + afterMs);
+        continue;
+      }
       stretch.isOver = true;
       if (attempt === undefined ? open.isOver : this.#isSettled(attempt))
         this.#close(open, "ended");
     }
+    gpu.jobsGoOnUntilMs = goOnUntilMs;
     if (this.#attempts.size === 0) return;
     for (const id of this.#attempts.onHost(gpu.last.host)) {
       const attempt = this.#attempts.get(id);
