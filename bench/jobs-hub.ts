@@ -68,14 +68,13 @@ const profiler = `data:text/javascript,${encodeURIComponent(`
   }
 `)}`;
 const args = ["--insecure"];
-const withLedger = await startHub({
-  dataDir: path.join(dir, "with"),
-  args,
-  env: { NODE_OPTIONS: `--import=${profiler}` },
-});
+// Both have the profiler, which is started in one of them only.
+const env = { NODE_OPTIONS: `--import=${profiler}` };
+const withLedger = await startHub({ dataDir: path.join(dir, "with"), args, env });
 const without = await startHub({
   dataDir: path.join(dir, "without"),
   args: [...args, "--jobs-retention=0"],
+  env,
 });
 const sender = fork(fileURLToPath(new URL("./jobs-sender.ts", import.meta.url)), {
   execArgv: ["--import", fileURLToPath(import.meta.resolve("tsx"))],
