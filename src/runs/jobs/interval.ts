@@ -34,8 +34,8 @@ export interface GpuLedgerState {
 /** A job's allocation of the GPU, from the scheduler. */
 export interface Allocation {
   readonly id: string;
-  /** The workload label of its processes. */
-  readonly workload: string;
+  /** The workload labels of its processes. */
+  readonly workloads: readonly string[];
   readonly fromMs: number;
   readonly toMs: number;
   /** True if the scheduler names this GPU; otherwise the job holds it only if its processes are observed on it. */
@@ -233,8 +233,11 @@ function* allocatedSpans(
 
 const ownerOf = (
   owners: readonly TickOwner[] | undefined,
-  { workload }: Allocation,
-): TickOwner | undefined => owners?.find(({ labels }) => labels.workload === workload);
+  { workloads }: Allocation,
+): TickOwner | undefined =>
+  owners?.find(
+    ({ labels: { workload } }) => workload !== undefined && workloads.includes(workload),
+  );
 
 /** Owners that are not jobs of the scheduler: for its own jobs, the scheduler's data is more accurate than observation. */
 function* seenSpans(
@@ -243,7 +246,7 @@ function* seenSpans(
 ): Generator<Span> {
   const middleMs = fromMs + Math.floor((toMs - fromMs) / 2);
   const isScheduled = ({ workload }: OwnerLabels): boolean =>
-    workload !== undefined && allocations.some((one) => one.workload === workload);
+    workload !== undefined && allocations.some(({ workloads }) => workloads.includes(workload));
   const keyed = (owners: readonly TickOwner[]): Map<string, GpuHolder> => {
     const holders = new Map<string, GpuHolder>();
     for (const owner of owners) {
