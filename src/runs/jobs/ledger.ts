@@ -128,7 +128,7 @@ export class Ledger {
     for (const { last, pending, settledMs } of this.#gpus.values())
       yield ["gpu", { last, pending, settledMs }];
     for (const open of this.#open.values()) yield ["job", open.state()];
-    for (const book of this.#books.all()) yield ["book", book];
+    for (const book of this.#books.snapshot()) yield ["book", book];
     for (const report of this.schedulerReports()) yield ["report", report];
     const pods = this.#controllers.all();
     if (pods.length > 0) yield ["pods", pods];
@@ -308,7 +308,10 @@ export class Ledger {
   }
 
   #finish(gpu: TrackedGpu): void {
-    for (const book of this.#books.takeFinished(gpu.books, gpu.settledMs))
+    let settledMs = gpu.settledMs;
+    // A clock was set back: what waits may belong to an earlier day than what is assigned.
+    for (const { fromMs } of gpu.pending) settledMs = Math.min(settledMs, fromMs);
+    for (const book of this.#books.takeFinished(gpu.books, settledMs))
       this.#output.books.push(book);
     this.#closeOn(gpu);
   }
@@ -496,7 +499,11 @@ export class Ledger {
   #expire(nowMs: number): void {
     const { expireAfterMs } = this.#options;
     for (const open of this.#open.values())
-      if (nowMs - open.record.endMs > expireAfterMs && this.#isSilent(open, nowMs))
+      if (
+        nowMs - open.record.endMs > expireAfterMs &&
+        this.#isSilent(open, nowMs) &&
+        !this.#runsStill(open, nowMs)
+      )
         this.#close(open, "expired");
     for (const attempt of this.#attempts.all()) {
       const untilMs = endedMs(attempt.job);
@@ -504,6 +511,13 @@ export class Ledger {
       if (!this.#open.has(attempt.id))
         this.#close(this.#start(recordOf(attempt, attempt.job.startMs ?? 0)), "expired");
     }
+  }
+
+  /** True for a job that its scheduler lists as running: closed now, its end would count its time once more. */
+  #runsStill({ record: { id } }: OpenJob, nowMs: number): boolean {
+    const attempt = this.#attempts.get(id);
+    if (attempt === undefined || endedMs(attempt.job) !== undefined) return false;
+    return nowMs - (this.#attempts.asOfMs ?? 0) <= this.#options.expireAfterMs;
   }
 
   #isSilent({ stretches }: OpenJob, nowMs: number): boolean {
