@@ -176,11 +176,13 @@ function ownerIn({ owners }: JobGpuPlan, labels: LabelSet): PlannedOwner {
   return found;
 }
 
+const noSlots = Array.from({ length: plainColumns }, () => -1);
+
 const emptyPlan = (uuid: string, host: string, gpu: number): JobGpuPlan => ({
   uuid,
   host,
   gpu,
-  plainSlots: new Array<number>(plainColumns).fill(-1),
+  plainSlots: [...noSlots],
   throttleSlots: [],
   throttleReasons: [],
   xids: [],

@@ -8,7 +8,6 @@ import { DayBooks } from "./day-books.ts";
 import type { SchedulerReport } from "./directory.ts";
 import {
   energyShares,
-  exclusiveUse,
   type GpuLedgerState,
   intervalBetween,
   idleTimeOf,
@@ -19,21 +18,20 @@ import {
   scaled,
   splitInterval,
 } from "./interval.ts";
-import { identifyJob } from "./job-key.ts";
 import { defaultLedgerOptions, type LedgerOptions } from "./ledger-options.ts";
 import { OpenJob, type OpenJobState } from "./open-job.ts";
 import {
   dayOf,
   type GapReason,
   type GpuDayBook,
-  hourMs,
   type JobEnd,
   type JobRecord,
   type LedgerOutput,
 } from "./record.ts";
 import { PodControllers, type PodController } from "./pod-controllers.ts";
-import { type GpuTick, type TickOwner, tickKey } from "./tick.ts";
-import { heldBy, type TrackedGpu } from "./tracked-gpu.ts";
+import { type GpuTick, tickKey } from "./tick.ts";
+import type { TrackedGpu } from "./tracked-gpu.ts";
+import { UsualTicks } from "./usual-ticks.ts";
 
 /** A process is observed at most this long before the scheduler's start of its job, since clocks differ. */
 const adoptMs = 60_000;
@@ -58,11 +56,18 @@ export class Ledger {
   readonly #books = new DayBooks();
   readonly #attempts = new JobAttempts();
   readonly #controllers = new PodControllers();
+  readonly #usualTicks: UsualTicks;
   #output: LedgerOutput = { jobs: [], parts: [], books: [] };
   #isFull = false;
 
   constructor(options: Partial<LedgerOptions> = {}) {
     this.#options = { ...defaultLedgerOptions, ...options };
+    this.#usualTicks = new UsualTicks({
+      ...this.#options,
+      books: this.#books,
+      openJob: (job, fromMs) => this.#jobOf({ job }, { fromMs }),
+      addParts: (parts) => void this.#output.parts.push(...parts),
+    });
   }
 
   get floorRatio(): number {
@@ -205,7 +210,8 @@ export class Ledger {
     const isOtherMeter = tick.meter !== last.meter;
     const before = isOtherMeter ? { timeMs: tick.timeMs, joules: tick.joules } : last;
     this.#books.read(known.books, tick, before);
-    if (!isBack && !isOtherMeter && this.#assignUsual(known, last, tick)) {
+    const isUsual = !isBack && !isOtherMeter && this.#attempts.asOfMs === undefined;
+    if (isUsual && this.#usualTicks.assign(known, last, tick)) {
       // One job, which was just observed: there is nothing to close.
       if (known.jobs.size > 1 || known.books.size > 1 || known.held === undefined)
         this.#finish(known);
@@ -222,76 +228,6 @@ export class Ledger {
     const found = this.#gpus.get(tickKey(tick));
     if (found !== undefined) this.#gpusByUuid.set(tick.uuid, found);
     return found;
-  }
-
-  /**
-   * The fast path for usual ticks: at most one owner before and after, within one hour and without a scheduler. Has the same
-   * effect as `#assign` at a tenth of its cost, since it does not split the interval into objects. Returns false if it does not
-   * apply.
-   */
-  #assignUsual(gpu: TrackedGpu, last: GpuTick, tick: GpuTick): boolean {
-    const [fromMs, toMs] = [last.timeMs, tick.timeMs];
-    if (
-      tick.joules < last.joules ||
-      toMs - fromMs > this.#options.gapMs ||
-      toMs - fromMs < 2 ||
-      gpu.pending.length > 0 ||
-      this.#attempts.asOfMs !== undefined ||
-      Math.floor(fromMs / hourMs) !== Math.floor((toMs - 1) / hourMs) ||
-      tick.owners === undefined ||
-      tick.owners.length > 1 ||
-      (last.owners !== undefined && last.owners.length > 1)
-    )
-      return false;
-    const [before, owner] = [last.owners?.[0], tick.owners[0]];
-    if (isSameJob(before, owner, tick.host)) this.#holdAlone(gpu, last, tick, owner, fromMs, toMs);
-    else {
-      const middleMs = fromMs + Math.floor((toMs - fromMs) / 2);
-      this.#holdAlone(gpu, last, tick, before, fromMs, middleMs);
-      this.#holdAlone(gpu, last, tick, owner, middleMs, toMs);
-    }
-    gpu.settledMs = toMs;
-    return true;
-  }
-
-  /** Assigns a part of the time between two ticks to the GPU's only owner, or to idleness. */
-  #holdAlone(
-    gpu: TrackedGpu,
-    last: GpuTick,
-    tick: GpuTick,
-    owner: TickOwner | undefined,
-    fromMs: number,
-    toMs: number,
-  ): void {
-    const seconds = (toMs - fromMs) / 1_000;
-    const grown = tick.joules - last.joules;
-    const wholeMs = tick.timeMs - last.timeMs;
-    // The same digits as the meter's where nothing is divided.
-    const joules = toMs - fromMs === wholeMs ? grown : (grown * (toMs - fromMs)) / wholeMs;
-    if (owner === undefined) {
-      gpu.held = undefined;
-      return this.#books.assign(gpu.books, tick, fromMs, seconds, joules, "idle");
-    }
-    const { labels } = owner;
-    const known = heldBy(gpu, labels);
-    const job = known?.job ?? this.#jobOf({ job: identifyJob(labels, tick.host) }, { fromMs });
-    if (job === undefined) {
-      gpu.held = undefined;
-      return this.#books.assign(gpu.books, tick, fromMs, seconds, joules, "too_many_jobs");
-    }
-    this.#books.assign(gpu.books, tick, fromMs, seconds, joules, "job");
-    const piece = exclusiveUse(last, tick, owner, {
-      fromMs,
-      toMs,
-      joules,
-      floorRatio: this.#options.floorRatio,
-    });
-    if (known === undefined) {
-      gpu.jobs.add(job.record.id);
-      gpu.jobsGoOnUntilMs = 0;
-      gpu.held = { labels, job, stretch: job.add(gpu.key, tick, piece) };
-    } else job.addTo(known.stretch, piece);
-    if (job.hasOldHours) this.#output.parts.push(...job.takeParts(false));
   }
 
   #settle(gpu: TrackedGpu): void {
@@ -544,13 +480,3 @@ export class Ledger {
     this.#isFull = false;
   }
 }
-
-const isSameJob = (
-  before: TickOwner | undefined,
-  after: TickOwner | undefined,
-  host: string,
-): boolean =>
-  before?.labels === after?.labels ||
-  (before !== undefined &&
-    after !== undefined &&
-    identifyJob(before.labels, host).key === identifyJob(after.labels, host).key);
