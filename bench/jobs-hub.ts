@@ -24,6 +24,7 @@ const seconds = Number(process.argv[3] ?? "60");
 /** In seconds of frames: by then, code is compiled and jobs are open. */
 const warmSeconds = 60;
 const gpusPerMachine = 8;
+const samplingMicros = 250;
 /** Functions of these files, and their callees, count as the ledger. */
 const ledgerFiles = /src\/(?:hub|runs)\/jobs\//;
 
@@ -57,7 +58,7 @@ const profiler = `data:text/javascript,${encodeURIComponent(`
         session = new Session();
         session.connect();
         await session.post("Profiler.enable");
-        await session.post("Profiler.setSamplingInterval", { interval: 500 });
+        await session.post("Profiler.setSamplingInterval", { interval: ${samplingMicros} });
         await session.post("Profiler.start");
         return;
       }
@@ -67,14 +68,13 @@ const profiler = `data:text/javascript,${encodeURIComponent(`
   }
 `)}`;
 const args = ["--insecure"];
-const withLedger = await startHub({
-  dataDir: path.join(dir, "with"),
-  args,
-  env: { NODE_OPTIONS: `--import=${profiler}` },
-});
+// Both have the profiler, which is started in one of them only.
+const env = { NODE_OPTIONS: `--import=${profiler}` };
+const withLedger = await startHub({ dataDir: path.join(dir, "with"), args, env });
 const without = await startHub({
   dataDir: path.join(dir, "without"),
   args: [...args, "--jobs-retention=0"],
+  env,
 });
 const sender = fork(fileURLToPath(new URL("./jobs-sender.ts", import.meta.url)), {
   execArgv: ["--import", fileURLToPath(import.meta.resolve("tsx"))],
@@ -178,7 +178,8 @@ function shareOf({ nodes, samples, timeDeltas }: Profile) {
   let [ledgerMs, collectionMs, busyMs] = [0, 0, 0];
   const byFunction = new Map<string, number>();
   samples.forEach((id, at) => {
-    const ms = (timeDeltas[at] ?? 0) / 1_000;
+    // A longer one is mostly time in which the thread did not run: the sample after it would count for many.
+    const ms = Math.min(timeDeltas[at] ?? 0, 2 * samplingMicros) / 1_000;
     const name = own.get(id)?.name ?? "";
     if (name.startsWith("(idle)")) return;
     busyMs += ms;

@@ -1,6 +1,6 @@
 /**
  * The cost of the job ledger relative to a hub's other work on the same frames, and the time of a month's bill:
- * `npx tsx bench/jobs.ts [GPUS]`, 2,000 by default, in machines of 8, one frame per second. Decoding and HTTP are not counted as
+ * `npx tsx bench/jobs.ts [GPUS] [cost|bill]`, 2,000 and both by default, in machines of 8, one frame per second. Decoding and HTTP are not counted as
  * the hub's other work, so the printed share is an upper bound.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -22,13 +22,14 @@ import { HealthWatch } from "../src/view/health/watch.ts";
 import { number, say } from "./hub-print.ts";
 
 const gpus = Number(process.argv[2] ?? "2000");
+const only = process.argv[3];
 const [perMachine, warmSeconds, seconds] = [8, 30, 90];
 const startMs = Date.UTC(2026, 0, 5);
 const dir = mkdtempSync(path.join(tmpdir(), "gpulse-jobs-bench-"));
 let nowMs = startMs;
 
-await measureCost();
-if (process.env["GP_NOBILL"] === undefined) await measureBill();
+if (only !== "bill") await measureCost();
+if (only !== "cost") await measureBill();
 rmSync(dir, { recursive: true, force: true });
 
 async function measureCost(): Promise<void> {
@@ -134,12 +135,13 @@ async function measureBill(): Promise<void> {
     price,
   } as const;
   for (const which of ["first", "second"]) {
-    const before = performance.now();
+    const [before, cpuBefore] = [performance.now(), process.cpuUsage()];
     const lines = await queries.bill(options);
     const tookMs = performance.now() - before;
+    const { user, system } = process.cpuUsage(cpuBefore);
     const gpuHours = lines.reduce((sum, line) => sum + line.gpuSeconds, 0) / 3_600;
     say(
-      `bill of 30 days, ${number(count)} jobs, ${number(gpuHours)} GPU-hours, ${lines.length} accounts, ${which} time: ${number(tookMs)} ms`,
+      `bill of 30 days, ${number(count)} jobs, ${number(gpuHours)} GPU-hours, ${lines.length} accounts, ${which} time: ${number(tookMs)} ms, ${number((user + system) / 1_000)} ms of processor time`,
     );
   }
   jobs.close();

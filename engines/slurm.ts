@@ -284,7 +284,7 @@ SwitchType=switch/none
 MpiDefault=none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
-SchedulerParameters=sched_interval=1,sched_min_interval=0,batch_sched_delay=0,defer_batch
+SchedulerParameters=sched_interval=1,sched_min_interval=0,batch_sched_delay=0,defer_batch,bf_interval=1
 GresTypes=gpu
 ReturnToService=2
 SlurmdParameters=config_overrides

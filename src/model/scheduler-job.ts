@@ -44,6 +44,8 @@ export interface SchedulerJob {
   readonly cluster?: string | undefined;
   /** The value of SLURM_JOB_ID in the job's processes. Each task of an array has its own. */
   readonly id: string;
+  /** For a component of a heterogeneous job: the id of the first one, which is SLURM_JOB_ID in the processes of all. */
+  readonly hetJobId?: string | undefined;
   /** Number of requeues before this attempt. */
   readonly restartCount?: number | undefined;
   /** The id that the user got for the whole array. */

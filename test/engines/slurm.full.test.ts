@@ -1,4 +1,7 @@
-// Harder cases for Slurm: a controller that is down while the hub is killed, and an array of 100,000 tasks.
+// Harder cases for Slurm: a controller that is down while the hub is killed, an array of 100,000 tasks, a heterogeneous job.
+
+import { readFileSync } from "node:fs";
+import path from "node:path";
 
 import { expect, test } from "vitest";
 
@@ -60,6 +63,38 @@ test(
     const tasks = (await endedJobs(lab())).filter(({ name }) => name === "sweep");
     expect(tasks.length).toBeLessThan(50);
     expect(tasks.every(({ scheduler }) => scheduler?.arrayJobId === array)).toBe(true);
+  },
+);
+
+test(
+  "a heterogeneous job: each component holds its own GPUs, which processes of the first one's id use",
+  { timeout: 240_000 },
+  async () => {
+    const { slurm } = lab();
+    const step = 'echo $$ > "pid-het-$SLURMD_NODENAME"; echo "$SLURM_JOB_ID" > "id-het"; sleep 30';
+    const first = ["-J", "het", "-w", "n1", "--gres=gpu:1"];
+    const second = ["-w", "n2", "--gres=gpu:2"];
+    const work = `srun --het-group=0,1 bash -c '${step}'`;
+    const id = await slurm.submit(work, ...first, ":", ...second);
+    const pid = await waitUntil({ what: "the step on n2", timeoutMs: 90_000 }, async () => {
+      const found = Number(readFileSync(path.join(slurm.folder, "pid-het-n2"), "utf8"));
+      return found > 0 ? found : undefined;
+    });
+    expect(readFileSync(path.join(slurm.folder, "id-het"), "utf8").trim()).toBe(id);
+    lab().script("n2", `process 0 ${pid} 8000000000 C`, "0.utilization 90");
+    const own = Number(id);
+    const [job] = await untilEnded(lab(), String(own + 1));
+    lab().script("n2");
+    const stretches = (job?.stretches ?? []).toSorted((one, two) => one.gpu - two.gpu);
+    expect(stretches.map(({ host, gpu }) => [host, gpu])).toEqual([
+      ["n2", 0],
+      ["n2", 1],
+    ]);
+    expect(stretches[0]?.usefulSeconds).toBeGreaterThan(10);
+    expect(stretches[1]?.usefulSeconds).toBe(0);
+    expect(stretches.flatMap(({ neighbours }) => neighbours)).toEqual([]);
+    const [leader] = await untilEnded(lab(), id);
+    expect(leader?.stretches.map(({ host }) => host)).toEqual(["n1"]);
   },
 );
 

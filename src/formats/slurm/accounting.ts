@@ -32,6 +32,7 @@ function readRecordedJob(entry: JsonRecord): JobReading {
     const arrayJobId = asPositive(array?.["job_id"])?.toString();
     const hosts = parseHostList(asText(entry["nodes"]) ?? "");
     return {
+      hetJobId: asPositive(asRecord(entry["het"])?.["job_id"])?.toString(),
       arrayJobId,
       arrayTaskId: arrayJobId === undefined ? undefined : asNumber(array?.["task_id"]),
       arrayTasksWaiting: asText(array?.["task"]),

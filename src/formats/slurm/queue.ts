@@ -32,6 +32,7 @@ function readQueuedJob(entry: JsonRecord): JobReading {
     const allocations = isWaiting ? [] : allocationsOf(entry);
     const allocatedGpus = allocated.gpus ?? sumOfGpus(allocations);
     return {
+      hetJobId: asPositive(entry["het_job_id"])?.toString(),
       arrayJobId: asPositive(entry["array_job_id"])?.toString(),
       arrayTaskId: isArray(entry) ? asNumber(entry["array_task_id"]) : undefined,
       arrayTasksWaiting: asText(entry["array_task_string"]),

@@ -63,18 +63,24 @@ export function parseRequestedGpus(text: string): number | undefined {
   return gpus;
 }
 
-/** The GPUs in one node's detail; empty if it lists none. */
+/** A MIG profile in the type of a GPU, such as `a100_1g.5gb`. */
+const migProfile = /\dg\.\d+gb/;
+
+/**
+ * The GPUs in one node's detail; undefined if it lists none. Slurm numbers the instances of MIG through all GPUs of a node, so
+ * their numbers are no GPU indexes.
+ */
 export function parseNodeGpus(
   text: string,
 ): Pick<SchedulerAllocation, "gpuCount" | "gpuIndexes"> | undefined {
   let gpuCount: number | undefined;
   let gpuIndexes: number[] | undefined = [];
-  const detail = /(?:^|,)gpu(?::(?!\d+[(,])[^:(,]{1,64})?:(\d{1,6})(?:\((?:IDX:)?([^)]*)\))?/g;
-  for (const [, count = "0", indexes] of text.slice(0, 65_536).matchAll(detail)) {
+  const detail = /(?:^|,)gpu(?::((?!\d+[(,])[^:(,]{1,64}))?:(\d{1,6})(?:\((?:IDX:)?([^)]*)\))?/g;
+  for (const [, type = "", count = "0", indexes] of text.slice(0, 65_536).matchAll(detail)) {
     if (count === "0") continue;
     gpuCount = (gpuCount ?? 0) + Number(count);
     const listed = expandIndexes(indexes ?? "");
-    if (listed.length === Number(count)) gpuIndexes?.push(...listed);
+    if (listed.length === Number(count) && !migProfile.test(type)) gpuIndexes?.push(...listed);
     else gpuIndexes = undefined;
   }
   if (gpuCount === undefined) return undefined;

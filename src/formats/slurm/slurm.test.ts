@@ -308,6 +308,8 @@ test.each([
   ["gpu:2(IDX:0-1)", { gpuCount: 2, gpuIndexes: [0, 1] }],
   ["gpu:a100:2(IDX:0,3),shard:4(1/8)", { gpuCount: 2, gpuIndexes: [0, 3] }],
   ["gpu:a100:1(IDX:0),gpu:v100:1(IDX:4)", { gpuCount: 2, gpuIndexes: [0, 4] }],
+  ["gpu:a100_1g.5gb:2(IDX:3,9)", { gpuCount: 2 }],
+  ["gpu:a100:1(IDX:7),gpu:nvidia_a100_3g.20gb:1(IDX:0)", { gpuCount: 2 }],
   ["gpu:2", { gpuCount: 2 }],
   ["gpu:2(IDX:N/A)", { gpuCount: 2 }],
   ["gpu:0(IDX:N/A)", undefined],

@@ -1,7 +1,8 @@
 /**
  * Closed records of the ledger, in two files per day (UTC): jobs by the day they ended together with the energy books of the
  * GPUs, and the usage of each job in the hours of that day, which is all that a bill reads. Records are checksummed; a record
- * replaces an earlier one with the same key, so writing it again after a crash changes nothing.
+ * replaces an earlier one with the same key, so writing it again after a crash changes nothing. Jobs end one at a time: entries
+ * wait for others, until they are read or the caller flushes, and are written together.
  *
  *   jobs/days/2026-11-18.log         records: [["job", {…}], ["book", {…}], …]
  *   jobs/days/2026-11-18.hours.log   records: [["part", {…}], …]
@@ -45,6 +46,10 @@ const mostOpen = 4;
 const mostCachedBytes = 64 * 2 ** 20;
 /** Maximum entries per record. */
 const recordEntries = 1_000;
+/** Entries that wait to be written together. */
+const mostWaiting = 256;
+/** While the disk refuses writes, more than these are not kept. */
+const mostUnwritten = 50_000;
 const fileName = /^(\d{4}-\d{2}-\d{2})(?:\.hours)?\.log$/;
 const [jobsEnding, hoursEnding] = [".log", ".hours.log"];
 
@@ -59,28 +64,58 @@ export class DayFiles {
   readonly #open = new Map<string, StateLog>();
   readonly #days = new Map<string, CachedFile<DayContent>>();
   readonly #parts = new Map<string, CachedFile<DayParts>>();
+  /** By file. */
+  readonly #waiting = new Map<string, DayEntry[]>();
+  #waitingCount = 0;
 
   constructor(dir: string, log: Log) {
     this.#dir = dir;
     this.#log = log;
   }
 
+  /** Throws if the disk refuses entries that waited; they are tried again with the next ones. */
   write({ jobs, parts, books }: LedgerOutput): void {
-    const byName = new Map<string, DayEntry[]>();
-    const add = (name: string, entry: DayEntry): void => {
-      const entries = byName.get(name);
-      if (entries === undefined) byName.set(name, [entry]);
-      else entries.push(entry);
-    };
-    for (const job of jobs) add(dayOf(job.endMs) + jobsEnding, ["job", job]);
-    for (const { day, part } of parts) add(day + hoursEnding, ["part", part]);
-    for (const book of books) add(book.day + jobsEnding, ["book", book]);
-    for (const [name, entries] of byName)
-      for (const lot of lotsOf(entries)) this.#writer(name).append(lot);
+    for (const job of jobs) this.#add(dayOf(job.endMs) + jobsEnding, ["job", job]);
+    for (const { day, part } of parts) this.#add(day + hoursEnding, ["part", part]);
+    for (const book of books) this.#add(book.day + jobsEnding, ["book", book]);
+    if (this.#waitingCount >= mostWaiting) this.flush();
+  }
+
+  /** Writes the entries that wait: call before the journal that has them is replaced. */
+  flush(): void {
+    try {
+      for (const [name, entries] of this.#waiting) {
+        for (const lot of lotsOf(entries)) this.#writer(name).append(lot);
+        this.#waiting.delete(name);
+        this.#waitingCount -= entries.length;
+      }
+    } catch (thrown) {
+      if (this.#waitingCount >= mostUnwritten) {
+        this.#waiting.clear();
+        this.#waitingCount = 0;
+      }
+      throw thrown;
+    }
+  }
+
+  #flushToRead(): void {
+    try {
+      this.flush();
+    } catch {
+      // What was written before can be read; the next write reports the failure.
+    }
+  }
+
+  #add(name: string, entry: DayEntry): void {
+    const entries = this.#waiting.get(name);
+    if (entries === undefined) this.#waiting.set(name, [entry]);
+    else entries.push(entry);
+    this.#waitingCount++;
   }
 
   /** Days with a file, oldest first. */
   days(): string[] {
+    this.#flushToRead();
     if (!existsSync(this.#dir)) return [];
     const days = readdirSync(this.#dir).flatMap((name) => fileName.exec(name)?.[1] ?? []);
     return [...new Set(days)].sort();
@@ -98,6 +133,7 @@ export class DayFiles {
 
   /** When the hours of the day last changed; 0 if there are none. */
   partsChangedMs(day: string): number {
+    this.#flushToRead();
     const file = path.join(this.#dir, day + hoursEnding);
     return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   }
@@ -120,6 +156,7 @@ export class DayFiles {
   }
 
   #rewrite(name: string, entries: readonly DayEntry[]): void {
+    this.flush();
     if (entries.length === 0 && !existsSync(path.join(this.#dir, name))) return;
     this.#writer(name).rewrite(lotsOf(entries));
     // Evicts the cache: a file of the same size may have other content now.
@@ -141,6 +178,7 @@ export class DayFiles {
   }
 
   close(): void {
+    this.flush();
     for (const writer of this.#open.values()) writer.close();
     this.#open.clear();
     this.#days.clear();
@@ -152,6 +190,7 @@ export class DayFiles {
     cache: Map<string, CachedFile<Content>>,
     create: () => Content & StateReader,
   ): Content {
+    this.#flushToRead();
     const file = path.join(this.#dir, name);
     if (!existsSync(file)) return create();
     const bytes = statSync(file).size;

@@ -186,6 +186,7 @@ test("a hub that is killed often writes what it closed once more at most, not at
   const dir = makeFolder();
   const first = open(dir);
   for (const delivery of story) first.take(delivery);
+  first.files.flush();
   const day = path.join(dir, "jobs", "days", "2026-11-18.log");
   const written = statSync(day).size;
   const sizes: number[] = [];

@@ -75,6 +75,7 @@ export class HubJobs {
       lastTickOf: (gpu) => this.ledger.lastTickOf(gpu),
       floorRatio: this.ledger.floorRatio,
       isUrgent: (host) => this.ledger.hasEndedJobs(host),
+      indexOf: (key) => this.#codec.indexOf(key),
     });
     const closed: LedgerOutput = { jobs: [], parts: [], books: [] };
     this.#journal = new StateLog(
@@ -153,10 +154,11 @@ export class HubJobs {
     const { trustedNowMs, retentionMs, log } = this.#options;
     this.enter(["clock", trustedNowMs()]);
     try {
+      this.files.flush();
       const deleted = this.files.deleteBefore(dayOf(trustedNowMs() - retentionMs));
       if (deleted > 0) log.info("deleted job records past their retention", { days: deleted });
     } catch (thrown) {
-      this.#fail("old job records could not be deleted", thrown);
+      this.#fail("job records could not be written or deleted", thrown);
     }
   }
 
@@ -199,6 +201,7 @@ export class HubJobs {
   /** Replaces the journal with a snapshot. */
   checkpoint(): void {
     this.#write(this.ledger.apply(["ticks", this.#ticks.flush()]));
+    this.files.flush();
     this.#journal.rewrite(this.ledger.snapshot());
     this.#codec.reset();
     this.#ticks.restart();
@@ -209,11 +212,11 @@ export class HubJobs {
     for (const end of this.#ends.splice(0)) end();
     try {
       this.checkpoint();
+      this.files.close();
     } catch (thrown) {
       this.#fail("the job ledger could not be checkpointed", thrown);
     }
     this.#journal.close();
-    this.files.close();
   }
 
   /** Writes an entry to the journal, then applies it to the ledger. Never throws. */

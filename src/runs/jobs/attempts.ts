@@ -116,7 +116,7 @@ export class JobAttempts {
       if (held.gpuIndexes !== undefined && !held.gpuIndexes.includes(gpu)) continue;
       found.push({
         id,
-        workload: job.id,
+        workloads: job.hetJobId === undefined ? [job.id] : [job.id, job.hetJobId],
         fromMs: job.startMs,
         toMs: job.endMs ?? Number.POSITIVE_INFINITY,
         isCertain: held.gpuIndexes !== undefined,

@@ -32,9 +32,18 @@ export type GpuBooks = Map<string, GpuDayBook>;
 
 export class DayBooks {
   readonly #books = new Map<string, GpuBooks>();
+  /** The last finished book of each GPU: a clock that is set back past midnight reopens it. */
+  readonly #finished = new Map<GpuBooks, GpuDayBook>();
 
+  /** The open books. */
   *all(): IterableIterator<GpuDayBook> {
     for (const books of this.#books.values()) yield* books.values();
+  }
+
+  /** Books from which other `DayBooks` continue: also those that could be reopened. */
+  *snapshot(): IterableIterator<GpuDayBook> {
+    yield* this.#finished.values();
+    yield* this.all();
   }
 
   restore(book: GpuDayBook): void {
@@ -62,25 +71,34 @@ export class DayBooks {
     }
     const isReset = joules < before.joules;
     const isBack = timeMs <= before.timeMs;
-    if (isReset || isBack) {
+    if (isBack) {
+      this.#reopen(books, dayOf(timeMs));
       const book = bookOf(books, tick, timeMs);
+      restartMeter(book, joules);
       // After a reset the counter's value is the energy since then.
-      book.resetJoules +=
-        book.lastJoules - book.firstJoules + (isBack && !isReset ? joules - before.joules : joules);
-      book.firstJoules = book.lastJoules = joules;
+      book.resetJoules += isReset ? joules : joules - before.joules;
       book.meterJoules = book.resetJoules;
       return;
     }
-    if (Math.floor(before.timeMs / dayMs) === Math.floor((timeMs - 1) / dayMs)) {
-      moveMeter(books, tick, before.timeMs, before.joules, joules);
+    const isSameDay = Math.floor(before.timeMs / dayMs) === Math.floor((timeMs - 1) / dayMs);
+    let fromJoules = before.joules;
+    if (isReset) {
+      fromJoules = 0;
+      restartMeter(bookOf(books, tick, before.timeMs), 0);
+    }
+    if (isSameDay) {
+      moveMeter(books, tick, before.timeMs, fromJoules, joules);
       return;
     }
-    const perMs = (joules - before.joules) / (timeMs - before.timeMs);
+    const perMs = (joules - fromJoules) / (timeMs - before.timeMs);
     let fromMs = before.timeMs;
     while (fromMs < timeMs) {
       const toMs = Math.min(timeMs, Math.floor(fromMs / dayMs) * dayMs + dayMs);
       const at = (ms: number): number =>
-        ms === timeMs ? joules : before.joules + (ms - before.timeMs) * perMs;
+        ms === timeMs ? joules : fromJoules + (ms - before.timeMs) * perMs;
+      // A day that begins again after its clock was set back.
+      const again = fromMs === before.timeMs ? undefined : books.get(dayOf(fromMs));
+      if (again !== undefined) restartMeter(again, at(fromMs));
       moveMeter(books, tick, fromMs, at(fromMs), at(toMs));
       fromMs = toMs;
     }
@@ -119,9 +137,23 @@ export class DayBooks {
       if (Date.parse(day) + dayMs > settledMs) continue;
       finished.push(book);
       books.delete(day);
+      this.#finished.set(books, book);
     }
     return finished;
   }
+
+  #reopen(books: GpuBooks, day: string): void {
+    const finished = this.#finished.get(books);
+    if (finished?.day !== day || books.has(day)) return;
+    books.set(day, finished);
+    this.#finished.delete(books);
+  }
+}
+
+/** The meter counts from another value: what it has counted is kept. */
+function restartMeter(book: GpuDayBook, joules: number): void {
+  book.resetJoules += book.lastJoules - book.firstJoules;
+  book.firstJoules = book.lastJoules = joules;
 }
 
 /** Advances the meter of the day that contains `fromMs`. */

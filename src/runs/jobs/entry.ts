@@ -70,6 +70,7 @@ const schedulerJobSchema = v.object({
   cluster: optional(v.string()),
   id: v.string(),
   restartCount: optional(count),
+  hetJobId: optional(v.string()),
   arrayJobId: optional(v.string()),
   arrayTaskId: optional(count),
   arrayTasksWaiting: optional(v.string()),

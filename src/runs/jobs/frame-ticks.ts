@@ -23,6 +23,7 @@ import {
   addUtilization,
   allOwners,
   emptyReadings,
+  gpuFlag,
   isPresent,
   layoutPlan,
   type LayoutPlan,
@@ -70,26 +71,38 @@ export interface FrameTicksOptions {
   readonly lastTickOf?: ((gpu: GpuName) => LastTick | undefined) | undefined;
   /** True for machines on which a job waits to be closed: their readings are not delayed. */
   readonly isUrgent?: ((host: string) => boolean) | undefined;
+  /** The index of a GPU in the journal, which `FrameChanges.unchanged` refers to. */
+  readonly indexOf?: ((key: string) => number) | undefined;
 }
 
 /** The result of a frame. */
 export interface FrameChanges {
   readonly ticks: readonly GpuTick[];
-  /** For the journal only. */
+  /** For the journal only; valid until the next frame. */
   readonly unchanged: UnchangedGpus | undefined;
 }
 
 const noChanges: FrameChanges = { ticks: [], unchanged: undefined };
-const noTicks: readonly GpuTick[] = [];
+
+const unchangedArrays = (gpus: number) => ({
+  indexes: new Int32Array(gpus),
+  joules: new Float64Array(gpus),
+  idle: new Uint8Array(gpus),
+});
 
 export class FrameTicks {
   readonly #plans = new WeakMap<Layout, LayoutPlan>();
   readonly #gpus = new Map<string, TrackedReadings>();
+  /** The last GPU that reported under a UUID: avoids building a key for every GPU of a new layout. */
+  readonly #byUuid = new Map<string, TrackedReadings>();
+  /** The GPUs of the current frame of which only the meter has changed. */
+  #unchanged = unchangedArrays(64);
   readonly #rows = new GpuRows();
   readonly #anomaliesOf: (gpu: GpuName) => readonly string[];
   readonly #lastTickOf: (gpu: GpuName) => LastTick | undefined;
   readonly #floorRatio: number;
   readonly #isUrgent: (host: string) => boolean;
+  readonly #indexOf: (key: string) => number;
   #sweptMs = 0;
   #generation = 0;
 
@@ -98,6 +111,7 @@ export class FrameTicks {
     this.#lastTickOf = options.lastTickOf ?? (() => undefined);
     this.#floorRatio = options.floorRatio ?? defaultLedgerOptions.floorRatio;
     this.#isUrgent = options.isUrgent ?? (() => false);
+    this.#indexOf = options.indexOf ?? (() => 0);
   }
 
   take({ frame, devices, tier, isExposed }: TickDelivery): FrameChanges {
@@ -129,11 +143,16 @@ export class FrameTicks {
     const gpus = planLayout(frame.layout);
     const tracked: TrackedReadings[] = [];
     for (const planned of gpus) {
-      const known = this.#gpus.get(planned.key) ?? this.#track(planned, frame.timeMs);
+      const known = this.#find(planned) ?? this.#track(planned, frame.timeMs);
       reuseLabels(planned, known);
       tracked.push(known);
     }
     return layoutPlan(gpus, tracked);
+  }
+
+  #find({ host, uuid }: JobGpuPlan): TrackedReadings | undefined {
+    const last = this.#byUuid.get(uuid);
+    return last?.host === host ? last : this.#gpus.get(deviceKey(host, uuid));
   }
 
   #track(planned: JobGpuPlan, timeMs: number): TrackedReadings {
@@ -152,19 +171,20 @@ export class FrameTicks {
       numbers[row + column.readJoules] = last.joules;
       known.meter = last.meter;
     }
+    known.journalIndex = this.#indexOf(known.key);
     this.#gpus.set(known.key, known);
+    this.#byUuid.set(known.uuid, known);
   }
 
   #read(plan: LayoutPlan, frame: Frame, devices: readonly Device[], isFast: boolean): FrameChanges {
     const { gpus, tracked } = plan;
     const { timeMs } = frame;
     const ticks: GpuTick[] = [];
-    const unchanged = {
-      timeMs,
-      uuids: [] as string[],
-      joules: [] as number[],
-      idle: [] as boolean[],
-    };
+    if (gpus.length > this.#unchanged.idle.length) this.#unchanged = unchangedArrays(gpus.length);
+    const { indexes, joules, idle } = this.#unchanged;
+    let count = 0;
+    let urgentHost: string | undefined;
+    let isUrgent = false;
     let dueMs = Number.POSITIVE_INFINITY;
     let needsUtilization = false;
     for (let at = 0; at < gpus.length; at++) {
@@ -178,10 +198,12 @@ export class FrameTicks {
       if (!isFast || timeMs - this.#readMsOf(known) >= fastReadMs) {
         this.#moveUtilization(plan, at, known, frame);
         if (known.device === undefined) findDevice(known, devices);
-        if (this.#readGpu(frame, plan, at, known, isFast, ticks)) {
-          unchanged.uuids.push(known.uuid);
-          unchanged.joules.push(this.#rows.numbers[known.row + column.readJoules] ?? 0);
-          unchanged.idle.push(known.hasActivity && !known.isUsed);
+        if (known.host !== urgentHost) isUrgent = this.#isUrgent((urgentHost = known.host));
+        if (this.#readGpu(frame, plan, at, known, isFast, isUrgent, ticks)) {
+          indexes[count] = known.journalIndex;
+          joules[count] = this.#rows.numbers[known.row + column.readJoules] ?? 0;
+          idle[count] = known.hasActivity && !known.isUsed ? 1 : 0;
+          count++;
         }
       }
       if (!isFast) continue;
@@ -193,9 +215,8 @@ export class FrameTicks {
       plan.needsUtilization = needsUtilization;
     }
     if (timeMs - this.#sweptMs >= forgetMs) this.#sweep(timeMs, ticks);
-    if (unchanged.uuids.length === 0)
-      return ticks.length === 0 ? noChanges : { ticks, unchanged: undefined };
-    return { ticks: ticks.length === 0 ? noTicks : ticks, unchanged };
+    if (count === 0) return ticks.length === 0 ? noChanges : { ticks, unchanged: undefined };
+    return { ticks, unchanged: { timeMs, count, indexes, joules, idle } };
   }
 
   /** Tracks a GPU again that was forgotten after a long silence. */
@@ -249,7 +270,7 @@ export class FrameTicks {
     }
     if (!known.hasHardwareMeter)
       known.hasHardwareMeter = !Number.isNaN(numbers[row + column.hardwareJoules]);
-    if (plan.hasThrottling[at] === true) {
+    if (((plan.flags[at] ?? 0) & gpuFlag.throttling) !== 0) {
       known.newCounters = frame;
       known.newCountersPlan = plan.gpus[at];
     }
@@ -262,30 +283,31 @@ export class FrameTicks {
     at: number,
     known: TrackedReadings,
     isFast: boolean,
+    isUrgent: boolean,
     ticks: GpuTick[],
   ): boolean {
-    const planned = plan.gpus[at];
-    if (planned === undefined) return false;
-    const isSlow = planned.isSlow && !isFast;
+    const flags = plan.flags[at] ?? 0;
+    const isSlow = !isFast && (flags & gpuFlag.slow) !== 0;
     this.#readPlain(frame, plan, at, known);
     // Usually there are no Xids and were none.
-    if (plan.hasXids[at] === true || (isSlow && known.xidsNow !== noCounts))
-      readXids(frame, planned, known, isSlow);
+    if ((flags & gpuFlag.xids) !== 0 || (isSlow && known.xidsNow !== noCounts))
+      readXids(frame, plan.gpus[at], known, isSlow);
     if (known.isPart) {
-      this.#readPart(frame, planned, known, isSlow);
+      if (isSlow) this.#readPart(frame, plan.gpus[at], known);
       return false;
     }
     if (!isSlow && frame.timeMs - this.#readMsOf(known) < fastReadMs) return false;
     const from = known.hasHardwareMeter ? column.hardwareJoules : column.integratedJoules;
     const joules = this.#rows.numbers[known.row + from] ?? Number.NaN;
     if (Number.isNaN(joules)) return false;
-    return this.#takeReading(frame, plan, at, known, joules, isSlow, ticks);
+    return this.#takeReading(frame, plan, at, known, joules, isSlow, isUrgent, ticks);
   }
 
   /** The owners of a partition are owners of the whole GPU. */
-  #readPart(frame: Frame, planned: JobGpuPlan, { device }: TrackedReadings, isSlow: boolean): void {
+  #readPart(frame: Frame, planned: JobGpuPlan | undefined, { device }: TrackedReadings): void {
+    if (planned === undefined) return;
     const whole = this.#gpus.get(deviceKey(planned.host, device?.parent ?? ""));
-    if (isSlow && whole !== undefined)
+    if (whole !== undefined)
       (whole.partOwners ??= new Map()).set(planned.uuid, ownersIn(frame, planned) ?? []);
   }
 
@@ -296,6 +318,7 @@ export class FrameTicks {
     known: TrackedReadings,
     joules: number,
     isSlow: boolean,
+    isUrgent: boolean,
     ticks: GpuTick[],
   ): boolean {
     const { row } = known;
@@ -312,7 +335,7 @@ export class FrameTicks {
     let ownerCount = unknownOwners;
     let labels: OwnerLabels | undefined;
     let sharedOwners: readonly TickOwner[] | undefined;
-    if (plan.isShared[at] === true || known.partOwners !== undefined) {
+    if (((plan.flags[at] ?? 0) & gpuFlag.shared) !== 0 || known.partOwners !== undefined) {
       sharedOwners = allOwners(frame, plan.gpus[at], known);
       ownerCount = sharedOwners.length;
       if (ownerCount === 1) labels = sharedOwners[0]?.labels;
@@ -385,7 +408,7 @@ export class FrameTicks {
       isSameXids &&
       timeMs - (numbers[row + column.tickMs] ?? 0) < mostUnchangedMs &&
       known.generation === this.#generation &&
-      !this.#isUrgent(known.host)
+      !isUrgent
     )
       return true;
     ticks.push(this.#tick(known));
@@ -467,6 +490,7 @@ export class FrameTicks {
       if (nowMs - (this.#rows.numbers[known.row + column.reportMs] ?? 0) <= forgetMs) continue;
       this.#flushGpu(known, ticks);
       this.#gpus.delete(key);
+      if (this.#byUuid.get(known.uuid) === known) this.#byUuid.delete(known.uuid);
       this.#rows.remove(known.row);
       known.isForgotten = true;
     }

@@ -1,54 +1,75 @@
 import { expect, test } from "vitest";
-import { type EnergyInterval, splitInterval } from "./interval.ts";
-import type { TickOwner } from "./tick.ts";
+import { Ledger } from "./ledger.ts";
+import type { GpuTick, TickOwner } from "./tick.ts";
 
 const hour = Date.UTC(2026, 10, 18, 12);
-const owner = (workload: string): TickOwner => ({ labels: { workload, user: "ada" } });
-
-const between = (
-  from: number,
-  to: number,
-  before: readonly TickOwner[] | undefined,
-  owners: readonly TickOwner[] | undefined,
-  isGap = false,
-): EnergyInterval => ({
-  fromMs: hour + from,
-  toMs: hour + to,
-  joules: 1_000,
-  isGap,
-  before,
-  after: {
-    uuid: "GPU-1",
-    host: "node7",
-    gpu: 0,
-    model: "H200",
-    simulated: false,
-    timeMs: hour + to,
-    owners,
-  },
+const first = { workload: "1", user: "ada" };
+const second = { workload: "2", user: "ada" };
+const owner = (labels: TickOwner["labels"], memoryBytes?: number): TickOwner => ({
+  labels,
+  memoryBytes,
 });
 
-/** An allocation of a job that is not on the GPU: it disables the fast path and changes nothing else. */
-const other = [
-  { id: "slurm:9@0", workload: "9", fromMs: 0, toMs: hour * 2, isCertain: false },
-] as const;
+const tick = (
+  atMs: number,
+  owners: readonly TickOwner[] | undefined,
+  idleMs?: number,
+): GpuTick => ({
+  uuid: "GPU-1",
+  host: "node7",
+  gpu: 0,
+  model: "H200",
+  simulated: false,
+  timeMs: hour + atMs,
+  joules: 5_000 + atMs / 3,
+  meter: "hardware",
+  activityRatio: 0.4,
+  tensorRatio: 0.3,
+  memoryBytes: 7_000,
+  idleMs,
+  throttleSeconds: { power_cap: Math.max(0, atMs) / 7_000 },
+  xids: { 31: atMs > 0 ? 2 : 1 },
+  anomalies: ["slow"],
+  owners,
+});
 
-const owners = [undefined, [], [owner("1")], [owner("2")], [owner("1"), owner("2")]];
+const owners = [
+  undefined,
+  [],
+  [owner(first)],
+  [owner({ ...first }, 1_000)],
+  [owner(second)],
+  [owner(first), owner(second)],
+];
+const times = [
+  [0, 5_000],
+  [1, 4_002],
+  [0, 1],
+  [-2_000, 3_001],
+  [0, 90_000],
+] as const;
 const cases = owners.flatMap((before) =>
   owners.flatMap((after) =>
-    [
-      [0, 5_000],
-      [1, 4_002],
-      [0, 1],
-      [-2_000, 3_001],
-    ].flatMap(([from = 0, to = 0]) =>
-      [false, true].map((isGap) => between(from, to, before, after, isGap)),
+    times.flatMap(([from, to]) =>
+      [undefined, 0, 900].map((idleMs) => [
+        tick(from - 3_000, before),
+        tick(from, before),
+        tick(to, after, idleMs),
+        tick(to + 2_000, after),
+      ]),
     ),
   ),
 );
 
-test("an interval in which one owner follows another is divided as any other", () => {
-  expect(cases).toHaveLength(200);
-  for (const interval of cases)
-    expect(splitInterval(interval, [])).toEqual(splitInterval(interval, other));
+test("the fast path books every change of owners as the general code does, which a scheduler without jobs leads to", () => {
+  expect(cases).toHaveLength(540);
+  for (const ticks of cases) {
+    const [fast, general] = [new Ledger(), new Ledger()];
+    const scheduler = { scheduler: "slurm", asOfMs: hour * 2, jobs: [] } as const;
+    general.apply(["report", scheduler]);
+    for (const one of ticks)
+      expect(fast.apply(["ticks", [one]])).toEqual(general.apply(["ticks", [one]]));
+    const states = [...general.snapshot()].filter(([kind]) => kind !== "report");
+    expect([...fast.snapshot()]).toEqual(states);
+  }
 });

@@ -34,8 +34,8 @@ export interface GpuLedgerState {
 /** A job's allocation of the GPU, from the scheduler. */
 export interface Allocation {
   readonly id: string;
-  /** The workload label of its processes. */
-  readonly workload: string;
+  /** The workload labels of its processes. */
+  readonly workloads: readonly string[];
   readonly fromMs: number;
   readonly toMs: number;
   /** True if the scheduler names this GPU; otherwise the job holds it only if its processes are observed on it. */
@@ -67,23 +67,37 @@ interface Span {
 
 const nobody: readonly string[] = [];
 
-/** The usage of a GPU's only owner between two ticks, if it held the GPU at both. */
-export function exclusiveUse(last: GpuTick, tick: GpuTick, owner: TickOwner, floorRatio: number) {
-  const [fromMs, toMs] = [last.timeMs, tick.timeMs];
+/** A part of the time between two ticks. */
+interface UsePart {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly joules: number;
+  readonly floorRatio: number;
+}
+
+/** The usage of a GPU's only owner in a part of the time between two ticks. */
+export function exclusiveUse(
+  last: GpuTick,
+  tick: GpuTick,
+  owner: TickOwner,
+  { fromMs, toMs, joules, floorRatio }: UsePart,
+) {
+  const part = (toMs - fromMs) / (tick.timeMs - last.timeMs);
   return {
     fromMs,
     toMs,
-    joules: tick.joules - last.joules,
+    joules,
     rule: "exclusive",
     isUnobserved: false,
-    idle: idleTime(tick, { fromMs, toMs }, { fromMs, toMs }, floorRatio),
+    idle: idleTime(tick, tick.timeMs - last.timeMs, { fromMs, toMs }, floorRatio),
     memoryBytes: owner.memoryBytes ?? tick.memoryBytes,
     peakMemoryBytes: owner.memoryBytes === undefined ? tick.peakMemoryBytes : owner.peakMemoryBytes,
     tensorRatio: tick.tensorRatio,
     dramRatio: tick.dramRatio,
     activityRatio: tick.activityRatio,
-    throttleSeconds: growth(last.throttleSeconds, tick.throttleSeconds),
-    xids: growth(last.xids, tick.xids),
+    throttleSeconds: scaled(growth(last.throttleSeconds, tick.throttleSeconds), part),
+    // As in every split: for the holder at the end, when it was observed.
+    xids: toMs === tick.timeMs ? growth(last.xids, tick.xids) : undefined,
     anomalies: tick.anomalies ?? nobody,
     neighbours: nobody,
   } as const;
@@ -140,7 +154,7 @@ export function idleTimeOf(
   if (owner === undefined && id !== undefined && after.owners !== undefined) return wholly(piece);
   if (holders > 1 && owner?.utilizationRatio !== undefined)
     return owner.utilizationRatio > floorRatio ? never : wholly(piece);
-  return idleTime(after, interval, piece, floorRatio);
+  return idleTime(after, interval.toMs - interval.fromMs, piece, floorRatio);
 }
 
 const never: IdleTime = { seconds: 0, sinceMs: undefined };
@@ -153,11 +167,10 @@ const wholly = ({ fromMs, toMs }: PieceTimes): IdleTime => ({
 /** Idle time within an interval is spread evenly over its pieces, except for the part that continues at its end. */
 function idleTime(
   { activityRatio, idleMs, idleSinceMs }: EnergyInterval["after"],
-  interval: PieceTimes,
+  lengthMs: number,
   piece: PieceTimes,
   floorRatio: number,
 ): IdleTime | undefined {
-  const lengthMs = interval.toMs - interval.fromMs;
   const isWhole = idleMs === undefined || idleMs >= lengthMs;
   if (activityRatio === undefined) return undefined;
   if (isWhole) return idleMs === undefined && activityRatio > floorRatio ? never : wholly(piece);
@@ -175,8 +188,6 @@ export function splitInterval(
   allocations: readonly Allocation[],
 ): Piece[] {
   const { fromMs, toMs, joules, after } = interval;
-  const halves = allocations.length === 0 ? splitAtMiddle(interval) : undefined;
-  if (halves !== undefined) return halves;
   const spans = [...allocatedSpans(interval, allocations), ...seenSpans(interval, allocations)];
   const isIdle = !interval.isGap && after.owners !== undefined;
   const isWhole =
@@ -207,33 +218,6 @@ export function splitInterval(
   return pieces;
 }
 
-/**
- * The fast path for the usual change: at most one owner before and after, within one hour, and no scheduler. Returns the same
- * result as the general code below in a third of its time; undefined if it does not apply.
- */
-function splitAtMiddle(interval: EnergyInterval): Piece[] | undefined {
-  const { fromMs, toMs, joules, isGap, before = noOwners, after } = interval;
-  const { owners = noOwners, host } = after;
-  if (isGap || before.length > 1 || owners.length > 1 || toMs - fromMs < 2) return undefined;
-  if (Math.floor(fromMs / hourMs) !== Math.floor((toMs - 1) / hourMs)) return undefined;
-  const [first, last] = [before[0], owners[0]];
-  const firstJob = first && identifyJob(first.labels, host);
-  const lastJob = last && identifyJob(last.labels, host);
-  if (firstJob?.key === lastJob?.key) return undefined;
-  const middleMs = fromMs + Math.floor((toMs - fromMs) / 2);
-  const isIdle = after.owners !== undefined;
-  const piece = (start: number, end: number, job?: JobIdentity, owner?: TickOwner): Piece => ({
-    fromMs: start,
-    toMs: end,
-    joules: (joules * (end - start)) / (toMs - fromMs),
-    holders: job === undefined ? [] : [{ job, owner }],
-    isIdle,
-  });
-  return [piece(fromMs, middleMs, firstJob, first), piece(middleMs, toMs, lastJob, last)];
-}
-
-const noOwners: readonly TickOwner[] = [];
-
 function* allocatedSpans(
   { fromMs, toMs, before, after }: EnergyInterval,
   allocations: readonly Allocation[],
@@ -249,8 +233,11 @@ function* allocatedSpans(
 
 const ownerOf = (
   owners: readonly TickOwner[] | undefined,
-  { workload }: Allocation,
-): TickOwner | undefined => owners?.find(({ labels }) => labels.workload === workload);
+  { workloads }: Allocation,
+): TickOwner | undefined =>
+  owners?.find(
+    ({ labels: { workload } }) => workload !== undefined && workloads.includes(workload),
+  );
 
 /** Owners that are not jobs of the scheduler: for its own jobs, the scheduler's data is more accurate than observation. */
 function* seenSpans(
@@ -259,7 +246,7 @@ function* seenSpans(
 ): Generator<Span> {
   const middleMs = fromMs + Math.floor((toMs - fromMs) / 2);
   const isScheduled = ({ workload }: OwnerLabels): boolean =>
-    workload !== undefined && allocations.some((one) => one.workload === workload);
+    workload !== undefined && allocations.some(({ workloads }) => workloads.includes(workload));
   const keyed = (owners: readonly TickOwner[]): Map<string, GpuHolder> => {
     const holders = new Map<string, GpuHolder>();
     for (const owner of owners) {

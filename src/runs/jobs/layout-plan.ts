@@ -3,7 +3,6 @@
  * each time, so this has to be fast.
  */
 import { gpu as metrics, type MetricEntry } from "../../model/catalogue/index.ts";
-import { deviceKey } from "../../model/device.ts";
 import { type LabelSet, labelValue } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
 import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
@@ -33,7 +32,6 @@ export interface JobGpuPlan {
   readonly uuid: string;
   readonly host: string;
   readonly gpu: number;
-  readonly key: string;
   /** The slot of each plain column, -1 if the layout has none. */
   readonly plainSlots: number[];
   readonly throttleSlots: number[];
@@ -178,12 +176,13 @@ function ownerIn({ owners }: JobGpuPlan, labels: LabelSet): PlannedOwner {
   return found;
 }
 
+const noSlots = Array.from({ length: plainColumns }, () => -1);
+
 const emptyPlan = (uuid: string, host: string, gpu: number): JobGpuPlan => ({
   uuid,
   host,
   gpu,
-  key: deviceKey(host, uuid),
-  plainSlots: Array.from({ length: plainColumns }, () => -1),
+  plainSlots: [...noSlots],
   throttleSlots: [],
   throttleReasons: [],
   xids: [],

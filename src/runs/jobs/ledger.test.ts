@@ -316,6 +316,51 @@ test("a job of the scheduler holds its GPU exactly as long as the scheduler says
   expect([stretch?.usefulSeconds, stretch?.heldIdleSeconds]).toEqual([50, 44]);
 });
 
+test("processes of a later component of a heterogeneous job have the first one's id, and use its GPUs", () => {
+  const ledger = new Ledger();
+  const component = { id: "4712", hetJobId: "4711", startMs, allocatedGpus: 2 } as const;
+  const allocations = [{ host: "node7", gpuIndexes: [0, 1] }];
+  const endMs = startMs + 100_000;
+  const { jobs } = applyAll(ledger, [
+    report(0, slurmJob({ ...component, allocations })),
+    ...ticks(0, 150, [owner("4711")]).map((one): LedgerEntry => ["ticks", [one]]),
+    ...ticks(0, 150, [], { uuid: "GPU-2", gpu: 1 }).map((one): LedgerEntry => ["ticks", [one]]),
+    report(150, slurmJob({ ...component, allocations, state: "completed", endMs })),
+  ]);
+  expect(jobs.map(({ id }) => id)).toEqual([`slurm:lab/4712@${startMs / 1_000}`]);
+  expect(
+    jobs[0]?.stretches.map((one) => [one.gpu, one.usefulSeconds, one.heldIdleSeconds]),
+  ).toEqual([
+    [0, 100, 0],
+    [1, 0, 100],
+  ]);
+  expect(jobs[0]?.stretches.every(({ neighbours }) => neighbours.length === 0)).toBe(true);
+});
+
+test("a job with MIG instances, which have no GPU index, holds the GPU that its processes use", () => {
+  const ledger = new Ledger();
+  const allocations = [{ host: "node7", gpuCount: 1 }];
+  const endMs = startMs + 100_000;
+  const [first, second] = ["4711", "4712"].map((id) => slurmJob({ id, startMs, allocations }));
+  const ends = [first, second].map((job) => slurmJob({ ...job, state: "completed", endMs }));
+  const both = [owner("4711", { utilizationRatio: 0.6 }), owner("4712", { utilizationRatio: 0.2 })];
+  const { jobs } = applyAll(ledger, [
+    report(0, ...[first, second].flatMap((job) => job ?? [])),
+    ...ticks(0, 100, both).map((one): LedgerEntry => ["ticks", [one]]),
+    ...ticks(110, 150, []).map((one): LedgerEntry => ["ticks", [one]]),
+    report(150, ...ends),
+  ]);
+  expect(jobs.map(({ name, stretches }) => [name, stretches.length])).toEqual([
+    ["train", 1],
+    ["train", 1],
+  ]);
+  const joules = jobs.map((job) => Math.round(stretchOf(job)?.joules ?? 0));
+  expect(joules).toEqual([7_500, 2_500]);
+  expect(jobs.map((job) => stretchOf(job)?.neighbours)).toEqual(
+    jobs.map(({ id }) => jobs.flatMap((other) => (other.id === id ? [] : [other.id]))),
+  );
+});
+
 test("a requeued job and an id that is used again are attempts of their own", () => {
   const ledger = new Ledger();
   const first = slurmJob({ state: "requeued", endMs: startMs + 60_000 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { frameBytes } from "../../base/state/record.ts";
-import type { GpuTick } from "./tick.ts";
+import { type GpuTick, tickKey } from "./tick.ts";
 import { TickCodec } from "./tick-codec.ts";
 
 const labels = { workload: "4711", user: "ada" };
@@ -57,11 +57,22 @@ test("an unchanged GPU is its last tick at another time", () => {
   reader.decode(payload(writer, [tick(1_000)]));
   const same = {
     timeMs: 6_000,
-    uuids: ["GPU-1", "GPU-not-there"],
+    count: 2,
+    indexes: [writer.indexOf(tickKey(tick(1_000))), writer.indexOf("not there")],
     joules: [640, 1],
-    idle: [false, true],
+    idle: [0, 1],
   };
   expect(reader.decode(payload(writer, [], same))).toEqual([
+    tick(6_000, { joules: 640, idleMs: 0 }),
+  ]);
+});
+
+test("two hosts with GPUs of one UUID are not mixed up", () => {
+  const [writer, reader] = [new TickCodec(), new TickCodec()];
+  const [own, other] = [tick(1_000), tick(1_000, { host: "other", joules: 9 })];
+  reader.decode(payload(writer, [own, other]));
+  const same = { timeMs: 6_000, count: 1, indexes: [writer.indexOf(tickKey(own))], idle: [0] };
+  expect(reader.decode(payload(writer, [], { ...same, joules: [640] }))).toEqual([
     tick(6_000, { joules: 640, idleMs: 0 }),
   ]);
 });

@@ -17,7 +17,7 @@
 import * as v from "valibot";
 import { frameBytes } from "../../base/state/record.ts";
 import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
-import type { GpuTick, TickOwner } from "./tick.ts";
+import { type GpuTick, type TickOwner, tickKey } from "./tick.ts";
 
 const [ticksMark, shapeMark, oldTickMark, oldSameMark, tickMark, sameMark] = [1, 2, 3, 4, 5, 6];
 const [plainNumbers, idleNumbers, ownerNumbers] = [7, 2, 3];
@@ -25,6 +25,7 @@ const shapeHeadBytes = 9;
 const tickHeadBytes = 5;
 const [sameHeadBytes, sameGpuBytes] = [13, 12];
 const firstBytes = 4_096;
+const firstGpus = 64;
 
 const labelsSchema = v.object({
   namespace: v.exactOptional(v.string()),
@@ -57,13 +58,15 @@ interface WrittenShape {
   readonly owners: readonly OwnerLabels[];
 }
 
-/** GPUs of which only the meter has changed. */
+/** GPUs of which only the meter has changed: the first `count` of each array. */
 export interface UnchangedGpus {
   readonly timeMs: number;
-  readonly uuids: readonly string[];
-  readonly joules: readonly number[];
-  /** True if idle since the previous reading. */
-  readonly idle: readonly boolean[];
+  readonly count: number;
+  /** By `TickCodec.indexOf`. */
+  readonly indexes: ArrayLike<number>;
+  readonly joules: ArrayLike<number>;
+  /** 1 if idle since the previous reading, else 0. */
+  readonly idle: ArrayLike<number>;
 }
 
 interface ReadShape {
@@ -80,8 +83,10 @@ interface ReadGpu {
 }
 
 export class TickCodec {
-  /** By UUID: the current shape in the journal. */
-  readonly #written = new Map<string, WrittenShape>();
+  readonly #indexes = new Map<string, number>();
+  /** By index: the current shape in the journal, and its id or -1, which is all that an unchanged GPU needs. */
+  #written: (WrittenShape | undefined)[] = [];
+  #writtenIds = new Int32Array(firstGpus).fill(-1);
   readonly #read = new Map<number, ReadShape>();
   readonly #readGpus = new Map<string, ReadGpu>();
   #nextId = 0;
@@ -91,9 +96,24 @@ export class TickCodec {
 
   /** The journal was replaced: its shapes have to be written again. */
   reset(): void {
-    this.#written.clear();
+    this.#written = [];
+    this.#writtenIds.fill(-1);
     this.#read.clear();
     this.#readGpus.clear();
+  }
+
+  /** The index of a GPU by its `tickKey` for `UnchangedGpus`: the same through the life of the codec. */
+  indexOf(key: string): number {
+    const known = this.#indexes.get(key);
+    if (known !== undefined) return known;
+    const index = this.#indexes.size;
+    this.#indexes.set(key, index);
+    if (index === this.#writtenIds.length) {
+      const larger = new Int32Array(2 * index).fill(-1);
+      larger.set(this.#writtenIds);
+      this.#writtenIds = larger;
+    }
+    return index;
   }
 
   /** Encodes at `frameBytes` of the returned buffer, which the next call reuses. */
@@ -134,8 +154,9 @@ export class TickCodec {
   }
 
   #encodeTick(tick: GpuTick): void {
-    let written = this.#written.get(tick.uuid);
-    if (written === undefined || !hasShape(tick, written)) written = this.#encodeShape(tick);
+    const index = this.indexOf(tickKey(tick));
+    let written = this.#written[index];
+    if (written === undefined || !hasShape(tick, written)) written = this.#encodeShape(tick, index);
     const { id, shape } = written;
     this.#reserve(tickHeadBytes + 8 * (idleNumbers + numbersOf(shape)));
     this.#bytes[this.#end] = tickMark;
@@ -160,18 +181,18 @@ export class TickCodec {
     for (const name in tick.xids) this.#put(tick.xids[name]);
   }
 
-  #encodeUnchanged({ timeMs, uuids, joules, idle }: UnchangedGpus): void {
-    this.#reserve(sameHeadBytes + sameGpuBytes * uuids.length);
+  #encodeUnchanged({ timeMs, count: most, indexes, joules, idle }: UnchangedGpus): void {
+    this.#reserve(sameHeadBytes + sameGpuBytes * most);
     const headAt = this.#end;
     this.#bytes[headAt] = sameMark;
     this.#view.setFloat64(headAt + 1, timeMs, true);
     this.#end += sameHeadBytes;
     let count = 0;
-    for (let at = 0; at < uuids.length; at++) {
-      const written = this.#written.get(uuids[at] ?? "");
-      if (written === undefined) continue;
+    for (let at = 0; at < most; at++) {
+      const id = this.#writtenIds[indexes[at] ?? -1] ?? -1;
+      if (id < 0) continue;
       this.#put(joules[at]);
-      this.#view.setUint32(this.#end, 2 * written.id + (idle[at] === true ? 1 : 0), true);
+      this.#view.setUint32(this.#end, 2 * id + (idle[at] ?? 0), true);
       this.#end += 4;
       count++;
     }
@@ -228,7 +249,7 @@ export class TickCodec {
     return length;
   }
 
-  #encodeShape(tick: GpuTick): WrittenShape {
+  #encodeShape(tick: GpuTick, index: number): WrittenShape {
     const { uuid, host, gpu, model, simulated, meter, anomalies } = tick;
     const owners = tick.owners?.map(({ labels }) => labels);
     const throttle = tick.throttleSeconds && Object.keys(tick.throttleSeconds);
@@ -246,7 +267,8 @@ export class TickCodec {
       anomalies: anomalies && [...anomalies],
     };
     const written = { id: this.#nextId++, shape, owners: owners ?? [] };
-    this.#written.set(uuid, written);
+    this.#written[index] = written;
+    this.#writtenIds[index] = written.id;
     const text = JSON.stringify(shape);
     const length = Buffer.byteLength(text);
     this.#reserve(shapeHeadBytes + length);
@@ -266,10 +288,10 @@ export class TickCodec {
     if (at + length > bytes.length) return undefined;
     const shape = v.safeParse(shapeSchema, parseJson(bytes, at + shapeHeadBytes, at + length));
     if (!shape.success) return undefined;
-    const { uuid } = shape.output;
-    let gpu = this.#readGpus.get(uuid);
+    const key = tickKey(shape.output);
+    let gpu = this.#readGpus.get(key);
     if (gpu === undefined)
-      this.#readGpus.set(uuid, (gpu = { timeMs: Number.POSITIVE_INFINITY, idleMs: 0 }));
+      this.#readGpus.set(key, (gpu = { timeMs: Number.POSITIVE_INFINITY, idleMs: 0 }));
     this.#read.set(id, { shape: shape.output, last: undefined, gpu });
     this.#nextId = Math.max(this.#nextId, id + 1);
     return length;

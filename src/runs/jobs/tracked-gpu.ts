@@ -12,6 +12,8 @@ export interface TrackedGpu extends GpuLedgerState {
   readonly books: GpuBooks;
   /** Open jobs with a stretch on it. */
   readonly jobs: Set<string>;
+  /** No job on it ends before this time, so none is looked for. */
+  jobsGoOnUntilMs: number;
   /** The only job that held it in the last usual tick: valid as long as the job is open. */
   held: HeldGpu | undefined;
 }

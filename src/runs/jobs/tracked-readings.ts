@@ -1,6 +1,6 @@
 /** The readings of each GPU since its last tick, and where to find them in the frames of a layout. */
 import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
-import type { Device } from "../../model/device.ts";
+import { type Device, deviceKey } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
 import { presence } from "../../model/presence.ts";
 import { plainColumns } from "./gpu-rows.ts";
@@ -39,8 +39,9 @@ export interface TrackedReadings {
   readCountersPlan: JobGpuPlan | undefined;
   xidsNow: Readonly<Record<string, number>> | undefined;
   xidsRead: Readonly<Record<string, number>> | undefined;
-  /** The journal that contains the last tick. */
+  /** The journal that contains the last tick, and the GPU's index in it. */
   generation: number;
+  journalIndex: number;
   readonly uuid: string;
   readonly host: string;
   readonly gpu: number;
@@ -72,10 +73,8 @@ export interface LayoutPlan {
   readonly slots: Int32Array;
   /** The labels of each GPU's only owner. */
   readonly labels: readonly (OwnerLabels | undefined)[];
-  /** True if a GPU has several owners, Xids or counters of throttling, by GPU. */
-  readonly isShared: readonly boolean[];
-  readonly hasXids: readonly boolean[];
-  readonly hasThrottling: readonly boolean[];
+  /** `gpuFlag` bits of each GPU. */
+  readonly flags: Uint8Array;
   /** Utilisation of each GPU: its slot or -1, and the sum and count of the values since the last reading. */
   readonly utilizationSlots: Int32Array;
   readonly utilizationSums: Float64Array;
@@ -87,16 +86,17 @@ export interface LayoutPlan {
   dueMs: number;
 }
 
+/** What a layout has of a GPU: readings of the slow tier, several owners, Xids, counters of throttling. */
+export const gpuFlag = { slow: 1, shared: 2, xids: 4, throttling: 8 } as const;
+
 /** Called for every new layout: a machine whose processes change has one each time. */
 export function layoutPlan(gpus: readonly JobGpuPlan[], tracked: TrackedReadings[]): LayoutPlan {
   const slots = new Int32Array(slotsPerGpu * gpus.length);
   const labels: (OwnerLabels | undefined)[] = [];
-  const isShared: boolean[] = [];
-  const hasXids: boolean[] = [];
-  const hasThrottling: boolean[] = [];
+  const flags = new Uint8Array(gpus.length);
   let hasUtilization = false;
   for (const [at, planned] of gpus.entries()) {
-    const { plainSlots, processes, owners, xids, throttleSlots } = planned;
+    const { plainSlots, processes, owners, xids, throttleSlots, isSlow } = planned;
     const only = owners[0];
     const first = at * slotsPerGpu;
     slots.set(plainSlots, first);
@@ -105,9 +105,11 @@ export function layoutPlan(gpus: readonly JobGpuPlan[], tracked: TrackedReadings
     slots[first + slotOf.ownerMemory] = only?.memorySlot ?? -1;
     slots[first + slotOf.ownerUtilization] = only?.utilizationSlot ?? -1;
     labels.push(only?.labels);
-    isShared.push(owners.length > 1);
-    hasXids.push(xids.length > 0);
-    hasThrottling.push(throttleSlots.length > 0);
+    flags[at] =
+      (isSlow ? gpuFlag.slow : 0) |
+      (owners.length > 1 ? gpuFlag.shared : 0) |
+      (xids.length > 0 ? gpuFlag.xids : 0) |
+      (throttleSlots.length > 0 ? gpuFlag.throttling : 0);
     hasUtilization ||= planned.utilization >= 0;
   }
   const utilizationSlots = new Int32Array(hasUtilization ? gpus.length : 0);
@@ -118,9 +120,7 @@ export function layoutPlan(gpus: readonly JobGpuPlan[], tracked: TrackedReadings
     tracked,
     slots,
     labels,
-    isShared,
-    hasXids,
-    hasThrottling,
+    flags,
     utilizationSlots,
     utilizationSums: new Float64Array(2 * utilizationSlots.length),
     needsUtilization: hasUtilization,
@@ -177,12 +177,12 @@ export function readThrottling(
 
 export function readXids(
   { values, presence: states }: Frame,
-  { xids }: JobGpuPlan,
+  planned: JobGpuPlan | undefined,
   known: TrackedReadings,
   isSlow: boolean,
 ): void {
   if (isSlow) known.xids = {};
-  for (const { slot, xid } of xids)
+  for (const { slot, xid } of planned?.xids ?? [])
     if (states[slot] === presence.present) known.xids[xid] = values[slot] ?? 0;
   known.xidsNow = undefined;
 }
@@ -232,7 +232,7 @@ export const readAt = (frame: Frame, slot = -1): number =>
   isPresent(frame, slot) ? (frame.values[slot] ?? Number.NaN) : Number.NaN;
 
 export const emptyReadings = (
-  { uuid, host, gpu, key }: Pick<JobGpuPlan, "uuid" | "host" | "gpu" | "key">,
+  { uuid, host, gpu }: Pick<JobGpuPlan, "uuid" | "host" | "gpu">,
   row: number,
 ): TrackedReadings => ({
   row,
@@ -256,10 +256,11 @@ export const emptyReadings = (
   xidsNow: undefined,
   xidsRead: undefined,
   generation: -1,
+  journalIndex: 0,
   uuid,
   host,
   gpu,
-  key,
+  key: deviceKey(host, uuid),
   device: undefined,
   owners: [],
   throttleSeconds: undefined,
