@@ -41,16 +41,13 @@ export class Annotations {
   }
 
   /**
-   * Adds a sentence. As in Prometheus, the expression evaluated last counts: the one that ends last, and of two with the
-   * same end the outer one. Series that are evaluated one by one raise them in another order.
+   * Adds a sentence. Ignores an inner expression after an outer one, which can happen if series are evaluated one by
+   * one.
    */
   #raise(sentence: string, span: Span): void {
     const before = this.spans.get(sentence);
-    const isLater =
-      before === undefined ||
-      span.end > before.end ||
-      (span.end === before.end && span.start <= before.start);
-    if (isLater) this.spans.set(sentence, span);
+    const isInner = before !== undefined && before.start <= span.start && span.end <= before.end;
+    if (!isInner) this.spans.set(sentence, span);
   }
 
   invalidQuantile(quantile: number, span: Span): void {
