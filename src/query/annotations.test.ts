@@ -171,6 +171,14 @@ test("sort has no effect over a range", async () => {
   ]);
 });
 
+test("in a range query, a subquery of a single step is a range", async () => {
+  const query = "predict_linear((sort(temp))[15s:15s] @ 30, 0)";
+  const { warnings } = await createEngine().range(query, 0, 45_000, 15_000, store);
+  expect(warnings).toEqual([
+    "PromQL warning: sort is ineffective for range queries since results are always ordered by labels (1:17)",
+  ]);
+});
+
 test("with type and unit labels the type says what a counter is", async () => {
   const typed = new MemoryStore();
   const labels = labelSet({ __name__: "temp", __type__: "gauge" });

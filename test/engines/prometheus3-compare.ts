@@ -81,16 +81,37 @@ function annotationsOf(listed: readonly string[] = [], isRange: boolean): string
 
 interface ApiSeries {
   readonly metric?: Readonly<Record<string, string>>;
+  readonly values?: readonly (readonly [seconds: number, value: string])[];
 }
 
-/** Sorts series by labels: without a sort function their order is undefined. */
+/**
+ * Sorts series by labels: without a sort function their order is undefined. Labels that `count_values` made of numbers are
+ * compared to the eleventh digit, as the numbers are.
+ */
 function inOrder(data: unknown): unknown {
   const { result } = (data ?? {}) as { readonly result?: readonly ApiSeries[] };
   if (!Array.isArray(result) || typeof result[0] !== "object") return data;
-  const sorted = [...(result as readonly ApiSeries[])].sort((a, b) =>
-    keyOf(a) < keyOf(b) ? -1 : 1,
-  );
+  const byKey = new Map<string, ApiSeries>();
+  for (const one of result as readonly ApiSeries[]) {
+    const series = rounded(one);
+    const key = keyOf(series);
+    const { values } = byKey.get(key) ?? {};
+    byKey.set(
+      key,
+      values === undefined || series.values === undefined
+        ? series
+        : { ...series, values: [...values, ...series.values].sort(([a], [b]) => a - b) },
+    );
+  }
+  const sorted = [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, series]) => series);
   return { ...(data as object), result: sorted };
+}
+
+function rounded(series: ApiSeries): ApiSeries {
+  const { metric } = series;
+  const value = Number(metric?.["value"] ?? Number.NaN);
+  if (!Number.isFinite(value)) return series;
+  return { ...series, metric: { ...metric, value: value.toPrecision(11) } };
 }
 
 const keyOf = ({ metric = {} }: ApiSeries): string =>

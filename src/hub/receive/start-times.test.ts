@@ -59,6 +59,20 @@ test("a start before the last sample, and not that of the last sample, is warned
   ]);
 });
 
+test("a window with floats and a histogram has no result, and no warning of its start times", async () => {
+  await send("mixed_total", [30, 5, 200], [15, 6, 35]);
+  const buckets = { positive_spans: [{ length: 1 }], positive_deltas: [2] };
+  const histogram = { count_int: 2, sum: 3, ...buckets, timestamp: nowMs };
+  const rest = { histograms: [histogram] };
+  const payload = writeV2([{ labels: { __name__: "mixed_total" }, samples: [], rest }]);
+  const request = { method: "POST", url: "/api/v1/write", payload, headers: v2Headers } as const;
+  expect((await receivers.app.inject(request)).statusCode).toBe(204);
+  const { warnings } = await receivers.storage.history.instant("rate(mixed_total[1m])", nowMs);
+  expect(warnings).toEqual([
+    'PromQL warning: encountered a mix of histograms and floats for metric name "mixed_total" (1:6)',
+  ]);
+});
+
 test("start times are no series that anyone sees, and are deleted with their samples", async () => {
   await send("hidden_total", [0, 1, 20]);
   const { store } = receivers.storage;

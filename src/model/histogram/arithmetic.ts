@@ -222,12 +222,14 @@ export function isReset(current: Histogram, previous: Histogram): boolean {
   }
   if (current.schema > previous.schema || current.zeroThreshold < previous.zeroThreshold)
     return true;
-  const before =
-    current.zeroThreshold === previous.zeroThreshold
-      ? previous
-      : widenZero(previous, current.zeroThreshold);
-  if (before.zeroThreshold !== current.zeroThreshold) return true;
-  if (current.zeroCount < before.zeroCount) return true;
+  const { zeroThreshold } = current;
+  let [before, widened] = [previous, previous];
+  if (zeroThreshold !== previous.zeroThreshold) {
+    widened = widenZero(previous, zeroThreshold);
+    // As in Prometheus, buckets are merged first; only one that is then completely in the zero bucket is left out.
+    before = { ...previous, zeroThreshold };
+  }
+  if (widened.zeroThreshold !== zeroThreshold || current.zeroCount < widened.zeroCount) return true;
   const [now, then] = [outsideZero(current), outsideZero(toSchema(before, current.schema))];
   return isAnyLower(now.positive, then.positive) || isAnyLower(now.negative, then.negative);
 }

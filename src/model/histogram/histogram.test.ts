@@ -92,6 +92,16 @@ test.for([
   ["{{count:4 buckets:[0 4]}}", "{{count:3 buckets:[1 2]}}", true],
   ["{{schema:1 count:9 buckets:[9]}}", "{{schema:0 count:1 buckets:[1]}}", true],
   ["{{schema:-1 count:9 buckets:[3 6]}}", "{{schema:0 count:6 buckets:[1 2 3]}}", false],
+  [
+    "{{schema:-1 count:9 z_bucket:9 z_bucket_w:3 n_offset:1 n_buckets:[1]}}",
+    "{{schema:1 count:9 n_offset:1 n_buckets:[9]}}",
+    true,
+  ],
+  [
+    "{{schema:-1 count:9 z_bucket:9 z_bucket_w:4}}",
+    "{{schema:1 count:9 n_offset:1 n_buckets:[9]}}",
+    false,
+  ],
   ["{{count:1 buckets:[1] counter_reset_hint:not_reset}}", "{{count:3 buckets:[3]}}", false],
   ["{{count:9 buckets:[9] counter_reset_hint:reset}}", "{{count:3 buckets:[3]}}", true],
 ] as const)("%s after %s: reset %s", ([current, previous, expected]) => {

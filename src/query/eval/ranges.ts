@@ -85,7 +85,8 @@ async function evalSubquery(
   const oldest = startMs - expr.rangeMs;
   let from = stepMs * Math.trunc(oldest / stepMs);
   if (from <= oldest) from += stepMs;
-  const grid = gridOf(from, endMs, stepMs);
+  // A single step within a range query is a range, too.
+  const grid = { ...gridOf(from, endMs, stepMs), instant: from === endMs && scope.grid.instant };
   // A single series would exceed the limit already, so this fails before anything is allocated.
   if (grid.count > scope.run.options.maxSamples) throw tooManySamples();
   if (grid.count === 0) return [];

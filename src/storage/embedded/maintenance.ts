@@ -139,7 +139,7 @@ export class Maintenance {
         file: (id) => rollupFile(state.options.dir, id, resolutionMs),
         refs: async (blocks) => columnsOf(await this.#refsOf(blocks, seriesRef)),
         limits: rollupMergeLimits(resolutionMs),
-        isBrief: isBriefRollup(resolutionMs),
+        isBrief: (level) => isBriefRollup(resolutionMs, level),
       });
   }
 
@@ -248,11 +248,12 @@ export class Maintenance {
     const overdue = blocks.length === 1 && !hadDeleted ? first : undefined;
     const leavesOut = hadDeleted || overdue !== undefined;
     const { cutoffMs } = kind.retained();
+    const level = Math.max(...blocks.map((block) => block.footer.level)) + 1;
     const done = await this.#build(await kind.refs(blocks), kind.file, {
       blocks: blocks.map(({ file, tombstones }) => ({ file, tombstones })),
-      level: Math.max(...blocks.map((block) => block.footer.level)) + 1,
+      level,
       notBeforeMs: overdue === undefined ? 0 : Math.max(0, cutoffMs),
-      isBrief: kind.isBrief ?? false,
+      isBrief: kind.isBrief?.(level) ?? false,
       expectedSamples: leavesOut
         ? undefined
         : blocks.reduce((sum, { footer }) => sum + footer.samples, 0),
@@ -374,7 +375,7 @@ interface MergedKind {
   /** The columns of the merged block, in their order in the file. */
   refs(blocks: readonly Block[]): Promise<Uint32Array>;
   readonly limits?: MergeLimits;
-  readonly isBrief?: boolean;
+  readonly isBrief?: (level: number) => boolean;
 }
 
 /** Removes new blocks that are not in any manifest, because the manifest could not be written. */

@@ -59,7 +59,10 @@ export function applyToMixed(
   if (pick !== undefined) return pickEach(series, pick, windows, call, out);
   const floats = floatsOf(series);
   const floatWindows = windowsOf(floats.times, call.ranged, call.run.options.lookbackMs);
-  apply(floats, floatWindows, call, out.values, out.present);
+  // Start times are compared only in windows that have a result.
+  const comparesStarts = floats.starts !== undefined && (name === "rate" || name === "increase");
+  const applied = comparesStarts ? withoutMixed(floatWindows, windows) : floatWindows;
+  apply(floats, applied, call, out.values, out.present);
   const ofWindow = ofHistograms[name];
   for (let step = 0; step < call.grid.count; step++) {
     const from = windows.from[step] ?? 0;
@@ -78,6 +81,15 @@ export function applyToMixed(
     const result = ofWindow(series, from, to, call, step);
     if (result !== undefined) putHistogram(out, step, result);
   }
+}
+
+/** The windows of floats, empty where a window also has a histogram. */
+function withoutMixed(floats: StepWindows, all: StepWindows): StepWindows {
+  const to = floats.to.map((end, step) => {
+    const from = floats.from[step] ?? 0;
+    return end - from === (all.to[step] ?? 0) - (all.from[step] ?? 0) ? end : from;
+  });
+  return { ...floats, to };
 }
 
 function floatsOf({ times, values, histograms, starts }: MixedSeries): RangeSamples {

@@ -101,7 +101,7 @@ export async function runBlockJob(job: BlockJob | RollupJob): Promise<BlockJobRe
     if ("rollups" in job) {
       const { files } = job.rollups;
       const values = await buildRollups(blocks, job.rollups, nowMs);
-      const parts = files.map(({ file }, i) => readBack(file, values[i] ?? 0, context));
+      const parts = files.map(({ file }, i) => readBack(file, values[i] ?? 0, context, true));
       return unreadable === undefined ? { parts } : { parts, unreadable };
     }
     const { epoch, order } = job;
@@ -130,8 +130,16 @@ function openSource(
   }
 }
 
-/** A block replaces its sources only if all of it can be read from its file. An empty one is removed. */
-function readBack(file: string, samples: number, context: BlockContext): BlockParts | undefined {
+/**
+ * A block replaces its sources only if all of it can be read from its file. An empty one is removed.
+ * @param isRollup true to compare only checksums: the raw samples stay, and a merge reads the rollup again
+ */
+function readBack(
+  file: string,
+  samples: number,
+  context: BlockContext,
+  isRollup = false,
+): BlockParts | undefined {
   let fresh: Block;
   try {
     fresh = new Block(file, context);
@@ -140,7 +148,7 @@ function readBack(file: string, samples: number, context: BlockContext): BlockPa
     throw thrown;
   }
   try {
-    const stored = fresh.countSamples();
+    const stored = isRollup ? fresh.countStored() : fresh.countSamples();
     if (stored !== samples)
       throw new Error(`${file} holds ${stored} samples instead of the ${samples} written`);
   } catch (thrown) {

@@ -148,7 +148,7 @@ function summarizeNumbers(
     sum = next;
     if (value < min) min = value;
     if (value > max) max = value;
-    if (value < previous) resets += previous;
+    resets += previous * Number(value < previous);
     previous = value;
   }
   if (!Number.isFinite(sum) || !Number.isFinite(lost)) return false;
