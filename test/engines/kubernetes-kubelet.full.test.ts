@@ -62,6 +62,8 @@ interface NodeLab {
   readonly node: string;
   readonly folder: string;
   readonly kubelet: RunningKubelet;
+  /** The plugins and drivers on it. */
+  readonly processes: RunningProcess[];
 }
 
 /** A node with a kubelet, and the stub's GPUs by the script. */
@@ -79,17 +81,18 @@ async function openNode(
     await kubernetes?.api("DELETE", `/api/v1/nodes/${node}`);
     await kubelet.stop();
   });
-  return { cluster: kubernetes, nvml: stub, node, folder, kubelet };
+  return { cluster: kubernetes, nvml: stub, node, folder, kubelet, processes: [] };
 }
 
 /** Waits until the node offers the plugin's devices to the scheduler. */
 async function offered(
-  { cluster, node, kubelet }: NodeLab,
+  { cluster, node, kubelet, processes }: NodeLab,
   plugin: RunningProcess,
   resource: string,
   count: number,
 ): Promise<void> {
   onTestFinished(async () => void (await plugin.stop()));
+  processes.push(plugin);
   const giveUp = (): string | undefined =>
     plugin.exited() === undefined
       ? undefined
@@ -153,19 +156,16 @@ async function podsOn({ cluster, node }: NodeLab): Promise<readonly Pod[]> {
   return body.items;
 }
 
-async function running({ kubelet, ...lab }: NodeLab, count: number): Promise<readonly Pod[]> {
-  const giveUp = (): undefined => undefined;
-  const what = { what: `${count} running pods`, timeoutMs: 90_000, giveUp };
-  try {
-    return await waitUntil(what, async () => {
-      const pods = (await podsOn({ kubelet, ...lab })).filter(
-        ({ status }) => status.phase === "Running",
-      );
-      return pods.length === count ? pods : undefined;
-    });
-  } catch (error) {
-    throw new Error(`${String(error)}\n${kubelet.output().slice(-3_000)}`, { cause: error });
-  }
+async function running(lab: NodeLab, count: number): Promise<readonly Pod[]> {
+  const what = { what: `${count} running pods`, timeoutMs: 90_000 };
+  return waitUntil(what, async () => {
+    const pods = await podsOn(lab);
+    const up = pods.filter(({ status }) => status.phase === "Running");
+    if (up.length === count) return up;
+    const words = lab.processes.map((one) => one.output().slice(-3_000)).join("\n");
+    const states = pods.map(({ metadata, status }) => `${metadata.name} ${JSON.stringify(status)}`);
+    throw new Error(`${states.join("\n")}\n${lab.kubelet.output().slice(-3_000)}\n${words}`);
+  });
 }
 
 /** The pods of each GPU by the kubelet's checkpoint. */
@@ -180,7 +180,8 @@ function checkpointed(
     for (const device of devices) {
       const name = names.get(uid);
       if (name !== undefined)
-        owners[gpuOf(device)] = [...(owners[gpuOf(device)] ?? []), name].sort();
+        // An init container's devices are listed again for the container that uses them afterwards.
+        owners[gpuOf(device)] = [...new Set([...(owners[gpuOf(device)] ?? []), name])].sort();
     }
   return owners;
 }

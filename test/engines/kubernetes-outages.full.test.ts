@@ -112,7 +112,7 @@ async function openLab(
       return performance.now() - beganMs;
     },
     problems: async () => {
-      const answer = await fetch(`${hub.url}/readyz`);
+      const answer = await fetch(`${hub.url}/-/ready`);
       return ((await answer.json()) as { problems?: readonly string[] }).problems ?? [];
     },
   };

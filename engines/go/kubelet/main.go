@@ -17,6 +17,14 @@ func main() {
 		log.Fatal("usage: container-runtime unix:///path/to/socket")
 	}
 	runtime := fake.NewFakeRemoteRuntime()
+	// Without a file system of images the kubelet logs an error every ten seconds.
+	images := []*cri.FilesystemUsage{{
+		FsId:       &cri.FilesystemIdentifier{Mountpoint: "/"},
+		UsedBytes:  &cri.UInt64Value{},
+		InodesUsed: &cri.UInt64Value{},
+	}}
+	runtime.ImageService.SetFakeFilesystemUsage(images)
+	runtime.ImageService.SetFakeContainerFilesystemUsage(images)
 	if err := runtime.Start(os.Args[1]); err != nil {
 		log.Fatal(err)
 	}

@@ -64,6 +64,11 @@ const shortestInterruptionMs = 15_000;
 const interruptionMs = 60_000;
 /** An interruption, in intervals of the series. */
 const interruptedIntervals = 3;
+/**
+ * After a restart: when the series are ended that have not continued, each at the first of these times that is three of its
+ * intervals. Senders have reconnected by then.
+ */
+const silentStepsMs = [30_000, 60_000, 180_000];
 const resultKinds = [
   "stored",
   "late",
@@ -202,22 +207,58 @@ export class Store extends StoreReader implements History {
   /**
    * Ends every series that was current when the last process stopped and has missed samples since, right after its last
    * sample, so that the downtime is a gap and not a flat line. Does nothing after a short interruption, because most series
-   * continue.
+   * continue: those that do not are ended a while later.
    */
   endInterrupted(nowMs: number): AppendResult {
-    const { head, index } = this.#state;
     const { lastWriteMs } = this.#report;
+    if (lastWriteMs === undefined) return this.appender().commit();
+    silentStepsMs.forEach((waitMs, step) => {
+      const end = (): void => this.#endSilentStep(nowMs, step);
+      this.#timers.push(setTimeout(end, waitMs).unref());
+    });
+    if (nowMs - lastWriteMs < shortestInterruptionMs) return this.appender().commit();
+    return this.#endWhere(lastWriteMs, (newestMs, intervalMs) => {
+      const missingMs = Math.max(shortestInterruptionMs, interruptedIntervals * intervalMs);
+      return newestMs < nowMs - Math.min(missingMs, interruptionMs);
+    });
+  }
+
+  /** Ends the series without a sample since the start, of those whose time to continue ends with this step. */
+  endSilent(startMs: number, step: number): AppendResult {
+    const { lastWriteMs } = this.#report;
+    const [afterMs, untilMs] = [silentStepsMs[step - 1] ?? 0, silentStepsMs[step] ?? 0];
+    if (lastWriteMs === undefined) return this.appender().commit();
+    return this.#endWhere(lastWriteMs, (newestMs, intervalMs) => {
+      const missingMs = interruptedIntervals * intervalMs;
+      // An interval of a millisecond is that of a series which was ended at the start.
+      return newestMs <= startMs && intervalMs > 1 && missingMs > afterMs && missingMs <= untilMs;
+    });
+  }
+
+  #endSilentStep(startMs: number, step: number): void {
+    try {
+      this.endSilent(startMs, step);
+    } catch (thrown) {
+      // A full disk, for example: these series end with the lookback instead.
+      this.#state.options.log.warn("series that ended during a restart could not be ended", {
+        error: formatError(thrown),
+      });
+    }
+  }
+
+  /** Ends the series that were current at the last write of the last process, where `isOver` of the newest sample and the interval. */
+  #endWhere(
+    lastWriteMs: number,
+    isOver: (newestMs: number, intervalMs: number) => boolean,
+  ): AppendResult {
+    const { head, index } = this.#state;
     const appender = this.appender();
-    if (lastWriteMs === undefined || nowMs - lastWriteMs < shortestInterruptionMs)
-      return appender.commit();
     for (let ref = 0; ref < index.table.end; ref++) {
       const newestMs = head.newestMs(ref);
       // Excludes imported and late samples, whose series had ended before.
       if (newestMs < lastWriteMs - lookbackMs || !index.table.isAlive(ref)) continue;
       const intervalMs = head.newestIntervalMs(ref) ?? interruptionMs / interruptedIntervals;
-      const missingMs = Math.max(shortestInterruptionMs, interruptedIntervals * intervalMs);
-      if (newestMs < nowMs - Math.min(missingMs, interruptionMs))
-        appender.addStale(ref, newestMs + 1);
+      if (isOver(newestMs, intervalMs)) appender.addStale(ref, newestMs + 1);
     }
     return appender.commit();
   }
