@@ -17,8 +17,9 @@ import { isNearlyFull, releaseReserve } from "./files/reserve.ts";
 import { formatVersion, storeBound, storeTombstone, writeManifest } from "./files/manifest.ts";
 import { checkFile } from "./files/series-log.ts";
 import { linkOrCopy, newFolder } from "./files/snapshot.ts";
-import { FrameAppender, type FrameOrigin, lookbackMs } from "./frames.ts";
+import { FrameAppender, type FrameOrigin } from "./frames.ts";
 import { RawLabels } from "./index/raw-labels.ts";
+import { endInterrupted, endSilent, type Interruption, silentStepsMs } from "./interruption.ts";
 import { LogWriter } from "./log-writer.ts";
 import { lookUp } from "./lookup.ts";
 import { Maintenance } from "./maintenance.ts";
@@ -58,17 +59,6 @@ import { problemsOf, statsOf } from "./stats.ts";
 const syncEveryMs = 1_000;
 const upkeepEveryMs = 5_000;
 const refusedLogEveryMs = 60_000;
-/** A restart takes less time. */
-const shortestInterruptionMs = 15_000;
-/** An interruption of a series whose interval is unknown: one that is scraped once a minute continues within it. */
-const interruptionMs = 60_000;
-/** An interruption, in intervals of the series. */
-const interruptedIntervals = 3;
-/**
- * After a restart: when the series are ended that have not continued, each at the first of these times that is three of its
- * intervals. Senders have reconnected by then.
- */
-const silentStepsMs = [30_000, 60_000, 180_000];
 const resultKinds = [
   "stored",
   "late",
@@ -204,38 +194,26 @@ export class Store extends StoreReader implements History {
     await this.durable();
   }
 
-  /**
-   * Ends every series that was current when the last process stopped and has missed samples since, right after its last
-   * sample, so that the downtime is a gap and not a flat line. Does nothing after a short interruption, because most series
-   * continue: those that do not are ended a while later.
-   */
+  /** Ends the series that a stop of the last process cut off, now and those that do not continue a while later. */
   endInterrupted(nowMs: number): AppendResult {
-    const { lastWriteMs } = this.#report;
-    if (lastWriteMs === undefined) return this.appender().commit();
     silentStepsMs.forEach((waitMs, step) => {
-      const end = (): void => this.#endSilentStep(nowMs, step);
+      const end = (): void => this.#attemptEndSilent(nowMs, step);
       this.#timers.push(setTimeout(end, waitMs).unref());
     });
-    if (nowMs - lastWriteMs < shortestInterruptionMs) return this.appender().commit();
-    return this.#endWhere(lastWriteMs, (newestMs, intervalMs) => {
-      const missingMs = Math.max(shortestInterruptionMs, interruptedIntervals * intervalMs);
-      return newestMs < nowMs - Math.min(missingMs, interruptionMs);
-    });
+    return endInterrupted(this.#interruption(), nowMs);
   }
 
-  /** Ends the series without a sample since the start, of those whose time to continue ends with this step. */
   endSilent(startMs: number, step: number): AppendResult {
-    const { lastWriteMs } = this.#report;
-    const [afterMs, untilMs] = [silentStepsMs[step - 1] ?? 0, silentStepsMs[step] ?? 0];
-    if (lastWriteMs === undefined) return this.appender().commit();
-    return this.#endWhere(lastWriteMs, (newestMs, intervalMs) => {
-      const missingMs = interruptedIntervals * intervalMs;
-      // An interval of a millisecond is that of a series which was ended at the start.
-      return newestMs <= startMs && intervalMs > 1 && missingMs > afterMs && missingMs <= untilMs;
-    });
+    return endSilent(this.#interruption(), startMs, step);
   }
 
-  #endSilentStep(startMs: number, step: number): void {
+  #interruption(): Interruption {
+    const { head, index } = this.#state;
+    const { lastWriteMs } = this.#report;
+    return { head, series: index.table, lastWriteMs, appender: this.appender() };
+  }
+
+  #attemptEndSilent(startMs: number, step: number): void {
     try {
       this.endSilent(startMs, step);
     } catch (thrown) {
@@ -244,23 +222,6 @@ export class Store extends StoreReader implements History {
         error: formatError(thrown),
       });
     }
-  }
-
-  /** Ends the series that were current at the last write of the last process, where `isOver` of the newest sample and the interval. */
-  #endWhere(
-    lastWriteMs: number,
-    isOver: (newestMs: number, intervalMs: number) => boolean,
-  ): AppendResult {
-    const { head, index } = this.#state;
-    const appender = this.appender();
-    for (let ref = 0; ref < index.table.end; ref++) {
-      const newestMs = head.newestMs(ref);
-      // Excludes imported and late samples, whose series had ended before.
-      if (newestMs < lastWriteMs - lookbackMs || !index.table.isAlive(ref)) continue;
-      const intervalMs = head.newestIntervalMs(ref) ?? interruptionMs / interruptedIntervals;
-      if (isOver(newestMs, intervalMs)) appender.addStale(ref, newestMs + 1);
-    }
-    return appender.commit();
   }
 
   answer(
