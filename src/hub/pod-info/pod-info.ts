@@ -30,7 +30,10 @@ export interface PodInfoOptions {
 const roundEveryMs = 5_000;
 /** Labels of a running pod rarely change. */
 const rereadMs = 300_000;
-/** A pod that the API server refuses to return, such as one in a namespace without rights, must not delay the others. */
+/**
+ * A pod that the API server does not return, such as one in a namespace without rights, must not delay the others. One that does
+ * not exist may be created again under its name.
+ */
 const refusedMs = 60_000;
 /** Reads per round: a hub that starts in a full cluster needs several rounds to read its pods. */
 const maxReads = 200;
@@ -165,15 +168,11 @@ export class PodInfo {
             queue.length = 0;
             throw thrown;
           }
-          const known: KnownPod =
-            thrown.status === 404
-              ? { dueMs: nowMs() + rereadMs, labels: undefined }
-              : {
-                  dueMs: nowMs() + refusedMs,
-                  labels: this.#pods.get(key)?.labels,
-                  refusal: formatError(thrown),
-                };
-          this.#pods.set(key, known);
+          const isGone = thrown.status === 404;
+          const last = isGone
+            ? { labels: undefined }
+            : { labels: this.#pods.get(key)?.labels, refusal: formatError(thrown) };
+          this.#pods.set(key, { dueMs: nowMs() + refusedMs, ...last });
         }
       }
     };
