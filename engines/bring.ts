@@ -3,12 +3,15 @@
 
 import { findCadvisor } from "./cadvisor.ts";
 import { buildDevicePlugin } from "./device-plugin.ts";
+import { buildDraDriver } from "./dra-driver.ts";
 import { dynamoPython } from "./dynamo.ts";
 import { guidellm } from "./guidellm.ts";
 import { hdfsJars } from "./hdfs.ts";
 import { kubeTools } from "./helm.ts";
 import { kafkaClassPath } from "./kafka.ts";
+import { buildIntelDevicePlugin } from "./intel-device-plugin.ts";
 import { buildKeda } from "./keda.ts";
+import { buildKubelet } from "./kubelet.ts";
 import { buildKubernetes } from "./kubernetes-programs.ts";
 import { llamaCpp } from "./llamacpp.ts";
 import { loadgen } from "./loadgen.ts";
@@ -51,6 +54,9 @@ const onRequest: readonly Engine[] = [
   ["Kubernetes", buildKubernetes],
   ["KEDA", buildKeda],
   ["DevicePlugin", buildDevicePlugin],
+  ["DevicePlugin", buildIntelDevicePlugin],
+  ["Kubelet", buildDraDriver],
+  ["Kubelet", buildKubelet],
   ["PrometheusAdapter", buildPrometheusAdapter],
 ];
 

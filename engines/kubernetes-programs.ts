@@ -17,6 +17,14 @@ const MISSING =
 const [major = "", minor = ""] = KUBERNETES_VERSION.split(".");
 const VERSION_PACKAGE = "k8s.io/component-base/version";
 
+/** A build without a version reports v0.0.0 and rejects its own feature gates. */
+export const KUBERNETES_VARIABLES: readonly string[] = [
+  `${VERSION_PACKAGE}.gitVersion=v${KUBERNETES_VERSION}`,
+  `${VERSION_PACKAGE}.gitMajor=${major}`,
+  `${VERSION_PACKAGE}.gitMinor=${minor}`,
+  `k8s.io/client-go/pkg/version.gitVersion=v${KUBERNETES_VERSION}`,
+];
+
 export interface KubernetesPrograms {
   readonly apiServer: string;
   readonly controllerManager: string;
@@ -34,13 +42,7 @@ async function programs(cachedOnly?: string): Promise<KubernetesPrograms> {
   const kwok = await goBuilt("kwok", { beside: [KWOK], ...cached });
   const folder = await goBuilt("kubernetes", {
     beside: COMMANDS.map((command) => `k8s.io/kubernetes/cmd/${command}`),
-    // A build without a version reports v0.0.0 and rejects its own feature gates.
-    variables: [
-      `${VERSION_PACKAGE}.gitVersion=v${KUBERNETES_VERSION}`,
-      `${VERSION_PACKAGE}.gitMajor=${major}`,
-      `${VERSION_PACKAGE}.gitMinor=${minor}`,
-      `k8s.io/client-go/pkg/version.gitVersion=v${KUBERNETES_VERSION}`,
-    ],
+    variables: KUBERNETES_VARIABLES,
     timeoutMs: BUILD_TIMEOUT_MS,
     env: { CGO_ENABLED: "0" },
     ...cached,

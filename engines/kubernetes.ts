@@ -57,13 +57,18 @@ export interface RunningKubernetes {
     onChange: (objects: ReadonlyMap<string, T>) => void,
     signal: AbortSignal,
   ): void;
+  /** The API server alone: nothing else is stopped, and its data stays in etcd. */
+  readonly apiServer: { stop(): Promise<void>; start(): Promise<void> };
   /** Creates the custom resource definitions in the folder and waits until their kinds are served. */
   define(definitions: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Throws EngineMissingError if the programs are not in the cache. */
-export async function startKubernetes(): Promise<RunningKubernetes> {
+/**
+ * Throws EngineMissingError if the programs are not in the cache. `hasKubelets`: nodes are those of kubelets that the test starts,
+ * and kwok plays none.
+ */
+export async function startKubernetes(hasKubelets = false): Promise<RunningKubernetes> {
   const programs = await kubernetesPrograms();
   const etcd = requiredTool("etcd");
   const folder = mkdtempSync(path.join(tmpdir(), "gpulse-kubernetes-"));
@@ -109,9 +114,7 @@ export async function startKubernetes(): Promise<RunningKubernetes> {
       `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
       "--log-level=error",
     );
-    const apiServer = start(
-      "kube-apiserver",
-      programs.apiServer,
+    const apiServerArgs = [
       `--etcd-servers=${etcdUrl}`,
       "--bind-address=127.0.0.1",
       `--secure-port=${port}`,
@@ -137,19 +140,24 @@ export async function startKubernetes(): Promise<RunningKubernetes> {
       "--feature-gates=WatchList=false",
       // A loopback endpoint is rejected, and nothing needs the endpoint.
       "--endpoint-reconciler-type=none",
-    );
+    ];
     const agent = new Agent({ ca: authority.cert, keepAlive: true, maxSockets: 64 });
     const api: RunningKubernetes["api"] = (method, at, body, as = token) =>
       call(agent, { url: `${url}${at}`, method, body, token: as });
-    await waitUntil(
-      {
-        what: "the API server to be ready",
-        timeoutMs: START_TIMEOUT_MS,
-        giveUp: () =>
-          apiServer.exited() === undefined ? undefined : apiServer.output().slice(-2_000),
-      },
-      async () => ((await api("GET", "/readyz")).status === 200 ? true : undefined),
-    );
+    let apiServer: RunningProcess;
+    const startApiServer = async (): Promise<void> => {
+      apiServer = start("kube-apiserver", programs.apiServer, ...apiServerArgs);
+      await waitUntil(
+        {
+          what: "the API server to be ready",
+          timeoutMs: START_TIMEOUT_MS,
+          giveUp: () =>
+            apiServer.exited() === undefined ? undefined : apiServer.output().slice(-2_000),
+        },
+        async () => ((await api("GET", "/readyz")).status === 200 ? true : undefined),
+      );
+    };
+    await startApiServer();
     start(
       "kube-controller-manager",
       programs.controllerManager,
@@ -177,13 +185,14 @@ export async function startKubernetes(): Promise<RunningKubernetes> {
       "--kube-api-qps=500",
       "--kube-api-burst=1000",
     );
-    start(
-      "kwok",
-      programs.kwok,
-      `--kubeconfig=${kubeconfig}`,
-      "--manage-all-nodes=true",
-      "--cidr=127.1.0.0/16",
-    );
+    if (!hasKubelets)
+      start(
+        "kwok",
+        programs.kwok,
+        `--kubeconfig=${kubeconfig}`,
+        "--manage-all-nodes=true",
+        "--cidr=127.1.0.0/16",
+      );
     await waitUntil(
       { what: "the default service account", timeoutMs: START_TIMEOUT_MS },
       async () => {
@@ -208,6 +217,7 @@ export async function startKubernetes(): Promise<RunningKubernetes> {
       create,
       mirror: (at, onChange, signal) =>
         void mirror({ url, token, agent, api }, at, onChange, signal),
+      apiServer: { start: startApiServer, stop: async () => void (await apiServer.stop()) },
       define: async (definitions) => {
         for (const name of readdirSync(definitions))
           await define({ api, create }, readFileSync(path.join(definitions, name), "utf8"));

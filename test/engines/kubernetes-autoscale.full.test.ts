@@ -8,7 +8,6 @@ import { expect, onTestFinished, test } from "vitest";
 import { parse, parseAllDocuments, stringify } from "yaml";
 
 import { orSkip } from "../../engines/cache.ts";
-import { chart, renderChart } from "../../engines/helm.ts";
 import { type RunningHub, startHub } from "../../engines/hub.ts";
 import { startKeda } from "../../engines/keda.ts";
 import { kubeconfigOf, type RunningKubernetes, startKubernetes } from "../../engines/kubernetes.ts";
@@ -16,7 +15,7 @@ import { ensureBuild, startAgent } from "../../engines/program.ts";
 import { startPrometheusAdapter } from "../../engines/prometheus-adapter.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { buildStub } from "../nvml-stub/stub.ts";
-import { addNode, NAMESPACE, startNodeKubelet } from "./kubernetes-lab.ts";
+import { addNode, hubToken, NAMESPACE, startNodeKubelet } from "./kubernetes-lab.ts";
 
 const GPUS = 8;
 const RESOURCE = "nvidia.com/gpu";
@@ -31,31 +30,6 @@ const example = (name: string): string =>
   readFileSync(new URL(name, examples), "utf8")
     .replaceAll("namespace: batch", `namespace: ${NAMESPACE}`)
     .replaceAll('namespace="batch"', `namespace="${NAMESPACE}"`);
-
-/** A token of the hub's service account with the cluster roles that the chart grants it for pod info. */
-async function hubToken(kubernetes: RunningKubernetes): Promise<string> {
-  const namespace = "gpulse";
-  const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
-  await kubernetes.create("/api/v1/namespaces", { metadata: { name: namespace } });
-  const values = path.join(chart, "examples", "pod-info.yaml");
-  for (const document of parseAllDocuments(
-    await renderChart({ release: "gpulse", namespace, values }),
-  )) {
-    const object = document.toJS() as { kind: string } | null;
-    if (object?.kind === "ServiceAccount") await kubernetes.create(accounts, object);
-    if (object?.kind === "ClusterRole" || object?.kind === "ClusterRoleBinding")
-      await kubernetes.create(
-        `/apis/rbac.authorization.k8s.io/v1/${object.kind.toLowerCase()}s`,
-        object,
-      );
-  }
-  const { body } = await kubernetes.api<{ status: { token: string } }>(
-    "POST",
-    `${accounts}/gpulse-hub/token`,
-    { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} },
-  );
-  return body.status.token;
-}
 
 interface AutoscaleLab {
   readonly hub: RunningHub;

@@ -1,6 +1,10 @@
 // Nodes with GPUs in a real control plane, with a simulated kubelet for each: the scheduler places pods and allocates
 // claims; this code assigns the devices of plugins, like the kubelet, and serves them through the PodResources API.
 
+import path from "node:path";
+import { parseAllDocuments } from "yaml";
+
+import { chart, renderChart } from "../../engines/helm.ts";
 import type { RunningKubernetes } from "../../engines/kubernetes.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import {
@@ -269,3 +273,28 @@ export const claimOf = (node: string): object => ({
   nodeSelector: { "kubernetes.io/hostname": node },
   resourceClaims: [{ name: "gpu", resourceClaimTemplateName: node }],
 });
+
+/** A token of the hub's service account with the cluster roles that the chart grants it for pod info. */
+export async function hubToken(kubernetes: RunningKubernetes): Promise<string> {
+  const namespace = "gpulse";
+  const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
+  await kubernetes.create("/api/v1/namespaces", { metadata: { name: namespace } });
+  const values = path.join(chart, "examples", "pod-info.yaml");
+  for (const document of parseAllDocuments(
+    await renderChart({ release: "gpulse", namespace, values }),
+  )) {
+    const object = document.toJS() as { kind: string } | null;
+    if (object?.kind === "ServiceAccount") await kubernetes.create(accounts, object);
+    if (object?.kind === "ClusterRole" || object?.kind === "ClusterRoleBinding")
+      await kubernetes.create(
+        `/apis/rbac.authorization.k8s.io/v1/${object.kind.toLowerCase()}s`,
+        object,
+      );
+  }
+  const { body } = await kubernetes.api<{ status: { token: string } }>(
+    "POST",
+    `${accounts}/gpulse-hub/token`,
+    { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} },
+  );
+  return body.status.token;
+}

@@ -12,10 +12,21 @@ import { type RunningKubernetes, startKubernetes } from "../../engines/kubernete
 import { ensureBuild, startAgent } from "../../engines/program.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import { radeonFiles } from "../captures/amd-card.ts";
-import { prefixed, type TreeFiles, writeTree } from "../captures/tree.ts";
+import { type TreeFiles, writeTree } from "../captures/tree.ts";
 import { buildStub, type Stub } from "../nvml-stub/stub.ts";
 import { type PluginOptions, startRegisteredPlugin } from "./kubernetes-device-plugin.ts";
+import {
+  arcCards,
+  busId,
+  GPUS,
+  gpuUuid,
+  migPlugin,
+  migUuid,
+  numbers,
+  ownersOn,
+  radeonCards,
+  sharedTwice,
+} from "./kubernetes-gpus.ts";
 import {
   addClaimableDevices,
   addNode,
@@ -51,12 +62,6 @@ beforeEach((context) => {
   toolOrSkip(context, "gcc");
 });
 
-const GPUS = 4;
-const numbers = Array.from({ length: GPUS }, (_, index) => index);
-const gpuUuid = (index: number): string => `GPU-0000000${index}-0000-4000-8000-000000000000`;
-const migUuid = (place: number): string => `MIG-00000000-0000-4000-8000-00000000000${place}`;
-const busId = (index: number): string => `0000:${(0x20 + index).toString(16)}:00.0`;
-
 interface Mode {
   readonly name: string;
   /** The kubelet's or scheduler's ids of the GPUs, each with its `uuid` or `pci_bus_id`. */
@@ -69,19 +74,6 @@ interface Mode {
   readonly source?: string;
 }
 
-function cards(driver: string, ids: string, files: TreeFiles): TreeFiles {
-  const trees = numbers.map((index) =>
-    prefixed(`class/drm/card${index}/device`, {
-      ...files,
-      uevent: `DRIVER=${driver}\nPCI_CLASS=30000\nPCI_ID=${ids}\nPCI_SLOT_NAME=${busId(index)}`,
-      unique_id: `5e3d11c0ffee004${index}`,
-      [`drm/renderD${128 + index}/dev`]: `226:${128 + index}`,
-    }),
-  );
-  return Object.assign({}, ...trees) as TreeFiles;
-}
-
-const arc: TreeFiles = { vendor: "0x8086", device: "0xe20b", "power/runtime_status": "active" };
 // Minor numbers are in the reverse order of the driver's list, as on some machines.
 const minors = numbers.map((index) => `${index}.minor ${GPUS - 1 - index}`);
 const slices = numbers.flatMap((index) => [0, 1].map((slice) => [index, slice] as const));
@@ -96,14 +88,14 @@ const modes: readonly Mode[] = [
     name: "whole GPUs by AMD's device plugin",
     resource: "amd.com/gpu",
     source: "amd:",
-    sysfs: cards("amdgpu", "1002:744C", radeonFiles),
+    sysfs: radeonCards,
     devices: numbers.map((index) => [busId(index), busId(index)]),
   },
   {
     name: "whole GPUs by Intel's device plugin",
     resource: "gpu.intel.com/xe",
     source: "intel:",
-    sysfs: cards("xe", "8086:E20B", arc),
+    sysfs: arcCards,
     devices: numbers.map((index) => [`card${index}-0`, busId(index)]),
   },
   {
@@ -136,30 +128,10 @@ const modes: readonly Mode[] = [
   {
     name: "AMD GPUs claimed by DRA",
     source: "amd:",
-    sysfs: cards("amdgpu", "1002:744C", radeonFiles),
+    sysfs: radeonCards,
     devices: numbers.map((index) => [`gpu-${index}-${128 + index}`, busId(index)]),
   },
 ];
-
-/** The pods of each GPU in `gpu_owner_info`, with the GPU's UUID or address as the key. */
-function ownersOn(page: string): Readonly<Record<string, readonly string[]>> {
-  const label = (line: string, name: string): string =>
-    new RegExp(`[{,]${name}="([^"]*)"`).exec(line)?.[1] ?? "";
-  const lines = page.split("\n");
-  const addresses = new Map(
-    lines
-      .filter((line) => line.startsWith("gpu_info{"))
-      .map((line) => [label(line, "uuid"), label(line, "pci_bus_id")]),
-  );
-  const owners: Record<string, string[]> = {};
-  for (const line of lines.filter((one) => one.startsWith("gpu_owner_info{"))) {
-    const uuid = label(line, "uuid");
-    const gpu = /^(GPU|MIG)-\d{8}-/.test(uuid) ? uuid : (addresses.get(uuid) ?? uuid);
-    expect(label(line, "namespace")).toBe(NAMESPACE);
-    owners[gpu] = [...(owners[gpu] ?? []), label(line, "pod")].sort();
-  }
-  return owners;
-}
 
 function started(): { readonly cluster: RunningKubernetes; readonly nvml: Stub } {
   if (kubernetes === undefined || stub === undefined) throw new Error("BUG: nothing was started");
@@ -249,8 +221,6 @@ test.each(modes)(
   180_000,
 );
 
-const shared = (strategy: string): string =>
-  `version: v1\nsharing: { ${strategy}, resources: [{ name: nvidia.com/gpu, replicas: 2 }] } }\n`;
 const pluginModes: readonly (Pick<Mode, "name" | "script"> &
   Pick<PluginOptions, "args" | "config" | "migMinors"> & {
     readonly resource: string;
@@ -261,24 +231,19 @@ const pluginModes: readonly (Pick<Mode, "name" | "script"> &
     name: "time slicing",
     resource: "nvidia.com/gpu",
     count: 2 * GPUS,
-    config: shared("timeSlicing: { renameByDefault: false"),
+    config: sharedTwice("timeSlicing: { renameByDefault: false"),
   },
   {
     name: "MPS",
     resource: "nvidia.com/gpu.shared",
     count: 2 * GPUS,
-    config: shared("mps: { renameByDefault: true"),
+    config: sharedTwice("mps: { renameByDefault: true"),
   },
   {
     name: "static MIG",
     resource: "nvidia.com/mig-1g.10gb",
     count: GPUS,
-    script: ["gpus 1", `mig 0 ${GPUS}`],
-    args: ["--mig-strategy=mixed"],
-    migMinors: numbers.flatMap((place) => [
-      `gpu0/gi${7 + place}/access ${20 + 2 * place}`,
-      `gpu0/gi${7 + place}/ci0/access ${21 + 2 * place}`,
-    ]),
+    ...migPlugin,
   },
 ];
 

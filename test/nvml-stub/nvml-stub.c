@@ -216,6 +216,8 @@ int nvmlDeviceGetFieldValues(uint64_t h, unsigned count, unsigned char *out) {
   }
   return rc;
 }
+/* Every GPU is on a root complex of its own: NVML_TOPOLOGY_SYSTEM. */
+int nvmlDeviceGetTopologyCommonAncestor(uint64_t one, uint64_t other, int *out) { (void)other; *out = 50; return enter(gpu_of(one), "topology"); }
 int nvmlDeviceGetNvLinkState(uint64_t h, unsigned link, unsigned *out) {
   int rc = enter(gpu_of(h), "link");
   if (link >= (unsigned)listed("link", gpu_of(h), 0)) return UNSUPPORTED;

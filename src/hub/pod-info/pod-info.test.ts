@@ -154,3 +154,64 @@ test("pods that hold GPUs are read once, described in series, and forgotten with
   await info.round();
   expect(written).toHaveLength(frames);
 });
+
+test("a namespace that the hub may not read delays no other, and stays a problem until it can be read", async () => {
+  let nowMs = healthStartMs;
+  const latest = new LatestFrames();
+  const written: Frame[] = [];
+  let mayRead = false;
+  let asked = 0;
+  const info = new PodInfo({
+    latest,
+    readPod: async (namespace, name) => {
+      asked++;
+      if (namespace === "secret" && !mayRead)
+        throw new ApiServerError(403, `no pods in ${namespace}`);
+      return pod({ team: name });
+    },
+    labels: ["team"],
+    writer: {
+      writeFrame: async ({ frame }) => {
+        written.push(frame);
+        return { stored: 0 } as never;
+      },
+    },
+    log: silentLog,
+    nowMs: () => nowMs,
+  });
+  const owners = Array.from({ length: 500 }, (_, index) => ({
+    namespace: index < 499 ? "secret" : "lab",
+    pod: `p-${index}`,
+    container: "main",
+  }));
+  const round = async (): Promise<readonly string[]> => {
+    latest.write({
+      frame: frameOf(
+        nowMs,
+        owners.map((owner) => [gpu.ownerInfo, 1, owner]),
+      ),
+      source: "agent",
+      tier: "slow",
+      freshForMs: 15_000,
+      devices: [card],
+    });
+    await info.round();
+    nowMs += 5_000;
+    return (written.at(-1)?.layout.series ?? []).map(({ labels }) =>
+      labels.flatMap(([name, value]) => (name === "label_team" ? [value] : [])).join(),
+    );
+  };
+  await round();
+  await round();
+  expect(await round()).toEqual(["p-499"]);
+  expect(asked).toBe(500);
+  for (let count = 0; count < 5; count++) {
+    await round();
+    expect(info.problems()).toEqual(["pod info: no pods in secret"]);
+  }
+  expect(asked).toBe(500);
+  mayRead = true;
+  for (let count = 0; count < 12; count++) await round();
+  expect(info.problems()).toEqual([]);
+  expect(written.at(-1)?.layout.series).toHaveLength(500);
+});

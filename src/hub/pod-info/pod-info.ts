@@ -30,6 +30,11 @@ export interface PodInfoOptions {
 const roundEveryMs = 5_000;
 /** Labels of a running pod rarely change. */
 const rereadMs = 300_000;
+/**
+ * A pod that the API server does not return, such as one in a namespace without rights, must not delay the others. One that does
+ * not exist may be created again under its name.
+ */
+const refusedMs = 60_000;
 /** Reads per round: a hub that starts in a full cluster needs several rounds to read its pods. */
 const maxReads = 200;
 const parallelReads = 8;
@@ -42,9 +47,12 @@ interface ControlledPod {
 }
 
 interface KnownPod {
-  readonly readMs: number;
-  /** Undefined if the pod does not exist. */
+  /** When to read it again. */
+  readonly dueMs: number;
+  /** Undefined if the pod does not exist, or was never read. */
   readonly labels: Readonly<Record<string, string>> | undefined;
+  /** The API server's error, if it refused the last read. */
+  readonly refusal?: string;
 }
 
 interface PodOwner {
@@ -146,24 +154,33 @@ export class PodInfo {
     const wanted = new Map(owners.map((owner) => [keyOf(owner), owner]));
     // A pod that reappears with the same name is a different pod.
     for (const key of this.#pods.keys()) if (!wanted.has(key)) this.#pods.delete(key);
-    const due = [...wanted].filter(([key]) => {
-      const known = this.#pods.get(key);
-      return known === undefined || nowMs() - known.readMs >= rereadMs;
-    });
+    const due = [...wanted].filter(([key]) => nowMs() >= (this.#pods.get(key)?.dueMs ?? 0));
     const queue = due.slice(0, maxReads);
     const readNext = async (): Promise<void> => {
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
         const [key, { namespace, pod }] = next;
-        const object = await readPod(namespace, pod).catch((thrown: unknown) => {
-          if (thrown instanceof ApiServerError && thrown.status === 404) return undefined;
-          throw thrown;
-        });
-        this.#pods.set(key, { readMs: nowMs(), labels: podLabels(object, labels) });
+        try {
+          const found = podLabels(await readPod(namespace, pod), labels);
+          this.#pods.set(key, { dueMs: nowMs() + rereadMs, labels: found });
+        } catch (thrown) {
+          // Without a response the next reads would fail as well: they wait for the next round.
+          if (!(thrown instanceof ApiServerError)) {
+            queue.length = 0;
+            throw thrown;
+          }
+          const isGone = thrown.status === 404;
+          const last = isGone
+            ? { labels: undefined }
+            : { labels: this.#pods.get(key)?.labels, refusal: formatError(thrown) };
+          this.#pods.set(key, { dueMs: nowMs() + refusedMs, ...last });
+        }
       }
     };
     const reads = Array.from({ length: parallelReads }, readNext);
     const failed = (await Promise.allSettled(reads)).find(({ status }) => status === "rejected");
     if (failed?.status === "rejected") throw failed.reason;
+    const refusal = [...this.#pods.values()].find((pod) => pod.refusal !== undefined)?.refusal;
+    if (refusal !== undefined) throw new Error(refusal);
   }
 
   async #write(owners: readonly PodOwner[]): Promise<void> {

@@ -159,6 +159,49 @@ test("after an interruption of fifteen seconds those series end that have missed
   rmSync(folder, { recursive: true, force: true });
 });
 
+test("after a short interruption those series end that have not continued for three of their intervals", async () => {
+  const folder = dir();
+  const stoppedMs = Math.floor(Date.now() / 1_000) * 1_000;
+  const first = await openStore({ ...options(folder), nowMs: () => stoppedMs });
+  const write = (
+    store: typeof first,
+    name: string,
+    everyMs: number,
+    count: number,
+    endMs: number,
+  ) => {
+    const appender = store.appender();
+    const ref = appender.ref(labelSet({ __name__: name }));
+    for (let at = count - 1; at >= 0; at--) appender.add(ref, endMs - at * everyMs, 1);
+    appender.commit();
+  };
+  write(first, "continues", 1_000, 40, stoppedMs);
+  write(first, "ended", 1_000, 40, stoppedMs);
+  write(first, "every_minute", 60_000, 3, stoppedMs);
+  write(first, "once", 1_000, 1, stoppedMs);
+  await first.close();
+  const wal = path.join(folder, "wal");
+  for (const file of readdirSync(wal))
+    utimesSync(path.join(wal, file), stoppedMs / 1e3, stoppedMs / 1e3);
+
+  const startMs = stoppedMs + 5_000;
+  const second = await openStore({ ...options(folder), nowMs: () => startMs });
+  expect(second.endInterrupted(startMs)).toMatchObject({ stored: 0 });
+  write(second, "continues", 1_000, 1, startMs + 1_000);
+  const names = async (atMs: number): Promise<readonly (string | undefined)[]> => {
+    const { data } = await second.instant('{__name__=~".+"}', atMs);
+    return data.type === "vector" ? data.samples.map(({ labels }) => labels[0]?.[1]).sort() : [];
+  };
+  expect(second.endSilent(startMs, 0)).toMatchObject({ stored: 1 });
+  expect(await names(startMs + 30_000)).toEqual(["continues", "every_minute", "once"]);
+  expect(second.endSilent(startMs, 1)).toMatchObject({ stored: 1 });
+  expect(await names(startMs + 60_000)).toEqual(["continues", "every_minute"]);
+  expect(second.endSilent(startMs, 2)).toMatchObject({ stored: 1 });
+  expect(await names(startMs + 180_000)).toEqual(["continues"]);
+  await second.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
 test("after an interruption of more than a minute every series that was up to date ends at its last sample", async () => {
   const folder = dir();
   const [hour, minute] = [3_600_000, 60_000];

@@ -17,8 +17,9 @@ import { isNearlyFull, releaseReserve } from "./files/reserve.ts";
 import { formatVersion, storeBound, storeTombstone, writeManifest } from "./files/manifest.ts";
 import { checkFile } from "./files/series-log.ts";
 import { linkOrCopy, newFolder } from "./files/snapshot.ts";
-import { FrameAppender, type FrameOrigin, lookbackMs } from "./frames.ts";
+import { FrameAppender, type FrameOrigin } from "./frames.ts";
 import { RawLabels } from "./index/raw-labels.ts";
+import { endInterrupted, endSilent, type Interruption, silentStepsMs } from "./interruption.ts";
 import { LogWriter } from "./log-writer.ts";
 import { lookUp } from "./lookup.ts";
 import { Maintenance } from "./maintenance.ts";
@@ -58,12 +59,6 @@ import { problemsOf, statsOf } from "./stats.ts";
 const syncEveryMs = 1_000;
 const upkeepEveryMs = 5_000;
 const refusedLogEveryMs = 60_000;
-/** A restart takes less time. */
-const shortestInterruptionMs = 15_000;
-/** An interruption of a series whose interval is unknown: one that is scraped once a minute continues within it. */
-const interruptionMs = 60_000;
-/** An interruption, in intervals of the series. */
-const interruptedIntervals = 3;
 const resultKinds = [
   "stored",
   "late",
@@ -199,27 +194,34 @@ export class Store extends StoreReader implements History {
     await this.durable();
   }
 
-  /**
-   * Ends every series that was current when the last process stopped and has missed samples since, right after its last
-   * sample, so that the downtime is a gap and not a flat line. Does nothing after a short interruption, because most series
-   * continue.
-   */
+  /** Ends the series that a stop of the last process cut off, now and those that do not continue a while later. */
   endInterrupted(nowMs: number): AppendResult {
+    silentStepsMs.forEach((waitMs, step) => {
+      const end = (): void => this.#attemptEndSilent(nowMs, step);
+      this.#timers.push(setTimeout(end, waitMs).unref());
+    });
+    return endInterrupted(this.#interruption(), nowMs);
+  }
+
+  endSilent(startMs: number, step: number): AppendResult {
+    return endSilent(this.#interruption(), startMs, step);
+  }
+
+  #interruption(): Interruption {
     const { head, index } = this.#state;
     const { lastWriteMs } = this.#report;
-    const appender = this.appender();
-    if (lastWriteMs === undefined || nowMs - lastWriteMs < shortestInterruptionMs)
-      return appender.commit();
-    for (let ref = 0; ref < index.table.end; ref++) {
-      const newestMs = head.newestMs(ref);
-      // Excludes imported and late samples, whose series had ended before.
-      if (newestMs < lastWriteMs - lookbackMs || !index.table.isAlive(ref)) continue;
-      const intervalMs = head.newestIntervalMs(ref) ?? interruptionMs / interruptedIntervals;
-      const missingMs = Math.max(shortestInterruptionMs, interruptedIntervals * intervalMs);
-      if (newestMs < nowMs - Math.min(missingMs, interruptionMs))
-        appender.addStale(ref, newestMs + 1);
+    return { head, series: index.table, lastWriteMs, appender: this.appender() };
+  }
+
+  #attemptEndSilent(startMs: number, step: number): void {
+    try {
+      this.endSilent(startMs, step);
+    } catch (thrown) {
+      // A full disk, for example: these series end with the lookback instead.
+      this.#state.options.log.warn("series that ended during a restart could not be ended", {
+        error: formatError(thrown),
+      });
     }
-    return appender.commit();
   }
 
   answer(

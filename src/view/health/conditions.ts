@@ -60,8 +60,9 @@ export const conditions: readonly HealthCondition[] = [
     title: "GPU does not respond",
     state: "lost",
     action: "reboot",
-    // Five readings in a row: long enough for a slow call, short enough to keep the next pod away.
-    needMs: 5 * second,
+    // Five readings a second apart or three of a scrape every two seconds, with jitter: long enough for a slow call, short
+    // enough to keep the next pod away.
+    needMs: 3.5 * second,
     keepMs: 0,
     isQuick: true,
     holds: ({ readings }) => readings.get("up") === 0,
