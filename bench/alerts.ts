@@ -38,6 +38,8 @@ const hosts = Array.from({ length: Math.ceil(gpus / 8) }, (_, host) =>
 const progress = (what: string, untilMs: number) => (doneMs: number) => {
   if (process.stderr.isTTY)
     process.stderr.write(`\r${what}: ${Math.round((100 * doneMs) / untilMs)} % `);
+  else if (doneMs % (12 * 3_600_000) === 0)
+    process.stderr.write(`${what}: ${doneMs / 3_600_000} of ${untilMs / 3_600_000} h\n`);
 };
 
 const beganMs = Date.now();

@@ -88,7 +88,7 @@ function Power({ totals: { power, powerOfLimit, gpus: count } }: { totals: Total
       <p class="aside">
         {powerOfLimit === undefined
           ? "no limit reported"
-          : `of ${formatWithUnit(toTotalQuantity(powerOfLimit.of, "watts"))} limit`}
+          : `of ${formatWithUnit(toTotalQuantity(powerOfLimit.of, "watts"))}${power?.count === count ? " limit" : ""}`}
         <Missing reported={power?.count ?? 0} count={count} />
       </p>
     </Figure>
@@ -125,6 +125,7 @@ function Hottest({ totals: { hottest } }: { totals: Totals }) {
     return <Figure label="Hottest" family="temperature" value={undefined} />;
   const { gpu, celsius, margin } = hottest;
   const level = temperatureLevel(gpu);
+  const isOneHost = fleetGpus.value.every(({ device }) => device.host === gpu.device.host);
   return (
     <Figure
       label="Hottest"
@@ -134,15 +135,17 @@ function Hottest({ totals: { hottest } }: { totals: Totals }) {
     >
       <Bar ratio={temperatureRatio(gpu)} level={level} />
       <p class="aside">
-        #{gpu.device.index}
         {margin !== undefined && (
-          <span class={level}>
+          <>
+            <span class={level}>
+              {margin > 0
+                ? `${formatWithUnit(toColumnQuantity(margin, "celsius"))} below its limit`
+                : "at its limit"}
+            </span>
             {" · "}
-            {margin > 0
-              ? `${formatWithUnit(toColumnQuantity(margin, "celsius"))} below its limit`
-              : "at its limit"}
-          </span>
+          </>
         )}
+        {isOneHost ? "" : `${gpu.device.host} `}#{gpu.device.index}
       </p>
     </Figure>
   );
