@@ -10,12 +10,14 @@ const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000] as const;
 /** In 100 GPU-days without a fault. */
 export const mostAlerts = 1;
 
+type Progress = (doneMs: number, alarms: readonly Alarm[]) => void;
+
 export interface HealthyOptions {
   readonly seed: number;
   readonly hosts: readonly (readonly string[])[];
   readonly days: number;
   readonly stepMs: number;
-  readonly progress?: (doneMs: number) => void;
+  readonly progress?: Progress;
 }
 
 export interface HealthyDays {
@@ -59,7 +61,7 @@ export interface FaultyOptions {
   /** The faults are on the GPUs of the first host; the other hosts are healthy. */
   readonly hosts: readonly (readonly string[])[];
   readonly stepMs: number;
-  readonly progress?: (doneMs: number) => void;
+  readonly progress?: Progress;
 }
 
 export interface FaultyHours {

@@ -7,6 +7,7 @@
  */
 import { parseArgs } from "node:util";
 import { mostAlerts, per100GpuDays, runFaults, runHealthy } from "./alerts-week.ts";
+import type { Alarm } from "./detect-log.ts";
 import { say } from "./hub-print.ts";
 
 const { values: given } = parseArgs({
@@ -35,11 +36,13 @@ const hosts = Array.from({ length: Math.ceil(gpus / 8) }, (_, host) =>
     host % 2 === 0 ? "H200" : (mix[gpu % mix.length] ?? "H200"),
   ),
 );
-const progress = (what: string, untilMs: number) => (doneMs: number) => {
+const progress = (what: string, untilMs: number) => (doneMs: number, alarms: readonly Alarm[]) => {
   if (process.stderr.isTTY)
     process.stderr.write(`\r${what}: ${Math.round((100 * doneMs) / untilMs)} % `);
-  else if (doneMs % (12 * 3_600_000) === 0)
-    process.stderr.write(`${what}: ${doneMs / 3_600_000} of ${untilMs / 3_600_000} h\n`);
+  else if (doneMs % (6 * 3_600_000) === 0)
+    process.stderr.write(
+      `${what}: ${doneMs / 3_600_000} of ${untilMs / 3_600_000} h, ${alarms.length} alerts\n`,
+    );
 };
 
 const beganMs = Date.now();

@@ -50,7 +50,7 @@ export interface DetectionRunOptions {
   readonly stepMs?: number;
   /** Includes rules of severity info. */
   readonly withInfo?: boolean;
-  readonly progress: (doneMs: number) => void;
+  readonly progress: (doneMs: number, alarms: readonly Alarm[]) => void;
 }
 
 const seriesEveryMs = 15_000;
@@ -135,7 +135,7 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
         elapsedMs,
         hosts.map(({ fleet }) => fleet),
       );
-      if (elapsedMs % 300_000 === 0) options.progress(elapsedMs);
+      if (elapsedMs % 300_000 === 0) options.progress(elapsedMs, book.alarms);
       if (elapsedMs % verdictEveryMs === 0)
         verdicts.look(elapsedMs, watch.active(), options.fromMs ?? 0);
       if (options.noRules === true || elapsedMs % Math.max(5_000, stepMs) !== 0) continue;

@@ -8,6 +8,7 @@ import {
   toTotalQuantity,
   formatWithUnit,
 } from "../../format/quantity.ts";
+import { severalHosts } from "../../query/known-gpus.ts";
 import { fleetGpus } from "./moment.ts";
 import { Bar } from "../../ui/value.tsx";
 import { EnergyFigure } from "./energy-figure.tsx";
@@ -125,7 +126,6 @@ function Hottest({ totals: { hottest } }: { totals: Totals }) {
     return <Figure label="Hottest" family="temperature" value={undefined} />;
   const { gpu, celsius, margin } = hottest;
   const level = temperatureLevel(gpu);
-  const isOneHost = fleetGpus.value.every(({ device }) => device.host === gpu.device.host);
   return (
     <Figure
       label="Hottest"
@@ -145,7 +145,7 @@ function Hottest({ totals: { hottest } }: { totals: Totals }) {
             {" · "}
           </>
         )}
-        {isOneHost ? "" : `${gpu.device.host} `}#{gpu.device.index}
+        {severalHosts.value ? `${gpu.device.host} ` : ""}#{gpu.device.index}
       </p>
     </Figure>
   );
