@@ -17,6 +17,8 @@ export interface HealthyOptions {
   readonly hosts: readonly (readonly string[])[];
   readonly days: number;
   readonly stepMs: number;
+  /** Only the rules of this group. */
+  readonly group?: string | undefined;
   readonly progress?: Progress;
 }
 
@@ -29,9 +31,9 @@ export interface HealthyDays {
 
 /** Simulates healthy GPUs that run training, serving and batch jobs. */
 export async function runHealthy(options: HealthyOptions): Promise<HealthyDays> {
-  const { seed, hosts, days, stepMs, progress = () => {} } = options;
+  const { days, hosts, progress = () => {} } = options;
   const untilMs = days * dayMs;
-  const done = await run({ seed, hosts, faults: [], untilMs, stepMs, withInfo: true, progress });
+  const done = await run({ ...options, faults: [], untilMs, withInfo: true, progress });
   return {
     gpuDays: days * hosts.flat().length,
     alarms: done.alarms,

@@ -48,6 +48,8 @@ export interface DetectionRunOptions {
   readonly scrape?: ScrapeOptions;
   /** Time between two readings, one second if absent; rules are evaluated at most that often. */
   readonly stepMs?: number;
+  /** Only the default rules of this group. */
+  readonly group?: string | undefined;
   /** Includes rules of severity info. */
   readonly withInfo?: boolean;
   readonly progress: (doneMs: number, alarms: readonly Alarm[]) => void;
@@ -100,6 +102,7 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
       ? []
       : (await packGroups())
           .filter(isForAlerts)
+          .filter(({ name }) => name === (options.group ?? name))
           .map((group) => (options.withInfo === true ? group : withoutInfo(group)))
           .map((group) => new RuleGroupRunner(group, 15_000, false));
   const watch = new AnomalyWatch();
