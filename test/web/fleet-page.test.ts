@@ -75,9 +75,9 @@ describeInBrowser("the fleet page", {}, (suite) => {
         "Waiting for the first agent…",
       );
       await page.getByRole("button", { name: "Copy the line that adds a machine" }).click();
-      expect(await page.evaluate<string>("navigator.clipboard.readText()")).toBe(
-        `npx gpulse agent --push http://127.0.0.1:${port}`,
-      );
+      await expect
+        .poll(() => page.evaluate<string>("navigator.clipboard.readText()"))
+        .toBe(`npx gpulse agent --push http://127.0.0.1:${port}`);
       await page.context().close();
     } finally {
       await hub.stop();
@@ -92,9 +92,9 @@ describeInBrowser("the fleet page", {}, (suite) => {
     expect(labels).toHaveLength(8);
     for (const label of labels) expect(label).toMatch(/#\d+: .*(utilised|n\/a|lost)/);
     await page.locator(".heatmap").getByRole("button", { name: "Power" }).click();
-    expect(await page.locator(".cell").first().getAttribute("aria-label")).toContain(
-      "of its power limit",
-    );
+    await expect
+      .poll(() => page.locator(".cell").first().getAttribute("aria-label"))
+      .toContain("of its power limit");
     await page.context().close();
   });
 
