@@ -52,9 +52,11 @@ describeInBrowser("the fleet page", {}, (suite) => {
       .poll(titles, { timeout: 20_000 })
       .toEqual(["Utilisation", "Power", "Temperature", "Memory", "Waste"]);
     // The hub is minutes old: an hour of it would be an empty chart with a line at its edge.
-    await expect
-      .poll(() => page.locator(".room .chart .unseen").first().textContent(), { timeout: 20_000 })
-      .toMatch(/mean/);
+    // A chart describes its lines beside its events.
+    await page
+      .locator(".room .chart .unseen", { hasText: "mean" })
+      .first()
+      .waitFor({ state: "attached", timeout: 20_000 });
     const [room, table] = [page.locator(".room"), page.locator(".fleet")];
     const [above, below] = [await room.boundingBox(), await table.boundingBox()];
     expect(above?.y ?? 0).toBeLessThan(below?.y ?? 0);
