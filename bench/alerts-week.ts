@@ -10,12 +10,16 @@ const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000] as const;
 /** In 100 GPU-days without a fault. */
 export const mostAlerts = 1;
 
+type Progress = (doneMs: number, alarms: readonly Alarm[]) => void;
+
 export interface HealthyOptions {
   readonly seed: number;
   readonly hosts: readonly (readonly string[])[];
   readonly days: number;
   readonly stepMs: number;
-  readonly progress?: (doneMs: number) => void;
+  /** Only the rules of this group. */
+  readonly group?: string | undefined;
+  readonly progress?: Progress;
 }
 
 export interface HealthyDays {
@@ -27,9 +31,9 @@ export interface HealthyDays {
 
 /** Simulates healthy GPUs that run training, serving and batch jobs. */
 export async function runHealthy(options: HealthyOptions): Promise<HealthyDays> {
-  const { seed, hosts, days, stepMs, progress = () => {} } = options;
+  const { days, hosts, progress = () => {} } = options;
   const untilMs = days * dayMs;
-  const done = await run({ seed, hosts, faults: [], untilMs, stepMs, withInfo: true, progress });
+  const done = await run({ ...options, faults: [], untilMs, withInfo: true, progress });
   return {
     gpuDays: days * hosts.flat().length,
     alarms: done.alarms,
@@ -59,7 +63,7 @@ export interface FaultyOptions {
   /** The faults are on the GPUs of the first host; the other hosts are healthy. */
   readonly hosts: readonly (readonly string[])[];
   readonly stepMs: number;
-  readonly progress?: (doneMs: number) => void;
+  readonly progress?: Progress;
 }
 
 export interface FaultyHours {

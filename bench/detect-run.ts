@@ -48,9 +48,11 @@ export interface DetectionRunOptions {
   readonly scrape?: ScrapeOptions;
   /** Time between two readings, one second if absent; rules are evaluated at most that often. */
   readonly stepMs?: number;
+  /** Only the default rules of this group. */
+  readonly group?: string | undefined;
   /** Includes rules of severity info. */
   readonly withInfo?: boolean;
-  readonly progress: (doneMs: number) => void;
+  readonly progress: (doneMs: number, alarms: readonly Alarm[]) => void;
 }
 
 const seriesEveryMs = 15_000;
@@ -100,6 +102,7 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
       ? []
       : (await packGroups())
           .filter(isForAlerts)
+          .filter(({ name }) => name === (options.group ?? name))
           .map((group) => (options.withInfo === true ? group : withoutInfo(group)))
           .map((group) => new RuleGroupRunner(group, 15_000, false));
   const watch = new AnomalyWatch();
@@ -135,7 +138,7 @@ export async function run(options: DetectionRunOptions): Promise<DetectionRun> {
         elapsedMs,
         hosts.map(({ fleet }) => fleet),
       );
-      if (elapsedMs % 300_000 === 0) options.progress(elapsedMs);
+      if (elapsedMs % 300_000 === 0) options.progress(elapsedMs, book.alarms);
       if (elapsedMs % verdictEveryMs === 0)
         verdicts.look(elapsedMs, watch.active(), options.fromMs ?? 0);
       if (options.noRules === true || elapsedMs % Math.max(5_000, stepMs) !== 0) continue;

@@ -82,7 +82,7 @@ export async function heldBytes(page: Page): Promise<number> {
 }
 
 export interface Transfer {
-  /** Until the page is live, including scripts. */
+  /** Until the page is live and its first charts are drawn, including scripts, without the updates in that time. */
   readonly firstBytes: number;
   readonly bytesPerSecond: number;
 }
@@ -106,9 +106,9 @@ export async function measureTransfer(
   await page.goto(url, { timeout: FIRST_MS });
   await page.waitForSelector(drawn, { timeout: FIRST_MS });
   await sleep(settleMs);
-  const firstBytes = bytes;
+  const settledBytes = bytes;
   await sleep(seconds * 1_000);
-  const bytesPerSecond = (bytes - firstBytes) / seconds;
+  const bytesPerSecond = (bytes - settledBytes) / seconds;
   await context.close();
-  return { firstBytes, bytesPerSecond };
+  return { firstBytes: settledBytes - (bytesPerSecond * settleMs) / 1_000, bytesPerSecond };
 }

@@ -97,7 +97,7 @@ describe.skipIf("missing" in chromium)(
       await expect.poll(() => stateOf("PowerAbove"), poll).toBe("suppressed");
       // HostHot alone: PowerAbove is silenced, Child inhibited, Waits pending.
       await expect.poll(() => page.locator(".alert-badge").innerText(), poll).toBe("1");
-      expect(await page.title()).toMatch(/^\(1\) /);
+      await expect.poll(() => page.title()).toMatch(/^\(1\) /);
       await expect
         .poll(() => row(page, "PowerAbove").innerText(), poll)
         .toContain("fan is being changed");
@@ -151,7 +151,7 @@ describe.skipIf("missing" in chromium)(
       );
       expect(new URL(page.url()).pathname).toBe("/runbooks");
       expect(await page.locator(".runbooks").innerText()).toMatch(/Meaning\..*Check\..*Fix\./s);
-      expect(await page.title()).toContain("Runbook: GpuTooHot");
+      await expect.poll(() => page.title()).toContain("Runbook: GpuTooHot");
       expect(await layoutFaults(page, "runbook")).toEqual([]);
       await page.getByRole("link", { name: "All runbooks" }).click();
       await page.getByRole("searchbox").fill("xid");

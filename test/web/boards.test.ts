@@ -22,6 +22,8 @@ describeInBrowser(
   (suite) => {
     const titles = `[...document.querySelectorAll(".board-panel h3")].map((one) => one.textContent)`;
 
+    const narrowestPanel = `Math.min(...[...document.querySelectorAll(".tv-line > .board-panel")].map((one) => one.clientWidth))`;
+
     test("a chart is pinned, arranged by keyboard and pointer, saved and exported", async () => {
       const url = `${suite.up.url}explore?expr=sum(gpu_power_watts)&range=5m`;
       const { page, complaints } = await openPage(suite.browser, url, {}, ".chart canvas");
@@ -48,9 +50,9 @@ describeInBrowser(
       await page.getByRole("button", { name: "Edit Heat" }).click();
       await page.getByLabel("Query 1 in PromQL").fill("max(gpu_temperature_celsius)");
       await page.getByRole("button", { name: "Done" }).click();
-      expect(await page.evaluate(titles)).toEqual(["Total power", "Heat"]);
+      await expect.poll(() => page.evaluate(titles)).toEqual(["Total power", "Heat"]);
       await page.getByRole("button", { name: "Move Heat", exact: true }).press("ArrowLeft");
-      expect(await page.evaluate(titles)).toEqual(["Heat", "Total power"]);
+      await expect.poll(() => page.evaluate(titles)).toEqual(["Heat", "Total power"]);
       await page.getByRole("button", { name: "Move Heat", exact: true }).press("Shift+ArrowRight");
       await page.getByText("Heat is 7 of 12 columns wide").waitFor({ state: "attached" });
       await page.getByRole("button", { name: "Move Heat", exact: true }).press("Shift+ArrowLeft");
@@ -61,7 +63,7 @@ describeInBrowser(
       await page.mouse.down();
       await page.mouse.move(to.x + to.width / 2, to.y + 40, { steps: 5 });
       await page.mouse.up();
-      expect(await page.evaluate(titles)).toEqual(["Total power", "Heat"]);
+      await expect.poll(() => page.evaluate(titles)).toEqual(["Total power", "Heat"]);
       await page.getByRole("button", { name: "Save" }).click();
       await page.getByText("Wall is saved as version 3.").waitFor();
       expect(await layoutFaults(page, "board")).toEqual([]);
@@ -103,6 +105,8 @@ describeInBrowser(
       await page.keyboard.press("ArrowRight");
       await page.getByText(/^2 of \d+$/).waitFor();
       expect(await violationsOn(page)).toEqual([]);
+      await page.setViewportSize({ width: 390, height: 844 });
+      await expect.poll(() => page.evaluate<number>(narrowestPanel)).toBeGreaterThan(100);
       await page.keyboard.press("Escape");
       await page.getByRole("button", { name: "Edit" }).waitFor();
       expect(complaints).toEqual([]);

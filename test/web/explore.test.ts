@@ -68,9 +68,9 @@ describeInBrowser("Explore", {}, (suite) => {
     const { page } = await open();
     const find = page.getByLabel("Find a metric by name or meaning");
     await find.fill("margin slows");
-    expect(await page.locator(".metric-list code").allInnerTexts()).toEqual([
-      "gpu_temperature_margin_celsius",
-    ]);
+    await expect
+      .poll(() => page.locator(".metric-list code").allInnerTexts())
+      .toEqual(["gpu_temperature_margin_celsius"]);
     await find.fill("gpu_energy_joules");
     await page.locator(".metric-list button").first().click();
     await expect.poll(() => params(page).get("expr"), slow).toBe("gpu_energy_joules_total");

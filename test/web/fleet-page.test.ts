@@ -52,9 +52,11 @@ describeInBrowser("the fleet page", {}, (suite) => {
       .poll(titles, { timeout: 20_000 })
       .toEqual(["Utilisation", "Power", "Temperature", "Memory", "Waste"]);
     // The hub is minutes old: an hour of it would be an empty chart with a line at its edge.
-    await expect
-      .poll(() => page.locator(".room .chart .unseen").first().textContent(), { timeout: 20_000 })
-      .toMatch(/mean/);
+    // A chart describes its lines beside its events.
+    await page
+      .locator(".room .chart .unseen", { hasText: "mean" })
+      .first()
+      .waitFor({ state: "attached", timeout: 20_000 });
     const [room, table] = [page.locator(".room"), page.locator(".fleet")];
     const [above, below] = [await room.boundingBox(), await table.boundingBox()];
     expect(above?.y ?? 0).toBeLessThan(below?.y ?? 0);
@@ -75,9 +77,9 @@ describeInBrowser("the fleet page", {}, (suite) => {
         "Waiting for the first agent…",
       );
       await page.getByRole("button", { name: "Copy the line that adds a machine" }).click();
-      expect(await page.evaluate<string>("navigator.clipboard.readText()")).toBe(
-        `npx gpulse agent --push http://127.0.0.1:${port}`,
-      );
+      await expect
+        .poll(() => page.evaluate<string>("navigator.clipboard.readText()"))
+        .toBe(`npx gpulse agent --push http://127.0.0.1:${port}`);
       await page.context().close();
     } finally {
       await hub.stop();
@@ -92,9 +94,9 @@ describeInBrowser("the fleet page", {}, (suite) => {
     expect(labels).toHaveLength(8);
     for (const label of labels) expect(label).toMatch(/#\d+: .*(utilised|n\/a|lost)/);
     await page.locator(".heatmap").getByRole("button", { name: "Power" }).click();
-    expect(await page.locator(".cell").first().getAttribute("aria-label")).toContain(
-      "of its power limit",
-    );
+    await expect
+      .poll(() => page.locator(".cell").first().getAttribute("aria-label"))
+      .toContain("of its power limit");
     await page.context().close();
   });
 

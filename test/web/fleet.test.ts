@@ -96,7 +96,7 @@ describe.skipIf("missing" in chromium)(
       expect(await page.locator(".gpu-head [data-state]").innerText()).toBe("lost");
       await expect
         .poll(() => page.locator(".health .banner").first().innerText(), { timeout: 10_000 })
-        .toMatch(/^GPU lost since \d\d:\d\d .*Its \d+ peers here .* Next: /s);
+        .toMatch(/^GPU lost since \d\d:\d\d .*Of its \d+ peers here, .* Next: /s);
       const now = await page.locator(".readings td.now").allInnerTexts();
       expect(new Set(now.map((text) => text.trim()))).toEqual(new Set(["n/a"]));
       await expect

@@ -323,7 +323,7 @@ describe.skipIf("missing" in chromium)(
       const { page } = await open("gpu?range=5m");
       await page.getByText("Dictionary of Xid errors").click();
       await page.getByLabel("Search the dictionary").fill("79");
-      expect(await page.locator(".dictionary dt").allInnerTexts()).toEqual(["Xid 79"]);
+      await expect.poll(() => page.locator(".dictionary dt").allInnerTexts()).toEqual(["Xid 79"]);
       await page.getByLabel("Search the dictionary").fill("");
       expect(await layoutFaults(page, "gpu-dictionary")).toEqual([]);
       await page.context().close();

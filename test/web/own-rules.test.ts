@@ -18,14 +18,14 @@ describeInBrowser(
       const value = async (): Promise<number> => Number(await slider.getAttribute("aria-valuenow"));
       const first = await value();
       await slider.press("ArrowDown");
-      expect(await value()).toBeLessThan(first);
+      await expect.poll(value).toBeLessThan(first);
       const box = await slider.boundingBox();
       if (box === null) throw new Error("BUG: the threshold is not in view");
       await page.mouse.move(box.x + 40, box.y + box.height / 2);
       await page.mouse.down();
       await page.mouse.move(box.x + 40, box.y + 60, { steps: 4 });
       await page.mouse.up();
-      expect(await value()).toBeLessThan(first);
+      await expect.poll(value).toBeLessThan(first);
       await page.getByText(/It would (not )?have fired/).waitFor();
 
       const field = (name: string) => page.getByLabel(name, { exact: true });
@@ -45,7 +45,7 @@ describeInBrowser(
       const yaml = await (await fetch(`${suite.up.url}api/rules/own.yaml`)).text();
       expect(yaml).toContain("expr: gpu_power_watts > 1\n");
       await page.getByRole("link", { name: /alerts? fires?$/ }).waitFor({ timeout: 60_000 });
-      expect(await page.title()).toMatch(/^\(\d+\) PowerNow · gpulse$/);
+      await expect.poll(() => page.title()).toMatch(/^\(\d+\) PowerNow · gpulse$/);
       expect(complaints.filter((text) => !text.includes("400"))).toEqual([]);
       await page.context().close();
     });

@@ -1,7 +1,7 @@
 /** HTML pages outside the app: login, refused, redirect, not found. No scripts, the app's colours; all request data is escaped. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { guardHeaders } from "../guard.ts";
-import { pageNames } from "../page-names.ts";
+import { type PageName, pageNames } from "../page-names.ts";
 import { pagePath } from "./share-page.ts";
 
 /** The stylesheet of these pages. */
@@ -17,7 +17,7 @@ export function serveAccessPageStyle(app: FastifyInstance): void {
 /** The response to a browser that followed a wrong or outdated link. */
 export function sendNotFoundPage(reply: FastifyReply, path: string): FastifyReply {
   const root = toRoot(reply.request.url);
-  const links = pageNames.map((name) => `<a href="${root}${name}">${name}</a>`);
+  const links = pageNames.map((name) => `<a href="${root}${name}">${labelOf(name)}</a>`);
   return sendAccessPage(
     reply,
     404,
@@ -27,6 +27,9 @@ export function sendNotFoundPage(reply: FastifyReply, path: string): FastifyRepl
 <p><a href="${root}docs/">Documentation</a></p>`,
   );
 }
+
+const labelOf = (name: PageName): string =>
+  name === "gpu" ? "GPU" : name.charAt(0).toUpperCase() + name.slice(1);
 
 /** Responds with the login form. */
 export function sendLoginPage(

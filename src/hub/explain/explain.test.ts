@@ -58,7 +58,7 @@ test("a sentence about a GPU reads as one", async () => {
   expect(summaries).toEqual(
     expect.arrayContaining([
       expect.stringMatching(/^GPU 1 of node-1 is at \d+ °C at \d+ W, where \d+ °C is usual for it/),
-      expect.stringMatching(/^GPU 3 of node-1 has not responded for 3 min, while 7 others of/),
+      expect.stringMatching(/^GPU 3 of node-1 has not responded for 3 min, while the 7 others on/),
       expect.stringMatching(/^GPU 4 of node-1 reported Xid 48 \(Double-bit ECC error\): memory /),
       expect.stringMatching(/^GPU 2 of node-1: its PCIe link has /),
     ]),

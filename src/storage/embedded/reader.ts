@@ -86,10 +86,16 @@ export class StoreReader implements Queryable {
     const selected: SelectedSeries[] = [];
     const { plans, ofSeries } = planSelection(this.#from(), matchers, hint, fromMs, toMs);
     const walk = new SelectionWalk((ref) => index.labels(ref), fromMs, toMs, budget, hint);
+    // Most of the series that match may have ended long ago: an object for each would cost more than looking them up.
+    let opened: BlockSources | undefined;
+    let sources: SeriesSources | undefined;
     await this.#each(refs, signal, (ref, open) => {
       const plan = plans[ofSeries.get(ref) ?? 0] as SelectionPlan;
       const isRawOnly = hasUnrolled(this.#from(), plan.rollups, ref);
-      const series = walk.find(ref, { ...open, epochs: head.epochs, plan, isRawOnly });
+      if (opened !== open || sources?.plan !== plan || sources.isRawOnly !== isRawOnly)
+        sources = { ...open, epochs: head.epochs, plan, isRawOnly };
+      opened = open;
+      const series = walk.find(ref, sources);
       if (series !== undefined) selected.push(series);
     });
     const warnings = [...walk.warnings(), ...warnUnopened(quarantine, plans)];

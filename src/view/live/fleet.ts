@@ -19,7 +19,7 @@ import {
 } from "./protocol.ts";
 
 /** About 200 kB compressed; for a larger fleet the history is shortened instead. */
-const HISTORY_POINTS_SENT = 300_000;
+const HISTORY_POINTS_SENT = 200_000;
 /** Limits the memory that a source with invented devices can use. */
 const DEVICES_KEPT = 20_000;
 

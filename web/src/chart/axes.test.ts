@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fitTexts, logTexts, valueRange, valueTexts } from "./axes.ts";
+import { fitTexts, logTexts, timeSpacePx, valueRange, valueTexts } from "./axes.ts";
 import { ticksOf } from "./ticks.ts";
 
 test("all ticks of an axis share one unit", () => {
@@ -31,6 +31,16 @@ test("ticks are not rounded into other numbers", () => {
 test("given edges hold while the data keeps to them, and give way when it does not", () => {
   expect(valueRange([0.2, 0.9], { min: 0, max: 1 }, [])).toEqual([0, 1]);
   expect(valueRange([0.2, 1.4], { min: 0, max: 1 }, [])[1]).toBeGreaterThan(1.4);
+});
+
+test("time labels keep apart, also with seconds and in the larger type of a wall", () => {
+  const minute = 60_000;
+  const desktop = { plotPx: 400, fontPx: 11, isNarrow: false };
+  const room = { plotPx: 160, fontPx: 11, isNarrow: true };
+  expect(timeSpacePx(60 * minute, desktop)).toBe(72);
+  expect(timeSpacePx(60 * minute, room)).toBe(52);
+  expect(timeSpacePx(minute, room)).toBe(72);
+  expect(timeSpacePx(minute, { ...desktop, fontPx: 14 })).toBeGreaterThan("13:05:00".length * 9);
 });
 
 test("limits are in sight", () => {

@@ -18,6 +18,20 @@ export function timeTexts(ticksMs: readonly number[], everyMs: number): string[]
   });
 }
 
+/**
+ * The smallest distance between two time labels. Labels with seconds are longer, and `isNarrow` charts get more of the short ones:
+ * with wider spacing, five minutes on a phone would have a single label, at the edge.
+ */
+export function timeSpacePx(
+  rangeMs: number,
+  { plotPx, fontPx, isNarrow }: { plotPx: number; fontPx: number; isNarrow: boolean },
+): number {
+  const spacePx = (characters: number): number => Math.ceil(characters * 0.6 * fontPx + 19);
+  const shortPx = spacePx("13:05".length);
+  const hasSeconds = (rangeMs * shortPx) / plotPx < 60_000;
+  return isNarrow && !hasSeconds ? shortPx : spacePx("13:05:00".length);
+}
+
 /** Blanks the labels that the right edge would cut off. Labels are centred at `shares` of the plot's width; a character is about 0.6 em. */
 export function fitTexts(
   texts: readonly string[],

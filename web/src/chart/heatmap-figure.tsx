@@ -60,7 +60,7 @@ export function HeatmapFigure({ title, query, unit, family }: HeatmapFigureProps
         </p>
       )}
       {drawn !== undefined && drawn.bounds.length === 0 && (
-        <p class="unit">No histogram in this range.</p>
+        <p class="unit">The query returns no histogram in this range.</p>
       )}
       {drawn !== undefined && drawn.bounds.length > 0 && (
         <TimeFrame window={window}>

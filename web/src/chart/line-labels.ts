@@ -60,14 +60,15 @@ export function drawLineLabels(
   ctx.font = `${FONT_PX * ratio}px system-ui, sans-serif`;
   ctx.textAlign = "right";
   ctx.textBaseline = "bottom";
-  ctx.lineJoin = "round";
-  ctx.lineWidth = 3 * ratio;
-  ctx.strokeStyle = resolve("var(--bg)");
+  const background = resolve("var(--bg)");
   for (const { text, colour, y } of spreadLabels(places, bbox.height / ratio)) {
-    const [left, top] = [bbox.left + bbox.width - 4 * ratio, bbox.top + y * ratio];
-    ctx.strokeText(text, left, top);
+    const [right, bottom] = [bbox.left + bbox.width - 4 * ratio, bbox.top + y * ratio];
+    // A dashed line between the letters would read as struck out.
+    const width = ctx.measureText(text).width + 4 * ratio;
+    ctx.fillStyle = background;
+    ctx.fillRect(right - width + 2 * ratio, bottom - FONT_PX * ratio, width, FONT_PX * ratio);
     ctx.fillStyle = resolve(colour);
-    ctx.fillText(text, left, top);
+    ctx.fillText(text, right, bottom);
   }
   ctx.restore();
 }

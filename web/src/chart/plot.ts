@@ -2,7 +2,15 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { lengthOf, timesOf } from "../query/columns.ts";
-import { fitTexts, incrementsFor, logTexts, timeTexts, valueRange, valueTexts } from "./axes.ts";
+import {
+  fitTexts,
+  incrementsFor,
+  logTexts,
+  timeSpacePx,
+  timeTexts,
+  valueRange,
+  valueTexts,
+} from "./axes.ts";
 import { resolveColour } from "./colour.ts";
 import { dashOf } from "./dash.ts";
 import { axisFontPx, axisPx, RIGHT_PX } from "./edges.ts";
@@ -140,8 +148,8 @@ export class Plot {
           ...axis,
           grid: { show: false },
           size: 24,
-          // With wider spacing, five minutes on a phone would have a single label, at the edge.
-          space: widthPx < NARROW_PX ? 52 : 72,
+          space: (_plot, _axis, min, max, plotPx) =>
+            timeSpacePx(max - min, { plotPx, fontPx, isNarrow: widthPx < NARROW_PX }),
           values: (plot, ticks, _at, _space, every) => {
             const { min = 0, max = 1 } = plot.scales["x"] ?? {};
             const shares = ticks.map((tick) => (tick - min) / (max - min));

@@ -8,18 +8,25 @@ const DAYS_A_WEEK = 7;
 export function parseMoment(text: string, nowMs: number): number | undefined {
   const words = text.trim().toLowerCase().replaceAll(/\s+/g, " ");
   if (words === "now") return nowMs;
-  const [, ago] = /^(\d+ ?[smhdw]) ago$/.exec(words) ?? /^-(\d+[smhdw])$/.exec(words) ?? [];
-  if (ago !== undefined) {
-    const ms = readDuration(ago.replace(" ", ""));
-    return ms === undefined ? undefined : nowMs - ms;
+  const [, count, unit] =
+    /^(?:now ?)?- ?(\d+) ?([a-z]+)$/.exec(words) ?? /^(\d+|an?) ?([a-z]+) ago$/.exec(words) ?? [];
+  if (count !== undefined && unit !== undefined) {
+    const letter = /^(?:[smhdw]|secs?|mins?|(?:second|minute|hour|day|week)s?)$/.test(unit)
+      ? unit.charAt(0)
+      : "";
+    const ms = readDuration(`${count.startsWith("a") ? "1" : count}${letter}`);
+    return ms === undefined || letter === "" ? undefined : nowMs - ms;
   }
-  const [, name, clock] = /^([a-z]+)(?: (?:at )?(.+))?$/.exec(words) ?? [];
+  const [, name, clock] = /^(?:last )?([a-z]+)(?: (?:at )?(.+))?$/.exec(words) ?? [];
   if (name !== undefined) return momentOfDay(daysBack(name, nowMs), clock ?? "0:00", nowMs);
-  if (/^\d{1,2}(?::\d\d){1,2}$/.test(words)) {
-    const today = momentOfDay(0, words, nowMs);
-    return today !== undefined && today > nowMs ? momentOfDay(1, words, nowMs) : today;
-  }
-  if (!/^\d{4}-\d\d-\d\d/.test(words)) return undefined;
+  const today = momentOfDay(0, words, nowMs);
+  if (today !== undefined) return today > nowMs ? momentOfDay(1, words, nowMs) : today;
+  // Unix seconds or milliseconds, as in logs.
+  if (/^\d{10}(?:\d{3})?$/.test(words)) return Number(words.padEnd(13, "0"));
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)/.exec(words) ?? [];
+  // Date.parse takes February 30 for March 2.
+  if (year === undefined || Number(day) > new Date(Number(year), Number(month), 0).getDate())
+    return undefined;
   // Date.parse would read a date alone as UTC.
   const ms = Date.parse(words.length === 10 ? `${words}T00:00` : text.trim().replace(" ", "T"));
   return Number.isNaN(ms) ? undefined : ms;
@@ -34,12 +41,19 @@ function daysBack(name: string, nowMs: number): number | undefined {
   return back === 0 ? DAYS_A_WEEK : back;
 }
 
+/** `clock`: `15:00`, `15:00:30`, `3pm`, `3:30 pm`. */
 function momentOfDay(back: number | undefined, clock: string, nowMs: number): number | undefined {
-  const [, hour = "", minute = "", second = "0"] =
-    /^(\d{1,2}):(\d\d)(?::(\d\d))?$/.exec(clock) ?? [];
-  if (back === undefined || hour === "") return undefined;
-  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;
+  const [, digits = "", minute = "0", second = "0", half] =
+    /^(\d{1,2})(?::(\d\d)(?::(\d\d))?)? ?([ap]m)?$/.exec(clock) ?? [];
+  if (back === undefined || digits === "" || (half === undefined && !clock.includes(":")))
+    return undefined;
+  const hour = half === undefined ? Number(digits) : hourOf(Number(digits), half);
+  if (hour > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;
   const at = new Date(nowMs);
   at.setDate(at.getDate() - back);
-  return at.setHours(Number(hour), Number(minute), Number(second), 0);
+  return at.setHours(hour, Number(minute), Number(second), 0);
 }
+
+/** 12 am is midnight. An hour that no such clock has is out of range. */
+const hourOf = (hour: number, half: string): number =>
+  hour < 1 || hour > 12 ? 99 : (hour % 12) + (half === "pm" ? 12 : 0);

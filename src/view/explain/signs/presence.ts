@@ -80,7 +80,7 @@ function lostFinding(fleet: FleetCells, host: string, cells: GpuCells, others: n
     sinceMs,
     isOlder: sinceMs <= (fleet.grid.endMs[fleet.grid.recentCell] ?? 0),
     confidence: others > 0 ? 0.98 : 0.85,
-    summary: `has not responded for ${minutes(fleet.grid.timeMs - sinceMs)}${others > 0 ? `, while ${others === 1 ? "the other GPU" : `${others} others`} of ${host} ${others === 1 ? "does" : "do"}` : ""}`,
+    summary: `has not responded for ${minutes(fleet.grid.timeMs - sinceMs)}${others > 0 ? `, while the ${others === 1 ? "other GPU" : `${others} others`} on ${host} ${others === 1 ? "does" : "do"}` : ""}`,
     evidence: new EvidenceWriter(fleet, cells).last("up", 1),
   };
 }

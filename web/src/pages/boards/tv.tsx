@@ -2,8 +2,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useShortcuts } from "../../app/shortcuts.ts";
 import { useTitle } from "../../app/title.ts";
+import { boardLimits, type BoardPanel } from "../../../../src/view/board/board.ts";
 import { useFetch } from "../../query/use-fetch.ts";
 import { getJson } from "../../query/http.ts";
+import { useWidth } from "../../ui/use-size.ts";
 import { setParams } from "../../view-state/address.ts";
 import { pathOf, type SavedBoard } from "./api.ts";
 import { screensOf, type TvLine } from "./arrange.ts";
@@ -16,6 +18,10 @@ const EVERY_MS = 60_000;
 const ROW_PX = 70;
 /** Title, padding and gap around a plot. */
 const AROUND_PX = 56;
+/** On a phone, panels are twice as wide. */
+const NARROW_PX = 600;
+const widened = (panels: readonly BoardPanel[]): BoardPanel[] =>
+  panels.map((panel) => ({ ...panel, columns: Math.min(boardLimits.columns, 2 * panel.columns) }));
 
 export function TvMode({ id }: { id: string }) {
   const ids = playlist.value.length === 0 ? [id] : playlist.value;
@@ -27,12 +33,15 @@ export function TvMode({ id }: { id: string }) {
     EVERY_MS,
   );
   const host = useRef<HTMLDivElement>(null);
-  const heightPx = useHeight(host);
+  const [widthPx, heightPx] = [useWidth(host), useHeight(host)];
   const [at, setAt] = useState(0);
   const [paused, setPaused] = useState(false);
   const rows = Math.max(4, Math.floor(heightPx / ROW_PX));
   const screens = (boards ?? []).flatMap(({ board }) =>
-    screensOf(board.panels, rows).map((lines) => ({ board, lines })),
+    screensOf(widthPx < NARROW_PX ? widened(board.panels) : board.panels, rows).map((lines) => ({
+      board,
+      lines,
+    })),
   );
   const count = screens.length;
   const step = (by: number): void => setAt((before) => (before + by + count) % Math.max(1, count));

@@ -8,6 +8,7 @@ import {
   toTotalQuantity,
   formatWithUnit,
 } from "../../format/quantity.ts";
+import { severalHosts } from "../../query/known-gpus.ts";
 import { fleetGpus } from "./moment.ts";
 import { Bar } from "../../ui/value.tsx";
 import { EnergyFigure } from "./energy-figure.tsx";
@@ -88,7 +89,7 @@ function Power({ totals: { power, powerOfLimit, gpus: count } }: { totals: Total
       <p class="aside">
         {powerOfLimit === undefined
           ? "no limit reported"
-          : `of ${formatWithUnit(toTotalQuantity(powerOfLimit.of, "watts"))} limit`}
+          : `of ${formatWithUnit(toTotalQuantity(powerOfLimit.of, "watts"))}${power?.count === count ? " limit" : ""}`}
         <Missing reported={power?.count ?? 0} count={count} />
       </p>
     </Figure>
@@ -134,15 +135,17 @@ function Hottest({ totals: { hottest } }: { totals: Totals }) {
     >
       <Bar ratio={temperatureRatio(gpu)} level={level} />
       <p class="aside">
-        #{gpu.device.index}
         {margin !== undefined && (
-          <span class={level}>
+          <>
+            <span class={level}>
+              {margin > 0
+                ? `${formatWithUnit(toColumnQuantity(margin, "celsius"))} below its limit`
+                : "at its limit"}
+            </span>
             {" · "}
-            {margin > 0
-              ? `${formatWithUnit(toColumnQuantity(margin, "celsius"))} below its limit`
-              : "at its limit"}
-          </span>
+          </>
         )}
+        {severalHosts.value ? `${gpu.device.host} ` : ""}#{gpu.device.index}
       </p>
     </Figure>
   );

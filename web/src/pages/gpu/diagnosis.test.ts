@@ -47,7 +47,7 @@ test("a diagnosis says what, since when, what it costs, why, how the peers are a
     isOlder: false,
     cost: "−65 % clock",
     why: "Its clock stays at 690 MHz under load, where 1980 MHz is usual.",
-    peers: "Its 3 peers here are at a median of 1980 MHz, with no warning.",
+    peers: "Its 3 peers here are at a median of 1980 MHz; none has a warning.",
     next: "Reset the clocks: `-rgc`.",
     href: "runbook/gpuclockstuck",
   });

@@ -109,21 +109,29 @@ function peersText(gpu: Gpu, all: readonly Gpu[], metric: string | undefined): s
       id !== gpu.id && device.host === gpu.device.host && device.model === gpu.device.model,
   );
   if (peers.length === 0) return undefined;
-  const who = peers.length === 1 ? "Its one peer here" : `Its ${peers.length} peers here`;
   const sick = peers.filter((peer) => severity(peer) >= rank.warn).length;
-  const state =
+  const warned =
     sick === 0
-      ? "no warning"
-      : `a warning on ${sick === peers.length ? "all of them" : `${sick} of them`}`;
+      ? "none has"
+      : sick === peers.length
+        ? "all have"
+        : `${sick} ${sick === 1 ? "has" : "have"}`;
   const reading = metric === undefined ? undefined : peerReadings[metric];
   const values = (reading === undefined ? [] : peers.map((peer) => reading.of(peer)))
     .filter((value) => typeof value === "number")
     .sort((one, other) => one - other);
   const middle = values[Math.floor(values.length / 2)];
-  if (reading === undefined || middle === undefined)
-    return `${who} ${peers.length === 1 ? "has" : "have"} ${state}.`;
-  const median = peers.length === 1 ? "at" : "at a median of";
-  return `${who} ${peers.length === 1 ? "is" : "are"} ${median} ${formatEvidence(middle, reading.unit)}, with ${state}.`;
+  const present =
+    reading === undefined || middle === undefined
+      ? undefined
+      : formatEvidence(middle, reading.unit);
+  if (peers.length === 1) {
+    const at = present === undefined ? "here has" : `here is at ${present}, with`;
+    return `Its one peer ${at} ${sick === 0 ? "no" : "a"} warning.`;
+  }
+  return present === undefined
+    ? `Of its ${peers.length} peers here, ${warned} a warning.`
+    : `Its ${peers.length} peers here are at a median of ${present}; ${warned} a warning.`;
 }
 
 /** Removes the GPU's name from `GPU 2 of node-1: its clock …` on the GPU's own page. */

@@ -78,7 +78,9 @@ export function MachineFacts({ who, gpus, reported }: MachineFactsProps) {
       {isUndescribed && (
         <div>
           <dt>Machine</dt>
-          <dd class="unit">not described: no agent reads it with the source host:</dd>
+          <dd class="unit">
+            not described: no agent with the source <code>host:</code> reports it.
+          </dd>
         </div>
       )}
     </dl>
