@@ -81,8 +81,10 @@ test.each(["parquet", "iceberg"] as const)(
       stopped: (pipe) =>
         oneAtATime(async () => {
           const { code } = await pipe.stop(60_000);
-          // Null: the process did not handle signals yet, so the signal killed it.
-          expect([0, null], pipe.output()).toContain(code);
+          // Null: the process did not handle signals yet, so the signal killed it. On a busy machine the time to store
+          // the rest may be over, which it reports.
+          const isLate = /stopped before the sinks had everything/.test(pipe.output());
+          expect(isLate ? [1] : [0, null], pipe.output()).toContain(code);
         }),
       // Its partitions are reassigned; when it resumes it still holds rows of them.
       frozen: async (pipe) => {
