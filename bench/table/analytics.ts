@@ -83,7 +83,8 @@ async function plainScript(lake: string): Promise<string> {
   const settings = readParameters({}, Date.now());
   // The days of the lake determine the step of the correlations: another span would be another amount of work.
   const { span } = await listLake(await openFiles(lake, {}), settings);
-  const view = { dialect: duckdbDialect, from, has: (name: string) => names.has(name), span };
+  const parts = [{ from, has: (name: string) => names.has(name) }];
+  const view = { dialect: duckdbDialect, parts, span };
   const statements = [
     "set TimeZone = 'UTC'",
     "set preserve_insertion_order = false",
