@@ -166,7 +166,7 @@ function explain(thrown: unknown): Error {
   if (/^(IO|Invalid Input|Parquet)|No magic bytes|too small to be a Parquet/i.test(message))
     return new GpulseError(
       "ANALYSIS_FAILED",
-      `A file of the lake cannot be read: ${firstLine(message)} Remove or restore it and try again.`,
+      `A file of the lake cannot be read: ${firstLine(message).replace(/\.?$/, ".")} Remove or restore it and try again.`,
       { cause: thrown },
     );
   return new GpulseError("ANALYSIS_FAILED", `DuckDB failed: ${firstLine(message)}`, {
