@@ -11,7 +11,7 @@ import { listLake } from "../../src/lake/analyses/lake-files.ts";
 import { readParameters } from "../../src/lake/analyses/parameters.ts";
 import { analysisSql, samplesSql } from "../../src/lake/analyses/statement.ts";
 import { openFiles } from "../../src/net/objects/open.ts";
-import { makeLake, makeManifest } from "../analytics-data.ts";
+import { makeLake } from "../analytics-data.ts";
 import { measureProgram } from "../analytics-measure.ts";
 import { type Area, line } from "./measurement.ts";
 
@@ -22,7 +22,7 @@ export const analytics: Area = {
   name: "analytics",
   title: "Analyses beside Spark and plain DuckDB",
   about:
-    "all seven analyses over three days of 8 GPUs with 40 metrics every 8 s (10 million samples of Parquet) by `gpulse analyze`, by `gpulse analyze --engine spark`, and the same SQL in a bare process with DuckDB; starts of the programs included. Then the daily analysis of 116 days of 8 GPUs with 10 metrics every 8 s (10 million rows in 116 files): as files that gpulse knows nothing about, and with the manifest that it writes, by which no file can repeat a row of another.",
+    "all seven analyses over three days of 8 GPUs with 40 metrics every 8 s (10 million samples of Parquet) by `gpulse analyze`, by `gpulse analyze --engine spark`, and the same SQL in a bare process with DuckDB; starts of the programs included.",
   more: "npm run bench:analytics",
   measurements: [
     line("analytics.time.spark", "time, all seven analyses", spark, "time", "s"),
@@ -31,20 +31,6 @@ export const analytics: Area = {
       behind:
         "starting gpulse, listing the lake and printing the results come on top: 0.15 s of processor time.",
     }),
-    line(
-      "analytics.daily",
-      "time, daily analysis of 10 million rows",
-      `${plain} and deduplication`,
-      "time",
-      "s",
-    ),
-    line(
-      "analytics.daily.unique",
-      "time, the same where no row can be a duplicate",
-      `${plain} without deduplication`,
-      "time",
-      "s",
-    ),
     line("analytics.memory.duckdb", "peak memory", plain, "memory", "MiB", {
       behind: "gpulse's own code and the answers as rows come on top of DuckDB.",
     }),
@@ -82,47 +68,14 @@ export const analytics: Area = {
         put("analytics.time.duckdb", own.seconds, other.seconds);
         put("analytics.memory.duckdb", mib(own), mib(other));
       }
-      rmSync(path.join(dir, "lake"), { recursive: true });
-      await measureDaily(dir, rounds, put, progress);
     } finally {
       rmSync(dir, { recursive: true, force: true });
     }
   },
 };
 
-const dailyDays = 116;
-
-async function measureDaily(
-  dir: string,
-  rounds: number,
-  put: (id: string, own: number, other: number) => void,
-  progress: (text: string) => void,
-): Promise<void> {
-  const lake = path.join(dir, "daily");
-  progress(`making a lake of ${dailyDays} days`);
-  await makeLake(lake, dailyDays, 1, 10);
-  const daily = analyses.filter(({ name }) => name === "daily");
-  for (const isUnique of [false, true]) {
-    if (isUnique) makeManifest(lake, dailyDays);
-    const script = path.join(dir, `daily-${isUnique}.mjs`);
-    writeFileSync(script, await plainScript(lake, daily, isUnique));
-    const analyze = [program, "analyze", "daily", "--input", lake];
-    const runs = [[...analyze, "--memory", "4g", "--format", "json"], [script]];
-    const took: number[][] = [[], []];
-    for (let round = 0; round <= rounds; round++)
-      for (const at of round % 2 === 0 ? [0, 1] : [1, 0]) {
-        progress(`daily, round ${round} of ${rounds}: ${at === 0 ? "gpulse" : "DuckDB"}`);
-        const { seconds } = await measureProgram(runs[at] ?? [], process.env);
-        // The first round reads the files into the page cache.
-        if (round > 0) took[at]?.push(seconds);
-      }
-    for (const [round, seconds] of (took[0] ?? []).entries())
-      put(isUnique ? "analytics.daily.unique" : "analytics.daily", seconds, took[1]?.[round] ?? 0);
-  }
-}
-
 /** The statements that gpulse would run, in a program that does nothing else. */
-async function plainScript(
+export async function plainScript(
   lake: string,
   chosen: readonly Analysis[],
   isUnique = false,
