@@ -1,6 +1,8 @@
 /** Generates a lake of any size with DuckDB from a seed: eight GPUs, forty metrics, a row every eight seconds. */
-import { mkdirSync, readdirSync, statSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { commitPath } from "../src/lake/commit.ts";
 import { columns } from "../src/model/columns.ts";
 
 export const gpus = 8;
@@ -27,11 +29,17 @@ export interface BenchLake {
   readonly bytes: number;
 }
 
-export async function makeLake(dir: string, days: number, seed: number): Promise<BenchLake> {
+/** @param metrics the columns of a row: at least the ten that analyses read */
+export async function makeLake(
+  dir: string,
+  days: number,
+  seed: number,
+  metrics = metricsPerRow,
+): Promise<BenchLake> {
   const { DuckDBInstance } = await import("@duckdb/node-api");
   const others = columns
     .flatMap(({ name }) => (name in shaped ? [] : [name]))
-    .slice(0, metricsPerRow - Object.keys(shaped).length);
+    .slice(0, metrics - Object.keys(shaped).length);
   const filled = [
     ...Object.entries(shaped).map(([name, sql]) => `(${sql})::double as ${name}`),
     ...others.map(
@@ -69,4 +77,33 @@ export async function makeLake(dir: string, days: number, seed: number): Promise
     .map((name) => statSync(path.join(dir, "gpu", name)))
     .reduce((sum, one) => sum + (one.isFile() ? one.size : 0), 0);
   return { rows: steps * gpus, bytes };
+}
+
+/** Gives the lake the manifest that gpulse would have written with its files. */
+export function makeManifest(dir: string, days: number): void {
+  const rows = Math.floor(86_400 / stepSeconds) * gpus;
+  const added = Array.from({ length: days }, (_, day) => {
+    const dayMs = Date.UTC(2026, 0, 1 + day);
+    const name = `gpu/date=${new Date(dayMs).toISOString().slice(0, 10)}/bench.parquet`;
+    const { size: bytes } = statSync(path.join(dir, name));
+    return {
+      path: name,
+      rows,
+      bytes,
+      firstMs: dayMs,
+      lastMs: dayMs + 86_400_000 - stepSeconds * 1_000,
+    };
+  });
+  const commit = {
+    version: 1,
+    sequence: 1,
+    id: randomUUID(),
+    timeMs: Date.now(),
+    operation: "append",
+    added,
+    removed: [],
+  };
+  const place = path.join(dir, commitPath(1));
+  mkdirSync(path.dirname(place), { recursive: true });
+  writeFileSync(place, JSON.stringify(commit));
 }

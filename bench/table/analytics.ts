@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { program } from "../../engines/program.ts";
 import { findSpark } from "../../engines/spark.ts";
+import type { Analysis } from "../../src/lake/analyses/analysis.ts";
 import { duckdbDialect } from "../../src/lake/analyses/dialect.ts";
 import { analyses } from "../../src/lake/analyses/list.ts";
 import { listLake } from "../../src/lake/analyses/lake-files.ts";
@@ -42,7 +43,7 @@ export const analytics: Area = {
       progress(`making a lake of ${days} days`);
       await makeLake(path.join(dir, "lake"), days, 1);
       const script = path.join(dir, "plain.mjs");
-      writeFileSync(script, await plainScript(path.join(dir, "lake")));
+      writeFileSync(script, await plainScript(path.join(dir, "lake"), analyses));
       const analyze = [program, "analyze", "all", "--input", path.join(dir, "lake")];
       const limits = ["--memory", "4g", "--format", "json"];
       const onSpark = ["--engine", "spark", "--master", "local[*]", "--format", "json"];
@@ -74,7 +75,11 @@ export const analytics: Area = {
 };
 
 /** The statements that gpulse would run, in a program that does nothing else. */
-async function plainScript(lake: string): Promise<string> {
+export async function plainScript(
+  lake: string,
+  chosen: readonly Analysis[],
+  isUnique = false,
+): Promise<string> {
   const files = readdirSync(lake, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".parquet"))
     .map((name) => `'${path.join(lake, name)}'`);
@@ -83,12 +88,13 @@ async function plainScript(lake: string): Promise<string> {
   const settings = readParameters({}, Date.now());
   // The days of the lake determine the step of the correlations: another span would be another amount of work.
   const { span } = await listLake(await openFiles(lake, {}), settings);
-  const view = { dialect: duckdbDialect, from, has: (name: string) => names.has(name), span };
+  const parts = [{ from, has: (name: string) => names.has(name), isUnique }];
+  const view = { dialect: duckdbDialect, parts, span };
   const statements = [
     "set TimeZone = 'UTC'",
     "set preserve_insertion_order = false",
-    `create temp table samples as ${samplesSql(analyses, settings, view)}`,
-    ...analyses.map((one) => analysisSql(one, settings, view)),
+    `create temp ${chosen.length > 1 ? "table" : "view"} samples as ${samplesSql(chosen, settings, view)}`,
+    ...chosen.map((one) => analysisSql(one, settings, view)),
   ];
   const duckdb = import.meta.resolve("@duckdb/node-api");
   return `import { DuckDBInstance } from ${JSON.stringify(duckdb)};

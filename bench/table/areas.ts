@@ -1,6 +1,7 @@
 /** Every area of the benchmark table, in the order of the page. To add one, add a file beside this one and a line here. */
 import { agent } from "./agent.ts";
 import { analytics } from "./analytics.ts";
+import { daily } from "./daily.ts";
 import { histograms } from "./histograms.ts";
 import { latency } from "./latency.ts";
 import type { Area } from "./measurement.ts";
@@ -26,6 +27,7 @@ export const areas: readonly Area[] = [
   latency,
   web,
   analytics,
+  daily,
   stream,
   top,
 ];

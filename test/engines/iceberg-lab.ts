@@ -60,7 +60,7 @@ export async function countByPyIceberg(
   const { code, stdout, stderr } = await runProcess(
     python,
     ["-c", pyicebergScript, lake, JSON.stringify(properties)],
-    { timeoutMs: 120_000 },
+    { timeoutMs: 600_000 },
   );
   if (code !== 0) throw new Error(stderr);
   return parseCounts(stdout);

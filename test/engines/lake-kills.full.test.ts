@@ -2,7 +2,7 @@
 // killed, while a lake is written and merged: afterwards every message is in it once, counted by three third-party
 // readers.
 
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,7 +14,7 @@ import { waitUntil } from "../../engines/wait.ts";
 import { seededRandom } from "../fuzz/mutate.ts";
 import { ConsumerSession, gpus, sourceFrom, write } from "./kafka-lab.ts";
 import { countByPyIceberg, countBySpark, countIcebergByDuckDb } from "./iceberg-lab.ts";
-import { countByDuckDb, countByPyarrow } from "./lake-once-lab.ts";
+import { type CountedRows, countByDuckDb, countByPyarrow } from "./lake-once-lab.ts";
 import { killNow, offsetsOf, startGpulse } from "./stream-lab.ts";
 
 /** Environment variables for a longer run, optionally with a time limit. */
@@ -32,8 +32,8 @@ test.each(["parquet", "iceberg"] as const)(
   { timeout: 600_000 + disturbances * 30_000, retry: 0 },
   async (format) => {
     const topic = `killed-${format}`;
+    // Removed only if every count is right.
     const lake = await mkdtemp(path.join(tmpdir(), "gpulse-lake-kills-"));
-    cleanups.push(() => rm(lake, { recursive: true, force: true }));
     const settings = { "group.min.session.timeout.ms": "1000" };
     const kafka = await startKafka({ settings });
     cleanups.push(() => kafka.stop());
@@ -81,8 +81,10 @@ test.each(["parquet", "iceberg"] as const)(
       stopped: (pipe) =>
         oneAtATime(async () => {
           const { code } = await pipe.stop(60_000);
-          // Null: the process did not handle signals yet, so the signal killed it.
-          expect([0, null], pipe.output()).toContain(code);
+          // Null: the process did not handle signals yet, so the signal killed it. On a busy machine the time to store
+          // the rest may be over, which it reports.
+          const isLate = /stopped before the sinks had everything/.test(pipe.output());
+          expect(isLate ? [1] : [0, null], pipe.output()).toContain(code);
         }),
       // Its partitions are reassigned; when it resumes it still holds rows of them.
       frozen: async (pipe) => {
@@ -145,7 +147,7 @@ test.each(["parquet", "iceberg"] as const)(
       const { ends, committed } = await offsetsOf(kafka.bootstrap, topic, "lake");
       return ends.every((end, at) => end === committed[at]) ? true : undefined;
     });
-    for (const pipe of pipes) expect((await pipe.stop(60_000)).code, pipe.output()).toBe(0);
+    for (const pipe of pipes) expect((await pipe.stop(300_000)).code, pipe.output()).toBe(0);
     // A merge may have been killed: the next start completes it.
     const last = startGpulse([
       "pipe",
@@ -154,18 +156,26 @@ test.each(["parquet", "iceberg"] as const)(
       "--to",
       `parquet:${lake}?format=${format}`,
     ]);
-    expect((await last.waitForExit(120_000)).code, last.output()).toBe(0);
-    const expected = { rows: total, different: total };
-    const counted =
+    expect((await last.waitForExit(600_000)).code, last.output()).toBe(0);
+    const report = (text: string): boolean => process.stderr.write(`${format}: ${text}\n`);
+    const commits = (await readdir(path.join(lake, "_commits"))).length;
+    report(`${JSON.stringify(counts)}, ${total} messages, ${commits} files in _commits of ${lake}`);
+    const readers: Readonly<Record<string, () => Promise<CountedRows>>> =
       format === "parquet"
-        ? { duckdb: await countByDuckDb(lake), pyarrow: await countByPyarrow(lake) }
-        : { duckdb: await countIcebergByDuckDb(lake), pyiceberg: await countByPyIceberg(lake) };
-    const all = { ...counted, spark: await countBySpark(lake, format) };
+        ? { duckdb: () => countByDuckDb(lake), pyarrow: () => countByPyarrow(lake) }
+        : { duckdb: () => countIcebergByDuckDb(lake), pyiceberg: () => countByPyIceberg(lake) };
+    const all = { ...readers, spark: () => countBySpark(lake, format) };
+    // One reader that fails must not hide what the others counted.
+    const found: Record<string, CountedRows | string> = {};
+    for (const [name, count] of Object.entries(all)) {
+      found[name] = await count().catch(String);
+      report(`${name} ${JSON.stringify(found[name])}`);
+    }
     const verified = await runGpulse(["lake", "verify", lake]);
-    process.stderr.write(
-      `${format} ${JSON.stringify(counts)}: ${JSON.stringify(all)} of ${total} messages\n${verified.stdout}`,
-    );
-    for (const one of Object.values(all)) expect(one).toEqual(expected);
+    report(verified.stdout);
+    const expected = { rows: total, different: total };
+    for (const [name, one] of Object.entries(found)) expect(one, name).toEqual(expected);
     expect(verified.code, verified.stdout).toBe(0);
+    await rm(lake, { recursive: true });
   },
 );

@@ -36,7 +36,7 @@ print(table.num_rows, table.group_by(["uuid", "time"]).aggregate([]).num_rows)
 export async function countByPyarrow(lake: string): Promise<CountedRows> {
   const { python } = await pythonPackages("pyarrow", ["pyarrow==21.0.0"]);
   const { code, stdout, stderr } = await runProcess(python, ["-c", countScript, lake], {
-    timeoutMs: 120_000,
+    timeoutMs: 600_000,
   });
   if (code !== 0) throw new Error(stderr);
   const [rows, different] = stdout.trim().split(" ").map(Number);

@@ -79,10 +79,13 @@ export class BufferedSender<Item> {
     return { ...this.#sender.stats(), waiting: this.#items.length, dropped: this.#dropped };
   }
 
-  /** Queues the items immediately; resolves when there is room for more. Rejects once the sender has failed. */
-  async add(items: readonly Item[]): Promise<void> {
+  /**
+   * Queues the items immediately; if there is no room for more, returns a promise that resolves when there is. Rejects
+   * once the sender has failed.
+   */
+  add(items: readonly Item[]): Promise<void> | undefined {
     const { sizeOf = () => 1, heldBytes = Infinity } = this.#options;
-    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
     for (const item of items) {
       this.#items.push(item);
       this.#heldBytes += sizeOf(item);
@@ -92,8 +95,9 @@ export class BufferedSender<Item> {
     // Aborting an already aborted controller would still create an exception on each call.
     if (this.#isBatch && !this.#hurry.signal.aborted) this.#hurry.abort();
     this.#wake();
-    if (this.#heldBytes > heldBytes)
-      await this.#until(this.#added - Math.floor(this.#items.length / 2));
+    return this.#heldBytes > heldBytes
+      ? this.#until(this.#added - Math.floor(this.#items.length / 2))
+      : undefined;
   }
 
   /** Resolves when everything added so far was accepted or refused. */

@@ -4,7 +4,13 @@ import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Analysis, AnalysisResult } from "../../lake/analyses/analysis.ts";
 import { runOnDuckdb } from "../../lake/analyses/duckdb/engine.ts";
-import { emptyLake, type LakeFiles, listLake, localPaths } from "../../lake/analyses/lake-files.ts";
+import {
+  emptyLake,
+  type LakeFiles,
+  listLake,
+  localPaths,
+  pathsOf,
+} from "../../lake/analyses/lake-files.ts";
 import { type AnalysisSettings, maxTimeMs } from "../../lake/analyses/parameters.ts";
 import { runOnSpark } from "../../lake/analyses/spark/engine.ts";
 import type { LakeSpan } from "../../lake/analyses/statement.ts";
@@ -81,7 +87,7 @@ async function onDuckdb(
       {
         analyses: options.chosen,
         settings,
-        paths,
+        ...pathsOf(files, paths),
         span: files.span,
         signal,
         onProgress: (fraction, name) => progress.show({ name, fraction }),

@@ -1,7 +1,10 @@
 /** Formats numbers in sentences: thousands separators, plural nouns, sizes with units. */
 
-/** `1,234`. */
-export const formatCount = (count: number): string => count.toLocaleString("en-US");
+/** `1,234`. The first `toLocaleString` of a process takes 20 ms. */
+export const formatCount = (count: number): string =>
+  Number.isSafeInteger(count)
+    ? String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ",")
+    : count.toLocaleString("en-US");
 
 /** `1 GPU`, `2 GPUs`, `1,234 samples`; pass `plural` for a noun with an irregular plural. */
 export const countOf = (count: number, noun: string, plural = `${noun}s`): string =>

@@ -26,12 +26,32 @@ class LineSplitter {
     const lines: string[] = [];
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     let start = 0;
+    for (let end = buffer.indexOf(0x0a); end !== -1; end = buffer.indexOf(0x0a, start)) {
+      const line = this.#plainLine(buffer, start, end);
+      if (line === undefined) this.#split(buffer.subarray(start, end + 1), lines);
+      else if (!isBlank(line)) lines.push(line);
+      start = end + 1;
+    }
+    this.#split(buffer.subarray(start), lines);
+    return lines;
+  }
+
+  /** A whole line that ends with LF or CRLF and has no other line end; undefined for any other. */
+  #plainLine(buffer: Buffer, start: number, end: number): string | undefined {
+    if (this.#keptBytes > 0 || this.#tooLong || end - start > longestLineBytes) return undefined;
+    const hasCr = end > start && buffer[end - 1] === 0x0d;
+    const line = buffer.toString("latin1", start, hasCr ? end - 1 : end);
+    return line.includes("\r") || line.includes("\0") ? undefined : line;
+  }
+
+  #split(bytes: Buffer, lines: string[]): void {
+    let start = 0;
     for (let at = 0; at < bytes.length; at++) {
       const byte = bytes[at];
       if (byte !== 0x0a && byte !== 0x0d && byte !== 0x00) continue;
       const isFirst = this.#keptBytes === 0 && !this.#tooLong;
       if (isFirst && at > start && at - start <= longestLineBytes) {
-        const line = buffer.toString("latin1", start, at);
+        const line = bytes.toString("latin1", start, at);
         if (!isBlank(line)) lines.push(line);
       } else if (at > start || !isFirst) {
         this.#keep(bytes.subarray(start, at));
@@ -41,7 +61,6 @@ class LineSplitter {
       start = at + 1;
     }
     if (start < bytes.length) this.#keep(bytes.subarray(start));
-    return lines;
   }
 
   /** The last line if no line end followed it: it may be cut anywhere. */

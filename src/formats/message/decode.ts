@@ -15,6 +15,7 @@ import {
   messageLimits,
   messageSchema,
   messageVersion,
+  parseMessageTime,
   type StreamMessage,
 } from "./schema.ts";
 import { MessageTemplates } from "./templates.ts";
@@ -72,7 +73,7 @@ export class MessageDecoder {
     );
     const devices = device === undefined ? [] : [device];
     return {
-      frame: { timeMs: Date.parse(message.time), layout, values, presence: states },
+      frame: { timeMs: parseMessageTime(message.time), layout, values, presence: states },
       host,
       devices,
       ...(gpu !== undefined &&
@@ -201,10 +202,17 @@ function checkMessage(parsed: Readonly<Record<string, unknown>>): StreamMessage 
   if (!checked.success) {
     const [issue] = checked.issues;
     const place = (v.getDotPath(issue) ?? "the message").slice(0, 100);
-    return `"${place}" must be ${issue.message.slice(0, 200)}`;
+    return `"${place}" ${problemOf(issue)}`;
   }
-  if (!Number.isFinite(Date.parse(checked.output.time))) return `"time" must be a time`;
+  if (Number.isNaN(parseMessageTime(checked.output.time))) return `"time" must be a time`;
   return checked.output;
+}
+
+/** Most messages of the schema are ours; these two are valibot's. */
+function problemOf({ message, expected }: v.BaseIssue<unknown>): string {
+  if (message.startsWith("Invalid key:")) return "is missing";
+  if (message.startsWith("Invalid type:")) return `must be of type ${expected ?? "object"}`;
+  return `must be ${message.slice(0, 200)}`;
 }
 
 function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {

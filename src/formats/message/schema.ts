@@ -30,6 +30,12 @@ const { columns, others, labels, tags, textLength, labelValueLength } = messageL
 
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 
+/** NaN for a day that the calendar does not have: `Date.parse` takes 2026-02-30 for March 2. */
+export function parseMessageTime(text: string): number {
+  const day = new Date(Date.parse(text.slice(0, "2026-01-01".length)));
+  return day.getUTCDate() === Number(text.slice(8, 10)) ? Date.parse(text) : Number.NaN;
+}
+
 const text = (says: string) =>
   v.pipe(v.string(says), v.nonEmpty(says), v.maxLength(textLength, says));
 const metricName = v.pipe(

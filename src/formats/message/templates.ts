@@ -8,6 +8,7 @@ import type { Device } from "../../model/device.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import type { DecodedMessage } from "./decode.ts";
+import { parseMessageTime } from "./schema.ts";
 
 interface Template {
   /** The literal text of all parts, concatenated. */
@@ -279,7 +280,7 @@ class Cursor {
     if (bytes[at + 4] !== minus || bytes[at + 7] !== minus) return Number.NaN;
     const day = this.#digits(0, 4) * 10_000 + this.#digits(5, 2) * 100 + this.#digits(8, 2);
     if (day !== this.#day) {
-      const dayMs = Number.isNaN(day) ? day : Date.parse(latin1(bytes, at, at + 10));
+      const dayMs = Number.isNaN(day) ? day : parseMessageTime(latin1(bytes, at, at + 10));
       if (Number.isNaN(dayMs)) return Number.NaN;
       this.#day = day;
       this.#dayMs = dayMs;

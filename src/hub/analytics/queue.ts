@@ -6,7 +6,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Analysis, AnalysisResult } from "../../lake/analyses/analysis.ts";
-import { emptyLake, type LakeFiles, listLake, localPaths } from "../../lake/analyses/lake-files.ts";
+import {
+  emptyLake,
+  type LakeFiles,
+  listLake,
+  localPaths,
+  pathsOf,
+} from "../../lake/analyses/lake-files.ts";
 import {
   type AnalysisSettings,
   type RawParameters,
@@ -192,7 +198,7 @@ export class AnalysisQueue {
             {
               analyses: [job.analysis],
               settings,
-              paths,
+              ...pathsOf(lake, paths),
               span: lake.span,
               signal,
               onProgress: (fraction) => (job.fraction = fraction),

@@ -6,7 +6,9 @@ import { makeFolder } from "../../base/make-folder.ts";
 import { GpulseError } from "../../base/error.ts";
 import { FolderFiles } from "../../net/objects/folder.ts";
 import type { FileInfo, FileStore } from "../../net/objects/store.ts";
+import { silentLog } from "../../base/log.ts";
 import { listLake as listTable } from "../files.ts";
+import { LakeManifest } from "../manifest.ts";
 import type { AnalysisSettings } from "./parameters.ts";
 import type { LakeSpan } from "./statement.ts";
 
@@ -16,6 +18,8 @@ const partBytes = 16 * 2 ** 20;
 export interface LakeFiles {
   readonly files: readonly FileInfo[];
   readonly span: LakeSpan;
+  /** The places in `files` of those in which no row can be a duplicate. */
+  readonly unique: ReadonlySet<number>;
   /** Changes whenever a file is added, removed or replaced. */
   readonly version: string;
 }
@@ -40,6 +44,7 @@ export async function listLake(
     version.update(`${name}\n${bytes}\n${modifiedMs}\n`);
   return {
     files,
+    unique: table === "gpu" ? await uniqueFiles(store, files, signal) : new Set(),
     // Looped, not spread: a long lake has more files than a call accepts arguments.
     span: {
       firstMs: days.reduce((least, one) => Math.min(least, one), Number.POSITIVE_INFINITY),
@@ -47,6 +52,37 @@ export async function listLake(
     },
     version: version.digest("hex").slice(0, 24),
   };
+}
+
+/**
+ * A file's writer joins duplicate rows, so only rows of other files of the same time can repeat them. Empty unless every
+ * file is as the manifest has it: of the others neither is known.
+ */
+async function uniqueFiles(
+  store: FileStore,
+  files: readonly FileInfo[],
+  signal: AbortSignal | undefined,
+): Promise<ReadonlySet<number>> {
+  const manifest = new LakeManifest({ files: store, log: silentLog, nowMs: () => 0 });
+  await manifest.refresh(signal);
+  const ranges: { readonly at: number; readonly firstMs: number; readonly lastMs: number }[] = [];
+  for (const [at, { path: name, bytes }] of files.entries()) {
+    const committed = manifest.files.get(name);
+    if (committed?.bytes !== bytes) return new Set();
+    const { firstMs, lastMs } = committed;
+    // Of a file from before the manifest, which may be another program's, only the day is known.
+    if (lastMs - firstMs >= dayMs - 1) return new Set();
+    ranges.push({ at, firstMs, lastMs });
+  }
+  ranges.sort((a, b) => a.firstMs - b.firstMs);
+  const unique = new Set<number>();
+  let untilMs = Number.NEGATIVE_INFINITY;
+  for (const [place, { at, firstMs, lastMs }] of ranges.entries()) {
+    const nextMs = ranges[place + 1]?.firstMs ?? Number.POSITIVE_INFINITY;
+    if (firstMs > untilMs && lastMs < nextMs) unique.add(at);
+    untilMs = Math.max(untilMs, lastMs);
+  }
+  return unique;
 }
 
 export function emptyLake(where: string, table: "gpu" | "jobs" = "gpu"): GpulseError {
@@ -69,7 +105,16 @@ export interface CopyOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Local paths: the files themselves if the lake is a local folder, else copies in the cache. */
+/** The local paths of an analysis's files, as its engine takes them. */
+export const pathsOf = (
+  { unique }: LakeFiles,
+  paths: readonly string[],
+): { readonly paths: readonly string[]; readonly unique: ReadonlySet<string> } => ({
+  paths,
+  unique: new Set(paths.filter((_, at) => unique.has(at))),
+});
+
+/** Local paths, in the same order: the files themselves if the lake is a local folder, else copies in the cache. */
 export async function localPaths(
   store: FileStore,
   { files }: LakeFiles,

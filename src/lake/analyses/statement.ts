@@ -24,12 +24,19 @@ export interface LakeSpan {
   readonly lastMs: number;
 }
 
-export interface LakeView {
-  readonly dialect: Dialect;
+/** Some files of a lake. */
+export interface LakePart {
   /** The text after `from`. */
   readonly from: string;
-  /** True if the lake has the column; always true if that is unknown. */
+  /** True if the files have the column; always true if that is unknown. */
   readonly has: (column: string) => boolean;
+  /** True if no row of these files can be a duplicate of any other row. */
+  readonly isUnique?: boolean;
+}
+
+export interface LakeView {
+  readonly dialect: Dialect;
+  readonly parts: readonly LakePart[];
   readonly span: LakeSpan;
 }
 
@@ -42,16 +49,29 @@ export function samplesSql(
   lake: LakeView,
 ): string {
   const columns = [...new Set(analyses.flatMap((one) => readsOf(one, settings)))];
-  const { span } = lake;
-  return expand(sqlFile(isOfJobs(analyses) ? "job-samples" : "samples"), lake.dialect, {
-    lake: lake.from,
+  const file = sqlFile(isOfJobs(analyses) ? "job-samples" : "samples");
+  return lake.parts.map((part) => partSql(file, columns, settings, lake, part)).join("union all\n");
+}
+
+function partSql(
+  file: string,
+  columns: readonly string[],
+  settings: AnalysisSettings,
+  { dialect, span }: LakeView,
+  { from, has, isUnique = false }: LakePart,
+): string {
+  const merged = (value: string): string => (isUnique ? value : `max(${value})`);
+  return expand(file, dialect, {
+    lake: from,
+    merged: (...value) => merged(value.join(", ")),
+    by_row: isUnique ? "" : "group by host, uuid, time_ms",
     readings: columns
       .map(
         (name) =>
-          `    ${lake.has(name) ? `cast(${name} as double)` : "cast(null as double)"} as ${name}`,
+          `    ${has(name) ? `cast(${name} as double)` : "cast(null as double)"} as ${name}`,
       )
       .join(",\n"),
-    measures: columns.map((name) => `  max(${name}) as ${name}`).join(",\n"),
+    measures: columns.map((name) => `  ${merged(name)} as ${name}`).join(",\n"),
     local_ms: localSql(
       settings.zone,
       Math.max(settings.sinceMs, span.firstMs),

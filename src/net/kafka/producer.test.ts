@@ -5,9 +5,14 @@ import type { KafkaClient } from "./client.ts";
 import type { KafkaTarget } from "./options.ts";
 import { KafkaProducer } from "./producer.ts";
 
+const kGetApi = Symbol("getApi");
+
 /** A cluster that acknowledges everything a moment later. */
 const client = {
+  kGetApi,
+  murmur2: () => 0,
   Producer: class {
+    [kGetApi] = (): void => {};
     send = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
     close = (): Promise<void> => Promise.resolve();
   },

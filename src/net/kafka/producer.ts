@@ -7,6 +7,7 @@ import { GpulseError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import { baseOptions, closeQuietly, type KafkaClient } from "./client.ts";
 import type { KafkaTarget } from "./options.ts";
+import { openProducer } from "./produce.ts";
 import type { SendFailure, SendResult } from "../../base/send/batch-sender.ts";
 import { BufferedSender } from "../../base/send/buffered-sender.ts";
 import { isUnknownProducer, isTooLarge, toPermanentError, formatKafkaError } from "./errors.ts";
@@ -36,10 +37,19 @@ export interface OutgoingMessage {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+interface PartitionedKey {
+  readonly key: Buffer;
+  /** Before the modulus by the topic's number of partitions. */
+  readonly partition: number;
+}
+
+const mostKeys = 10_000;
+
 export class KafkaProducer {
   readonly #client: KafkaClient;
   readonly #options: ProducerOptions;
   readonly #sender: BufferedSender<OutgoingMessage>;
+  readonly #keys = new Map<string, PartitionedKey>();
   #failures = 0;
   #producer: Producer | undefined;
 
@@ -65,8 +75,11 @@ export class KafkaProducer {
     return { sent: sentRecords, waiting, retries };
   }
 
-  /** Queues the message immediately; resolves when there is room for more. Rejects once sending has permanently failed. */
-  add(message: OutgoingMessage): Promise<void> {
+  /**
+   * Queues the message immediately; if there is no room for more, returns a promise that resolves when there is. Rejects
+   * once sending has permanently failed.
+   */
+  add(message: OutgoingMessage): Promise<void> | undefined {
     return this.#sender.add([message]);
   }
 
@@ -104,19 +117,17 @@ export class KafkaProducer {
 
   async #send(batch: readonly OutgoingMessage[]): Promise<void> {
     const { target, compression, acks } = this.#options;
-    this.#producer ??= new this.#client.Producer({
+    this.#producer ??= openProducer(this.#client, {
       ...baseOptions(target),
       idempotent: acks === "all",
       // The idempotent client treats fewer than two as unlimited; BufferedSender decides how long to retry.
       retries: 2,
       compression,
-      // Partitions keys as Kafka's own clients do, so that messages of one GPU share a partition.
-      partitioner: this.#client.compatibilityPartitioner,
     });
     await this.#producer.send({
       messages: batch.map(({ topic, key, value, headers }) => ({
         topic,
-        key: Buffer.from(key),
+        ...this.#keyOf(key),
         value,
         ...(headers !== undefined && {
           headers: new Map(
@@ -126,6 +137,17 @@ export class KafkaProducer {
       })),
       acks: acks === "all" ? this.#client.ProduceAcks.ALL : this.#client.ProduceAcks.LEADER,
     });
+  }
+
+  /** Partitions keys as Kafka's own clients do, so that messages of one GPU share a partition. */
+  #keyOf(text: string): PartitionedKey {
+    const known = this.#keys.get(text);
+    if (known !== undefined) return known;
+    const key = Buffer.from(text);
+    const partition = this.#client.murmur2(key) & 0x7f_ff_ff_ff;
+    if (this.#keys.size >= mostKeys) this.#keys.clear();
+    this.#keys.set(text, { key, partition });
+    return { key, partition };
   }
 
   async #drop(): Promise<void> {

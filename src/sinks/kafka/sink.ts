@@ -36,8 +36,13 @@ export class KafkaSink implements Sink {
     this.#letters = new DeadLetterProducer(parts.target, parts.producer, parts.prepare);
   }
 
-  async write(delivery: Delivery): Promise<void> {
-    for (const message of this.#messages(delivery)) await this.#parts.producer.add(message);
+  write(delivery: Delivery): Promise<void> | void {
+    const full: Promise<void>[] = [];
+    for (const message of this.#messages(delivery)) {
+      const room = this.#parts.producer.add(message);
+      if (room !== undefined) full.push(room);
+    }
+    if (full.length > 0) return Promise.all(full).then(() => undefined);
   }
 
   async flush(signal: AbortSignal): Promise<void> {

@@ -8,7 +8,13 @@ import { GpulseError, formatError } from "../../../base/error.ts";
 import type { Analysis, AnalysisResult, ResultCell } from "../analysis.ts";
 import { duckdbDialect, textSql } from "../dialect.ts";
 import type { AnalysisSettings } from "../parameters.ts";
-import { analysisSql, type LakeSpan, type LakeView, samplesSql } from "../statement.ts";
+import {
+  analysisSql,
+  type LakePart,
+  type LakeSpan,
+  type LakeView,
+  samplesSql,
+} from "../statement.ts";
 
 export interface DuckdbOptions {
   /** The folder for data that does not fit into memory. */
@@ -21,6 +27,8 @@ export interface AnalysisRun {
   readonly analyses: readonly Analysis[];
   readonly settings: AnalysisSettings;
   readonly paths: readonly string[];
+  /** Those of `paths` in which no row can be a duplicate. */
+  readonly unique?: ReadonlySet<string>;
   readonly span: LakeSpan;
   readonly signal?: AbortSignal | undefined;
   /** The fraction over all analyses, 0 to 1. */
@@ -108,12 +116,18 @@ async function analyse(connection: DuckDBConnection, run: AnalysisRun): Promise<
 
 async function viewOf(
   connection: DuckDBConnection,
-  { paths, span }: AnalysisRun,
+  { paths, unique = new Set(), span }: AnalysisRun,
 ): Promise<LakeView> {
-  const from = `read_parquet([${paths.map((one) => pathSql(one)).join(", ")}], union_by_name = true, hive_partitioning = false)`;
-  const described = await connection.runAndReadAll(`describe select * from ${from}`);
-  const names = new Set(described.getRowsJS().map(([name]) => name));
-  return { dialect: duckdbDialect, from, has: (column) => names.has(column), span };
+  const parts: LakePart[] = [];
+  for (const isUnique of [false, true]) {
+    const some = paths.filter((one) => unique.has(one) === isUnique);
+    if (some.length === 0) continue;
+    const from = `read_parquet([${some.map((one) => pathSql(one)).join(", ")}], union_by_name = true, hive_partitioning = false)`;
+    const described = await connection.runAndReadAll(`describe select * from ${from}`);
+    const names = new Set(described.getRowsJS().map(([name]) => name));
+    parts.push({ from, has: (column) => names.has(column), isUnique });
+  }
+  return { dialect: duckdbDialect, parts, span };
 }
 
 /** Unlike our names, a path may contain a backslash, which DuckDB does not treat as an escape. */
@@ -152,7 +166,7 @@ function explain(thrown: unknown): Error {
   if (/^(IO|Invalid Input|Parquet)|No magic bytes|too small to be a Parquet/i.test(message))
     return new GpulseError(
       "ANALYSIS_FAILED",
-      `A file of the lake cannot be read: ${firstLine(message)} Remove or restore it and try again.`,
+      `A file of the lake cannot be read: ${firstLine(message).replace(/\.?$/, ".")} Remove or restore it and try again.`,
       { cause: thrown },
     );
   return new GpulseError("ANALYSIS_FAILED", `DuckDB failed: ${firstLine(message)}`, {

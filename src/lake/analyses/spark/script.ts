@@ -26,9 +26,13 @@ const isoDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 export function sparkScript({ analyses, settings, input, span, save }: SparkScript): string {
   const lake = {
     dialect: sparkDialect,
-    // Prunes partitions outside the requested time.
-    from: `(select * from lake where date >= date ${textSql(isoDay(Math.max(settings.sinceMs, span.firstMs)))} and date <= date ${textSql(isoDay(Math.min(settings.untilMs, span.lastMs) + dayMs - 1))}) lake_days`,
-    has: () => true,
+    parts: [
+      {
+        // Prunes partitions outside the requested time.
+        from: `(select * from lake where date >= date ${textSql(isoDay(Math.max(settings.sinceMs, span.firstMs)))} and date <= date ${textSql(isoDay(Math.min(settings.untilMs, span.lastMs) + dayMs - 1))}) lake_days`,
+        has: () => true,
+      },
+    ],
     span,
   };
   const statements = [

@@ -1,14 +1,14 @@
 -- What every analysis reads: one row per GPU and instant, whatever was delivered twice. Where two rows of the same
 -- instant differ, the larger value of each column counts: the same on every engine, in whatever order files are read.
--- `device` tells GPUs apart: two hosts may report one uuid.
+-- `device` tells GPUs apart: two hosts may report one uuid. Files in which no row can be a duplicate are not grouped.
 select
   concat(host, '/', uuid) as device,
   uuid,
   time_ms,
-  max({{local_ms(time_ms)}}) as local_ms,
+  {{merged({{local_ms(time_ms)}})}} as local_ms,
   host,
-  max(gpu) as gpu,
-  max(model) as model,
+  {{merged(gpu)}} as gpu,
+  {{merged(model)}} as model,
 {{measures}}
 from (
   select
@@ -21,4 +21,4 @@ from (
   from {{lake}}
 ) read_rows
 where uuid is not null and time_ms >= {{since_ms}} and time_ms < {{until_ms}} and {{chosen}}
-group by host, uuid, time_ms
+{{by_row}}
