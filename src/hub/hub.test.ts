@@ -150,7 +150,7 @@ test("a browser that opens an unknown address gets a page with the way back, als
   const answer = await get("/some/%3Cscript%3E'?x=1", { accept });
   expect(answer.statusCode).toBe(404);
   expect(answer.headers["content-type"]).toBe("text/html; charset=utf-8");
-  expect(answer.body).toContain('<a href="../fleet">fleet</a>');
+  expect(answer.body).toContain('<a href="../fleet">Fleet</a>');
   expect(answer.body).not.toMatch(/<script|some\/%3Cscript%3E'/);
   expect((await get("/login.css")).headers["content-type"]).toContain("text/css");
 });

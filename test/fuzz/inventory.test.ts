@@ -37,6 +37,7 @@ const REACHED_OTHERWISE: Readonly<Record<string, string>> = {
   "src/formats/influx/scan.ts#readFloat": "under LineDecoder",
   "src/formats/influx/scan.ts#readInteger": "under LineDecoder",
   "src/formats/influx/scan.ts#readTimeMs": "under LineDecoder",
+  "src/formats/message/schema.ts#parseMessageTime": "under MessageDecoder",
   "src/formats/otlp/decode/attributes.ts#readAttribute": "under decodeOtlp",
   "src/formats/push/read.ts#readValue": "under decodePush",
   "src/formats/push/read.ts#readName": "under decodePush",

@@ -23,6 +23,7 @@ import {
   addUtilization,
   allOwners,
   emptyReadings,
+  findDevice,
   gpuFlag,
   isPresent,
   layoutPlan,
@@ -83,6 +84,7 @@ export interface FrameChanges {
 }
 
 const noChanges: FrameChanges = { ticks: [], unchanged: undefined };
+const nobody: readonly TickOwner[] = [];
 
 const unchangedArrays = (gpus: number) => ({
   indexes: new Int32Array(gpus),
@@ -495,11 +497,4 @@ export class FrameTicks {
       known.isForgotten = true;
     }
   }
-}
-
-const nobody: readonly TickOwner[] = [];
-
-function findDevice(known: TrackedReadings, devices: readonly Device[]): void {
-  known.device = devices.find(({ uuid }) => uuid === known.uuid);
-  known.isPart = known.device?.parent !== undefined;
 }

@@ -267,3 +267,8 @@ export const emptyReadings = (
   throttleRead: undefined,
   xids: {},
 });
+
+export function findDevice(known: TrackedReadings, devices: readonly Device[]): void {
+  known.device = devices.find(({ uuid }) => uuid === known.uuid);
+  known.isPart = known.device?.parent !== undefined;
+}

@@ -204,6 +204,6 @@ const sum = (values: readonly number[]): number =>
   values.reduce((total, value) => total + value, 0);
 
 const dot = (left: readonly number[], right: readonly number[]): number =>
-  left.reduce((sum, value, at) => sum + value * (right[at] ?? 0), 0);
+  left.reduce((total, value, at) => total + value * (right[at] ?? 0), 0);
 
 const significant = (value: number): string => String(Number(value.toPrecision(2)));
