@@ -183,7 +183,8 @@ async function isIntended(
   if (asked.query.includes("{__name__=~") && hasHistograms(theirs)) return true;
   for (const { index } of asked.query.matchAll(/label_(?:replace|join)\(/g)) {
     const result = await ask({ ...asked, query: callAt(asked.query, index) });
-    if (hasHistograms(result)) return true;
+    // Of the call alone, Prometheus refuses what it accepts inside a larger query that is evaluated at one time.
+    if (result.error !== undefined || hasHistograms(result)) return true;
   }
   return false;
 }
