@@ -81,7 +81,7 @@ describe.skipIf("missing" in chromium)(
         .innerText();
       expect(related).toContain("1.00");
       const spikes = page.locator("section", { hasText: "Temperature spikes" }).locator("tbody tr");
-      expect(await spikes.count()).toBe(1);
+      await expect.poll(() => spikes.count()).toBe(1);
       expect(await spikes.first().innerText()).toMatch(/#0.*\+(?:19|20)/s);
       expect(complaints).toEqual([]);
       expect(strangers).toEqual([]);
