@@ -161,7 +161,7 @@ test("a job that ended while the queue was down is done or failed, and the next 
   await lab.waitFor("failed", "2-bad.sh");
   await second.alert("GPU-00000000-0000-4000-8000-000000000001", "nvidia");
   await lab.waitFor("done", "3-next.sh");
-  expect(readdirSync(path.join(lab.dir, "running"))).toEqual([]);
+  await expect.poll(() => readdirSync(path.join(lab.dir, "running"))).toEqual([]);
 });
 
 test("a job that still runs after a restart keeps its GPU, and ends as any other", async () => {

@@ -253,15 +253,13 @@ describeInBrowser("the frame of the page", {}, (suite) => {
   test("a chart's CSV holds the very texts the hub's API gives, and JSON and PNG come too", async () => {
     const toMs = Math.floor(Date.now() / 1_000) * 1_000 - 2_000;
     const [from, to] = [toMs - 20_000, toMs].map((ms) => new Date(ms).toISOString());
-    const answered: string[] = [];
     const { page } = await open(`gpu?from=${from}&to=${to}`, ".chart-legend td");
-    page.on("request", (request) => answered.push(request.url()));
+    const asked = page.waitForRequest(
+      (one) => one.url().includes("query_range") && one.url().includes("query=gpu_power_watts%7B"),
+    );
     await page.reload();
     await page.waitForSelector(".chart-legend td");
-    const url = answered.find(
-      (one) => one.includes("query_range") && one.includes("query=gpu_power_watts%7B"),
-    );
-    const body = (await (await page.request.get(url ?? "")).json()) as {
+    const body = (await (await page.request.get((await asked).url())).json()) as {
       data: { result: readonly { values: readonly (readonly [number, string])[] }[] };
     };
     const values = body.data.result[0]?.values ?? [];
