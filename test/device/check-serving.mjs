@@ -215,16 +215,16 @@ async function watch(forSeconds) {
   return course;
 }
 
-/** @param {readonly Stats[]} course @param {number} seconds */
-function statsAt(course, seconds) {
-  const next = course.findIndex((one) => one.seconds >= seconds);
+/** @param {readonly Stats[]} course @param {number} at */
+function statsAt(course, at) {
+  const next = course.findIndex((one) => one.seconds >= at);
   const [left, right] = [course[next - 1], course[next]];
   if (left === undefined || right === undefined) throw new Error("BUG: not within the course");
-  const share = (seconds - left.seconds) / (right.seconds - left.seconds);
+  const share = (at - left.seconds) / (right.seconds - left.seconds);
   const of = (/** @type {(one: Stats) => number} */ get) =>
     get(left) + share * (get(right) - get(left));
   return {
-    seconds,
+    seconds: at,
     promptTokens: of((one) => one.promptTokens),
     generatedTokens: of((one) => one.generatedTokens),
     requests: of((one) => one.requests),

@@ -190,7 +190,9 @@ test("after a short interruption those series end that have not continued for th
   write(second, "continues", 1_000, 1, startMs + 1_000);
   const names = async (atMs: number): Promise<readonly (string | undefined)[]> => {
     const { data } = await second.instant('{__name__=~".+"}', atMs);
-    return data.type === "vector" ? data.samples.map(({ labels }) => labels[0]?.[1]).sort() : [];
+    return data.type === "vector"
+      ? data.samples.map(({ labels }) => labels[0]?.[1] ?? "").toSorted((a, b) => (a < b ? -1 : 1))
+      : [];
   };
   expect(second.endSilent(startMs, 0)).toMatchObject({ stored: 1 });
   expect(await names(startMs + 30_000)).toEqual(["continues", "every_minute", "once"]);
