@@ -1,4 +1,5 @@
 /** Samples in plain arrays behind the store's interface, without retention. For rule tests, small tools and tests. */
+import { withCheckedHint } from "../model/histogram/arithmetic.ts";
 import { type Histogram, withoutResetClaim } from "../model/histogram/histogram.ts";
 import { labelKey, labelValue, type LabelSet } from "../model/labels.ts";
 import type { SampleColumn, Matcher, Queryable, SelectedSeries } from "../model/select.ts";
@@ -113,7 +114,11 @@ function columnOf(
     times: Float64Array.from(times.slice(start, end)),
     values: Float64Array.from(values.slice(start, end)),
     ...(staleIn.includes(1) && { stale: Uint8Array.from(staleIn) }),
-    ...(histogramsIn.some((one) => one !== undefined) && { histograms: histogramsIn }),
+    ...(histogramsIn.some((one) => one !== undefined) && {
+      histograms: histogramsIn.map(
+        (one, at) => one && withCheckedHint(one, histograms[start + at - 1]),
+      ),
+    }),
   };
 }
 

@@ -234,6 +234,12 @@ export function isReset(current: Histogram, previous: Histogram): boolean {
   return isAnyLower(now.positive, then.positive) || isAnyLower(now.negative, then.negative);
 }
 
+/** Turns an unknown hint into "no-reset" if the counter was not reset since the previous sample, a histogram too. */
+export const withCheckedHint = (current: Histogram, previous: Histogram | undefined): Histogram =>
+  current.resetHint !== "unknown" || previous === undefined || isReset(current, previous)
+    ? current
+    : { ...current, resetHint: "no-reset" };
+
 function isAnyLower(current: Buckets, previous: Buckets): boolean {
   if (current.indexes === previous.indexes) {
     for (let at = 0; at < current.counts.length; at++)

@@ -3,6 +3,7 @@
  * retain few of them or none.
  */
 import { withoutParens, type Call, type Expr } from "../ast.ts";
+import { sharedShift } from "./functions/info.ts";
 import type { EvalScope } from "./scope.ts";
 import { visitSelector } from "./selector.ts";
 import type { StepSeries } from "./value.ts";
@@ -67,6 +68,9 @@ function decide(expr: Expr): boolean {
       return isInvariant(expr.lhs) && isInvariant(expr.rhs);
     case "call": {
       const args = expr.args.map(withoutParens);
+      // Its second argument selects nothing by itself; info series of different times depend on the step.
+      if (expr.name === "info")
+        return args[0] !== undefined && isInvariant(args[0]) && sharedShift(args[0]) !== undefined;
       if (!args.every(isInvariant)) return false;
       if (expr.name === "timestamp") return args[0]?.kind === "vector";
       return !unsafe.has(expr.name);

@@ -14,7 +14,7 @@ import {
 } from "./value.ts";
 import { interpolate, smoothedHistogram } from "./interpolate.ts";
 import { metricName } from "../labels.ts";
-import { labelKey } from "../../model/labels.ts";
+import { labelKey, type LabelSet } from "../../model/labels.ts";
 import { startsAt } from "./start-times.ts";
 
 export async function evalSelector(
@@ -71,9 +71,10 @@ export async function evalStartTimes(
   );
 }
 
-const valueAt: Pick = (column, index) => column.values[index] ?? 0;
+const valueAt = (column: SampleColumn, index: number): number => column.values[index] ?? 0;
 
-type Pick = (column: SampleColumn, index: number) => number;
+/** The value of the selected sample. */
+export type Pick = (column: SampleColumn, index: number, labels: LabelSet) => number;
 
 export async function newestOf(
   selected: readonly SelectedSeries[],
@@ -139,7 +140,7 @@ function fill(series: StepSeries, column: SampleColumn, indexes: Int32Array, pic
       putHistogram(series, step, histogram);
       continue;
     }
-    values[step] = pick(column, index);
+    values[step] = pick(column, index, series.labels);
     present[step] = 1;
   }
   return samples;

@@ -8,7 +8,7 @@ import { isStale } from "../../model/stale.ts";
 import type { Histogram } from "../../model/histogram/histogram.ts";
 import { histogramHigh } from "../../model/histogram/word.ts";
 import { mayHoldNaN } from "./codec/encode.ts";
-import { decodeSamples } from "./codec/histogram-decode.ts";
+import { checkHints, decodeSamples } from "./codec/histogram-decode.ts";
 import { histogramIn } from "./codec/histogram-encode.ts";
 import type { SeriesPieces } from "./column-source.ts";
 import type { SampleColumn, SelectBudget, SelectedSeries } from "../../model/select.ts";
@@ -153,6 +153,7 @@ export class PackedColumns {
     const list = this.#openHistograms;
     const listed = list.length;
     pieces.sources[i]?.decode(pieces.addresses[i] as number, count, this.#open, words, at, list);
+    if (list.length > listed) checkHints(words, at, count, list);
     this.#budget?.hold(bytesOfHistograms(list.slice(listed)));
     this.#openUsed = at + count;
     return at;

@@ -77,7 +77,10 @@ function refuseDuplicates(
       const [first, second] = pair.one.filter((series) => series.present[step] !== 0);
       if (first === undefined || second === undefined) continue;
       const group = printLabels(matchLabels(second.labels, matching));
-      const both = `[${printLabels(second.labels)}, ${printLabels(first.labels)}]`;
+      const both = `[${[first, second]
+        .map(({ labels }) => printLabels(labels))
+        .sort()
+        .join(", ")}]`;
       throw executionError(
         `found duplicate series for the match group ${group} on the ${swapped ? "left" : "right"} hand-side of the ` +
           `operation: ${both};many-to-many matching not allowed: matching labels must be unique on one side`,

@@ -7,7 +7,7 @@ import { metricName, printLabels, withLabel } from "../../labels.ts";
 import { matchAll, predicate } from "../../matcher.ts";
 import type { Matcher } from "../../../model/select.ts";
 import { newSeries, refTimes, type EvalScope } from "../scope.ts";
-import { newestOf } from "../selector.ts";
+import { newestOf, type Pick } from "../selector.ts";
 import { histogramAt, putHistogram, type StepSeries } from "../value.ts";
 
 const identifying = ["instance", "job"] as const;
@@ -80,8 +80,16 @@ async function fetchInfos(
   const selected = await run.queryable.select(matchers, fromMs, toMs, run.options.signal);
   run.annotations.addFromStore(selected);
   const ours = selected.filter(({ labels }) => groups.some((group) => group(labels)));
-  return newestOf(ours, scope, refTimes(shift, scope), (column, index) => column.times[index] ?? 0);
+  return newestOf(ours, scope, refTimes(shift, scope), timeOfFloat);
 }
+
+const timeOfFloat: Pick = (column, index, labels) => {
+  if (column.histograms?.[index] !== undefined)
+    throw executionError(
+      `this should be an info metric, with float samples: ${printLabels(labels)}`,
+    );
+  return column.times[index] ?? 0;
+};
 
 /** Predicates for candidate info series: the same identifying labels, each with a value that occurs in the base series. */
 function identifyingGroups(base: readonly StepSeries[]): ((labels: LabelSet) => boolean)[] {
@@ -109,7 +117,7 @@ interface Shift {
 }
 
 /** The time shift that all selectors of the expression share; undefined if they differ or if a part has no selector. */
-function sharedShift(expr: Expr): Shift | undefined {
+export function sharedShift(expr: Expr): Shift | undefined {
   const shifts = selectorShifts(expr, []);
   const [first] = shifts;
   if (first === undefined || first === "none") return undefined;

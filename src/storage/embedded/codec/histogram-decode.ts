@@ -2,6 +2,7 @@
  * Decodes the format in histogram-encode.ts. Histograms with the same buckets share one array of indexes, and the counts
  * of a run are parts of one array, so a query over many histograms creates few arrays.
  */
+import { withCheckedHint } from "../../../model/histogram/arithmetic.ts";
 import {
   type Buckets,
   type Histogram,
@@ -12,7 +13,7 @@ import { clearHistogramWords, histogramHigh } from "../../../model/histogram/wor
 import { lowerBound } from "../index/postings.ts";
 import { decodeColumn } from "./decode.ts";
 import { codecHistograms, mayHoldNaN } from "./encode.ts";
-import { maxRunBuckets } from "./histogram-encode.ts";
+import { histogramIn, maxRunBuckets } from "./histogram-encode.ts";
 import { readBounds, readFloat, readIndexes, resetHints } from "./histogram-bytes.ts";
 import { type ByteCursor, readVarint } from "./varint.ts";
 
@@ -44,6 +45,22 @@ export function decodeSamples(
     decodeColumn(bytes, at, n, values, words, to, from, end);
     // The column is older than histogram words, so a NaN with these bits is a plain NaN.
     if (mayHoldNaN(bytes[at] as number)) clearHistogramWords(words, to, to + end - from);
+  }
+}
+
+/** Does what `checked` does for the n samples of an open chunk that begin at `from`: those histograms are replaced. */
+export function checkHints(
+  words: Uint32Array,
+  from: number,
+  n: number,
+  histograms: Histogram[],
+): void {
+  let before: Histogram | undefined;
+  for (let i = from; i < from + n; i++) {
+    const histogram = histogramIn(words, i, histograms);
+    if (histogram !== undefined)
+      histograms[words[i * 2] as number] = withCheckedHint(histogram, before);
+    before = histogram;
   }
 }
 

@@ -78,7 +78,8 @@ export class EpochSource implements ColumnSource {
       const { histograms: stored } = this.#view;
       for (let i = to; stored.slabs.length > 0 && i < to + count; i++)
         if (words[i * 2 + 1] === histogramHigh)
-          words[i * 2] = histograms.push(openHistogram(stored, words[i * 2] as number)) - 1;
+          words[i * 2] =
+            histograms.push(openHistogram(stored, words[i * 2] as number, histograms.at(-1))) - 1;
       return true;
     }
     const slab = arenaSlab(this.#view.arena, address);
