@@ -281,3 +281,19 @@ test("what is encoded comes back", () => {
     expect(back.exemplars).toEqual(batch.exemplars);
   }
 });
+
+test("whole counts that do not add up are sent as floats, which receivers accept", () => {
+  const builder = new BatchBuilder();
+  const series = builder.series([["__name__", "h"]]);
+  builder.addHistogram(series, 1_000, readHistogram("{{count:10 sum:4 buckets:[2 4]}}"));
+  builder.addHistogram(series, 2_000, readHistogram("{{count:10 sum:NaN buckets:[2 4]}}"));
+  const batch = builder.finish();
+  expect(readWriteRequest(encodeWriteRequest(batch))).toMatchObject({
+    timeseries: [{ histograms: [{ count_float: 10 }, { count_int: 10 }] }],
+  });
+  for (const back of [
+    decodeWriteRequest(encodeWriteRequest(batch)),
+    decodeWriteRequestV2(encodeWriteRequestV2(batch)).batch,
+  ])
+    expect(samplesOf(back)).toEqual(samplesOf(batch));
+});

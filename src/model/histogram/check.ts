@@ -197,14 +197,16 @@ function countFault(parts: HistogramParts): HistogramFault | undefined {
       sum += one;
     }
   // Sums of fractions are rounded, as are integers beyond 2^53.
-  if (!isInteger || count > Number.MAX_SAFE_INTEGER) return undefined;
-  // NaN observations are in no bucket, and make the sum NaN.
-  if (Number.isNaN(parts.sum) ? sum <= count : sum === count) return undefined;
+  if (!isInteger || count > Number.MAX_SAFE_INTEGER || areAllCounted(parts, sum)) return undefined;
   return fault(
     "histogram_count_mismatch",
     `buckets count ${sum} observations, the histogram ${count}`,
   );
 }
+
+/** NaN observations are in no bucket, and make the sum NaN. */
+const areAllCounted = (totals: { count: number; sum: number }, inBuckets: number): boolean =>
+  Number.isNaN(totals.sum) ? inBuckets <= totals.count : inBuckets === totals.count;
 
 function bucketsOf({ spans, counts }: SpannedCounts, like?: Int32Array): Buckets {
   if (counts.length === 0) return noBuckets;
@@ -251,10 +253,19 @@ export function spansOf({ indexes }: Buckets): number[] {
   return spans;
 }
 
-/** True if every count is an integer. Such a histogram is sent as an integer histogram, every other as a float histogram. */
-export function isIntegerHistogram({ count, zeroCount, positive, negative }: Histogram): boolean {
+/**
+ * True if every count is an integer and the buckets count what the histogram does. Such a histogram is sent as an integer
+ * histogram, every other as a float histogram, which receivers accept as it is.
+ */
+export function isIntegerHistogram(histogram: Histogram): boolean {
+  const { count, zeroCount, positive, negative } = histogram;
   const isWhole = (value: number): boolean => value >= 0 && Number.isSafeInteger(value);
   if (!isWhole(count) || !isWhole(zeroCount)) return false;
-  if (!positive.counts.every(isWhole) || !negative.counts.every(isWhole)) return false;
-  return true;
+  let sum = zeroCount;
+  for (const { counts } of [positive, negative])
+    for (const one of counts) {
+      if (!isWhole(one)) return false;
+      sum += one;
+    }
+  return areAllCounted(histogram, sum);
 }
