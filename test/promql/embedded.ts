@@ -3,7 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { silentLog } from "../../src/base/log.ts";
+import type { BatchStart } from "../../src/formats/samples/batch.ts";
 import { BatchBuilder } from "../../src/formats/samples/builder.ts";
+import { startTimesOf } from "../../src/hub/receive/start-times.ts";
 import type { Histogram } from "../../src/model/histogram/histogram.ts";
 import type { LabelSet } from "../../src/model/labels.ts";
 import { openStore, type Store } from "../../src/storage/embedded/store.ts";
@@ -47,8 +49,15 @@ class EmbeddedScriptStore implements ScriptStore {
     this.#builder.addHistogram(this.#builder.series(labels), timeMs, histogram);
   }
 
+  start(labels: LabelSet, start: Omit<BatchStart, "series">): void {
+    this.#builder.addStart({ series: this.#builder.series(labels), ...start });
+  }
+
   async settle(): Promise<void> {
-    await this.#store.write(this.#builder.finish());
+    const batch = this.#builder.finish();
+    await this.#store.write(batch);
+    const starts = startTimesOf(batch, Infinity);
+    if (starts !== undefined) await this.#store.write(starts);
     this.#builder = new BatchBuilder();
     if (this.#sealed) await this.#store.seal();
   }

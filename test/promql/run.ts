@@ -8,6 +8,8 @@ import { printLabels, metricName } from "../../src/query/labels.ts";
 import { printHistogram } from "../../src/query/number.ts";
 import { MemoryStore } from "../../src/query/memory-store.ts";
 import type { MatrixSeries, QueryData, QueryResult } from "../../src/query/result.ts";
+import type { BatchStart } from "../../src/formats/samples/batch.ts";
+import { customBucketSeries } from "./custom-buckets.ts";
 import { readScript, type Command, type EvalCommand, type Expectation } from "./script.ts";
 
 export interface CaseResult {
@@ -24,6 +26,8 @@ export type ScriptEngine = Pick<Engine, "instant" | "range">;
 export interface ScriptStore extends Queryable {
   append(labels: LabelSet, timeMs: number, value: number, stale?: boolean): void;
   appendHistogram(labels: LabelSet, timeMs: number, histogram: Histogram): void;
+  /** The start time of a sample; a store without start times has no such method. */
+  start?(labels: LabelSet, start: Omit<BatchStart, "series">): void;
   /** What was loaded can be read. */
   settle?(): Promise<void>;
   close?(): Promise<void>;
@@ -34,6 +38,8 @@ export interface RunSettings {
   readonly openStore?: () => Promise<ScriptStore>;
   /** Whether warnings and infos count; engines of another age have others. */
   readonly annotations?: boolean;
+  /** The form in which expected histograms are compared, for engines that return the populated buckets only. */
+  readonly formOf?: (histogram: Histogram) => Histogram;
 }
 
 export async function runScript(
@@ -59,11 +65,7 @@ export async function runScript(
         line: command.line,
         query: command.query,
         native,
-        problem: await runEval(
-          settings.annotations === false ? withoutAnnotations(command) : command,
-          engine,
-          store,
-        ),
+        problem: await runEval(adapted(command, settings), engine, store),
       });
     }
   }
@@ -71,9 +73,19 @@ export async function runScript(
   return results;
 }
 
-function withoutAnnotations(command: EvalCommand): EvalCommand {
-  const expectations = command.expectations.filter(({ type }) => !/warn|info/.test(type));
-  return { ...command, expectations };
+function adapted(command: EvalCommand, { annotations, formOf }: RunSettings): EvalCommand {
+  const expectations =
+    annotations === false
+      ? command.expectations.filter(({ type }) => !/warn|info/.test(type))
+      : command.expectations;
+  if (formOf === undefined) return { ...command, expectations };
+  const series = command.series.map((line) => ({
+    ...line,
+    points: line.points.map(
+      (point) => point && { ...point, histogram: point.histogram && formOf(point.histogram) },
+    ),
+  }));
+  return { ...command, expectations, series };
 }
 
 function load(
@@ -81,17 +93,21 @@ function load(
   store: ScriptStore,
   nativeNames: Set<string>,
 ): void {
-  for (const { labels, points } of command.series) {
+  const native = command.alsoNative ? customBucketSeries(command.series) : [];
+  for (const { labels, points, starts } of [...command.series, ...native]) {
     const name = metricName(labels);
-    if (command.alsoNative) nativeNames.add(name.replace(/_(?:bucket|sum|count)$/, ""));
     for (const [index, point] of points.entries()) {
       if (point === undefined) continue;
       const timeMs = index * command.gapMs;
-      if (point.histogram === undefined) store.append(labels, timeMs, point.value, point.stale);
+      const { histogram } = point;
+      if (histogram === undefined) store.append(labels, timeMs, point.value, point.stale);
       else {
         nativeNames.add(name);
-        store.appendHistogram(labels, timeMs, point.histogram);
+        store.appendHistogram(labels, timeMs, histogram);
       }
+      const start = starts?.[index];
+      if (start !== undefined)
+        store.start?.(labels, { startMs: timeMs + start, sampleMs: timeMs, histogram });
     }
   }
 }
@@ -133,10 +149,14 @@ async function runEval(
   );
 }
 
-/** Scripts expect the sentence alone, without its place in the query and the details of its occurrences. */
+/** The sentence alone, without its place in the query and the details of its occurrences. */
 function bare(annotation: string): string {
   return annotation.replace(/(?:, from buckets .*)? \(\d+:\d+\)$/, "");
 }
+
+/** Our scripts expect the sentence alone, Prometheus's also its place. */
+const fitsAnnotation = (expected: Expectation, text: string): boolean =>
+  fits(expected, text) || fits(expected, bare(text));
 
 function fits({ message, regex }: Expectation, text: string): boolean {
   if (message !== undefined) return message === text;
@@ -147,18 +167,18 @@ function checkAnnotations(
   expectations: readonly Expectation[],
   result: QueryResult,
 ): string | undefined {
-  for (const [type, shown] of [
+  for (const [type, got] of [
     ["warn", result.warnings],
     ["info", result.infos],
   ] as const) {
-    const got = shown.map(bare);
     const wanted = expectations.filter((one) => one.type === type);
     if (expectations.some((one) => one.type === `no_${type}`) && got.length > 0)
       return `unexpected ${type}: ${got[0]}`;
     for (const one of wanted)
-      if (!got.some((text) => fits(one, text))) return `missing ${type}; got ${got.join(" | ")}`;
+      if (!got.some((text) => fitsAnnotation(one, text)))
+        return `missing ${type}; got ${got.join(" | ")}`;
     if (wanted.length > 0) {
-      const stray = got.find((text) => !wanted.some((one) => fits(one, text)));
+      const stray = got.find((text) => !wanted.some((one) => fitsAnnotation(one, text)));
       if (stray !== undefined) return `unexpected ${type}: ${stray}`;
     }
   }

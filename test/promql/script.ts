@@ -1,5 +1,5 @@
 /** Reads PromQL test scripts: load, clear, and eval commands in Prometheus's published format. Runs nothing. */
-import { labelSet, type LabelSet } from "../../src/model/labels.ts";
+import { labelKey, labelSet, type LabelSet } from "../../src/model/labels.ts";
 import type { Expr } from "../../src/query/ast.ts";
 import { readDurationMs } from "../../src/query/number.ts";
 import { parse } from "../../src/query/parse/parse.ts";
@@ -10,6 +10,8 @@ export interface SeriesLine {
   readonly labels: LabelSet;
   /** A gap is undefined. */
   readonly points: readonly (InputPoint | undefined)[];
+  /** How many milliseconds after each sample its start time is, mostly less than 0. */
+  readonly starts?: readonly (number | undefined)[] | undefined;
 }
 
 export interface Expectation {
@@ -74,15 +76,39 @@ export function readScript(text: string): Command[] {
 
 function readLoad(first: string, block: readonly string[], line: number): Command {
   const gap = /^load(?:_with_nhcb)?\s+(\S+)/.exec(first)?.[1] ?? "";
-  // Lines that give start times have no place in a store of floats.
-  const series = block.filter((entry) => !/^\S*@st|\s@st\s/.test(entry)).map(readSeries);
+  // Of two lines for one series the second counts.
+  const series = new Map<string, SeriesLine>();
+  let starts: SeriesLine["starts"];
+  for (const entry of block) {
+    const found = /^\S*@st\s+(.+)$/.exec(entry);
+    if (found === null) {
+      const read = readSeries(entry);
+      series.set(labelKey(read.labels), { ...read, starts });
+    }
+    starts = found === null ? undefined : readStarts(found[1] ?? "");
+  }
   return {
     kind: "load",
     line,
     gapMs: durationMs(gap),
-    series,
+    series: [...series.values()],
     alsoNative: first.startsWith("load_with_nhcb"),
   };
+}
+
+/** `-1m` one start, `-1mx2` three of them, `-30s-1mx2` -30s -90s -150s, `_` none, `_x3` three times none. */
+function readStarts(text: string): (number | undefined)[] {
+  return text.split(/\s+/).flatMap((item) => {
+    const gaps = /^_(?:x(\d+))?$/.exec(item);
+    if (gaps !== null) return Array.from({ length: Number(gaps[1] ?? 1) }, () => undefined);
+    const [, first, step = "0", repeats = "0"] =
+      /^([+-]?\w+?)([+-]\w+?)?(?:x(\d+))?$/.exec(item) ?? [];
+    if (first === undefined) throw new Error(`not a start time: ${item}`);
+    return Array.from(
+      { length: Number(repeats) + 1 },
+      (_, index) => durationMs(first) + index * durationMs(step),
+    );
+  });
 }
 
 function readEval(first: string, block: readonly string[], line: number): EvalCommand {
@@ -183,7 +209,7 @@ function labelsOf(text: string): LabelSet {
 
 function durationMs(text: string): number {
   const negative = text.startsWith("-");
-  const body = negative ? text.slice(1) : text;
+  const body = text.replace(/^[+-]/, "");
   const ms = body === "0" ? 0 : (readDurationMs(body) ?? Number(body) * 1000);
   if (Number.isNaN(ms)) throw new Error(`not a duration: ${text}`);
   return negative ? -ms : ms;
