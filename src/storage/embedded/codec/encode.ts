@@ -346,6 +346,8 @@ function encodeBits(
 }
 
 const counts = new Uint32Array(256);
+/** c log2(c) for small counts. */
+const countBits = Float64Array.from({ length: 1024 }, (_, c) => (c === 0 ? 0 : c * Math.log2(c)));
 
 /** Estimates the size of a column after entropy coding: the sum of the order-0 entropy of its byte planes. */
 function byteEntropyBits(values: Float64Array, n: number, least: number, width: number): number {
@@ -359,13 +361,15 @@ function byteEntropyBits(values: Float64Array, n: number, least: number, width: 
       const byte = (shifted < 4294967296 ? shifted >>> 0 : (shifted % 4294967296) >>> 0) & 0xff;
       counts[byte] = (counts[byte] as number) + 1;
     }
-    let plainBits = 0;
+    // The sum of -c log2(c / n) over the counts c.
+    let plainBits = n * Math.log2(n);
     let used = 0;
     for (let byte = 0; byte < 256; byte++) {
       const count = counts[byte] as number;
       if (count === 0) continue;
       used++;
-      plainBits -= count * Math.log2(count / n);
+      plainBits -=
+        count < countBits.length ? (countBits[count] as number) : count * Math.log2(count);
     }
     // Each symbol that occurs costs a few bits in the coder's table.
     bits += plainBits + used * 3;
