@@ -26,6 +26,9 @@ put("hist", [small, large, large]);
 put("mixed", [1, small, 2, large]);
 put("gauge_hist", [gauge, gauge, gauge]);
 put("flip", [small, small, customA]);
+put("flips", [small, small, small, small], { job: "a" });
+put("flips", [customA, customA, customA, customA], { job: "b" });
+put("flips", [small, small, customA, customA], { job: "c" });
 put("bounds", [customA, customB, customB]);
 put("nan_hist", Array<string>(4).fill("schema:0 count:10 sum:NaN buckets:[2 4]"));
 put("series", [small, small], { job: "a" });
@@ -197,6 +200,8 @@ test("equal sentences are listed once, at the position of the last; counted ones
     return [...warnings, ...infos].map((text) => /\((\d+:\d+)\)$/.exec(text)?.[1] ?? "");
   };
   expect(await ask("max(hist) + max(hist)")).toEqual(["1:17"]);
+  // Series by series, the subquery's own warning follows that of the aggregation around it.
+  expect(await ask("avg(increase((flips)[1m:15s]))")).toEqual(["1:5"]);
   const quantile = "histogram_quantile(0.5, req_bucket)";
   expect(await ask(`${quantile} + ${quantile}`)).toEqual(["1:25"]);
 });

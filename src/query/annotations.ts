@@ -45,8 +45,8 @@ export class Annotations {
    * one.
    */
   #raise(sentence: string, span: Span): void {
-    const before = this.spans.get(sentence);
-    const isInner = before !== undefined && before.start <= span.start && span.end <= before.end;
+    const [before, text] = [textOf(this.spans.get(sentence)), textOf(span)];
+    const isInner = before !== undefined && before.start <= text.start && text.end <= before.end;
     if (!isInner) this.spans.set(sentence, span);
   }
 
@@ -156,6 +156,8 @@ export class Annotations {
     return { warnings, infos };
   }
 }
+
+const textOf = <Given extends Span | undefined>(span: Given): Span | Given => span?.of ?? span;
 
 function forMetric(metric: string): string {
   return metric === "" ? "" : ` for metric name ${quote(metric)}`;

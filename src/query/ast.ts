@@ -7,6 +7,8 @@ export type ValueType = "scalar" | "vector" | "matrix" | "string";
 export interface Span {
   start: number;
   end: number;
+  /** The text it stands for, where annotations have another position. */
+  of?: Span;
 }
 
 export type ArithmeticOp = "+" | "-" | "*" | "/" | "%" | "^" | "atan2";

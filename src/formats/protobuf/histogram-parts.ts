@@ -8,6 +8,7 @@ import {
   maxHistogramBuckets,
   type SpannedCounts,
 } from "../../model/histogram/check.ts";
+import { newCounts } from "../../model/histogram/counts.ts";
 import type { ResetHint } from "../../model/histogram/histogram.ts";
 import { staleHigh, staleLow } from "../../model/stale.ts";
 import type { ProtoReader } from "./reader.ts";
@@ -43,7 +44,7 @@ export class HistogramPartsReader implements HistogramParts {
 
 export class BucketsReader implements SpannedCounts {
   readonly spans: number[] = [];
-  #counts = noCounts;
+  #counts: Float64Array = noCounts;
   #length = 0;
   /** The previous absolute count, to which a difference is added. */
   #last = 0;
@@ -93,8 +94,8 @@ export class BucketsReader implements SpannedCounts {
     const before = this.#counts;
     const length = Math.min(this.#length + more, maxHistogramBuckets + 1);
     if (length <= before.length) return;
-    this.#counts = new Float64Array(Math.max(length, 2 * before.length));
-    this.#counts.set(before);
+    this.#counts = newCounts(Math.max(length, 2 * before.length));
+    if (before.length > 0) this.#counts.set(before);
   }
 }
 

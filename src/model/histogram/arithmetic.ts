@@ -224,6 +224,15 @@ export function isReset(current: Histogram, previous: Histogram): boolean {
     return true;
   const { zeroThreshold } = current;
   let [before, widened] = [previous, previous];
+  // Nearly every histogram: with the same buckets, leaving some out cannot make one lower.
+  if (
+    zeroThreshold === previous.zeroThreshold &&
+    current.schema === previous.schema &&
+    current.zeroCount >= previous.zeroCount &&
+    !isAnyLower(current.positive, previous.positive) &&
+    !isAnyLower(current.negative, previous.negative)
+  )
+    return false;
   if (zeroThreshold !== previous.zeroThreshold) {
     widened = widenZero(previous, zeroThreshold);
     // As in Prometheus, buckets are merged first; only one that is then completely in the zero bucket is left out.

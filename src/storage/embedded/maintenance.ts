@@ -25,7 +25,7 @@ import {
 import { seriesRef } from "./rollups/columns.ts";
 import { columnsOf, withOutdated } from "./rollups/outdated.ts";
 import { isRebuildable } from "./rollups/rebuild.ts";
-import { isBriefRollup, rollupMergeLimits } from "./rollups/retention.ts";
+import { isBriefRollup, rawMergeLimits, rollupMergeLimits } from "./rollups/retention.ts";
 import { RollupMaintenance } from "./rollups/maintenance.ts";
 import { rollupBlocks, rollupFile } from "./rollups/state.ts";
 import { RuleRetention } from "./rule-retention.ts";
@@ -132,6 +132,7 @@ export class Maintenance {
       retained: () => rawBlocks(state),
       file: (id) => blockFile(state.options.dir, id),
       refs: (blocks) => this.#refsOf(blocks),
+      limits: rawMergeLimits(state),
     });
     for (const { resolutionMs } of state.rollups.tiers)
       await this.#mergeAll({

@@ -143,7 +143,7 @@ function functionOver(
 function spanOf(call: Call): Span {
   const first = call.args[0];
   if (first === undefined) return call.span;
-  return first.kind === "subquery" ? { start: 0, end: 0 } : first.span;
+  return first.kind === "subquery" ? { start: 0, end: 0, of: first.span } : first.span;
 }
 
 function refuseExtended(name: string, extended: "anchored" | "smoothed"): void {

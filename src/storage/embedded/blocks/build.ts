@@ -1,11 +1,13 @@
 /** Writes a block from an epoch of the head or from other blocks; sealing and compaction share this loop. */
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { notWhole } from "../codec/encode.ts";
 import {
   type ColumnSource,
   type SeriesPieces,
   SeriesPieces as PieceList,
 } from "../column-source.ts";
 import { ColumnBuffer, concatTimes, concatValues, mergePieces } from "../merge.ts";
+import { concatWholes } from "../wholes.ts";
 import { BlockWriter, type WrittenBlock } from "./writer.ts";
 
 export interface PieceSource extends ColumnSource {
@@ -88,8 +90,9 @@ class ColumnBuilder {
       this.#writer.column(ref, timebase, column);
       return;
     }
-    concatValues(pieces, column);
-    this.#writer.column(ref, this.#timebase(), column);
+    const exponent = concatWholes(pieces, column);
+    if (exponent === notWhole) concatValues(pieces, column);
+    this.#writer.column(ref, this.#timebase(), column, exponent);
   }
 
   #cut(): void {

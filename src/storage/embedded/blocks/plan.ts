@@ -28,6 +28,8 @@ export interface MergeLimits {
   readonly longestMs?: number;
   /** Number of blocks that are merged into one. */
   readonly together?: number;
+  /** Blocks with samples after this are only merged with each other. */
+  readonly apartAfterMs?: number;
 }
 
 /** Retention removes whole blocks, so none may span much of it unless it is small. */
@@ -39,7 +41,11 @@ export function planMerge<B extends PlannedBlock>(
   blocks: readonly B[],
   cutoffMs: number,
   retentionMs: number,
-  { longestMs = longestBlockMs(retentionMs), together = defaultTogether }: MergeLimits = {},
+  {
+    longestMs = longestBlockMs(retentionMs),
+    together = defaultTogether,
+    apartAfterMs = Infinity,
+  }: MergeLimits = {},
 ): readonly B[] {
   const stained = blocks.find((block) => block.hasDeleted);
   if (stained !== undefined) return [stained];
@@ -47,7 +53,8 @@ export function planMerge<B extends PlannedBlock>(
   if (overdue !== undefined) return [overdue];
   const tiers = new Map<number, B[]>();
   for (const block of [...blocks].sort((a, b) => a.minTimeMs - b.minTimeMs)) {
-    const tier = Math.max(0, Math.floor(Math.log2(block.samples / 65_536) / 2));
+    const size = Math.max(0, Math.floor(Math.log2(block.samples / 65_536) / 2));
+    const tier = size * 2 + Number(block.maxTimeMs > apartAfterMs);
     const same = tiers.get(tier) ?? [];
     const first = same[0];
     const fits =

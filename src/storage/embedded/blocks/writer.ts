@@ -4,7 +4,7 @@ import path from "node:path";
 import zlib from "node:zlib";
 import { removeLeftover, syncFolder } from "../../../base/state/atomic.ts";
 import type { Histogram } from "../../../model/histogram/histogram.ts";
-import { encodedBound, encodeColumn } from "../codec/encode.ts";
+import { encodedBound, encodeColumn, encodeWholes, notWhole } from "../codec/encode.ts";
 import { encodeHistograms, histogramIn } from "../codec/histogram-encode.ts";
 import { zigzag } from "../codec/varint.ts";
 import { mix } from "../index/hash.ts";
@@ -31,6 +31,11 @@ export interface WrittenBlock {
 /** Only raw samples may include native histograms. */
 type WrittenColumn = Pick<ColumnBuffer, "values" | "words" | "n" | "histograms">;
 
+interface WrittenTimebase {
+  readonly index: number;
+  readonly times: Float64Array;
+}
+
 export class BlockWriter {
   readonly #file: string;
   readonly #isBrief: boolean;
@@ -41,7 +46,9 @@ export class BlockWriter {
   readonly #perPage: number[] = [];
   readonly #table = new Bytes();
   /** Timebases by the hash of their timestamps: equal ones are stored once, whatever their source. */
-  readonly #known = new Map<number, { index: number; times: Float64Array }[]>();
+  readonly #known = new Map<number, WrittenTimebase[]>();
+  /** The last two: consecutive series mostly have the same timestamps, and a rollup those of first and last samples. */
+  #recent: readonly WrittenTimebase[] = [];
   #pageColumns = 0;
   #offset = headerBytes;
   #timebaseCount = 0;
@@ -67,6 +74,7 @@ export class BlockWriter {
 
   /** Index of the timebase with these timestamps in this block. */
   timebase(times: Float64Array, n: number): number {
+    for (const recent of this.#recent) if (sameTimes(recent.times, times, n)) return recent.index;
     let hash = n;
     for (let i = 0; i < n; i++) {
       const time = times[i] as number;
@@ -74,22 +82,31 @@ export class BlockWriter {
     }
     const alike = this.#known.get(hash);
     const found = alike?.find((one) => sameTimes(one.times, times, n));
-    if (found !== undefined) return found.index;
-    const index = this.#timebaseCount++;
-    const own = times.slice(0, n);
-    if (alike === undefined) this.#known.set(hash, [{ index, times: own }]);
-    else alike.push({ index, times: own });
-    this.#writeTimebase(own);
-    return index;
+    if (found !== undefined) return this.#remember(found);
+    const added = { index: this.#timebaseCount++, times: times.slice(0, n) };
+    if (alike === undefined) this.#known.set(hash, [added]);
+    else alike.push(added);
+    this.#writeTimebase(added.times);
+    return this.#remember(added);
   }
 
-  column(ref: number, timebase: number, { values, words, n, histograms }: WrittenColumn): void {
-    const from = this.#page.length;
-    if (hasHistogram(words, n, histograms))
-      encodeHistograms(words, 0, n, histograms, this.#page, true);
+  /** @param exponent for whole numbers, which are the values times 10^exponent */
+  column(
+    ref: number,
+    timebase: number,
+    { values, words, n, histograms }: WrittenColumn,
+    exponent = notWhole,
+  ): void {
+    const page = this.#page;
+    const from = page.length;
+    if (hasHistogram(words, n, histograms)) encodeHistograms(words, 0, n, histograms, page, true);
     else {
-      this.#page.reserve(encodedBound(n));
-      this.#page.length = encodeColumn(values, words, 0, n, this.#page.array, from, !this.#isBrief);
+      page.reserve(encodedBound(n));
+      const thorough = !this.#isBrief;
+      page.length =
+        exponent === notWhole
+          ? encodeColumn(values, words, 0, n, page.array, from, thorough)
+          : encodeWholes(values, exponent, n, page.array, from, thorough);
     }
     this.#columns.varint(zigzag(ref - this.#lastRef));
     this.#columns.varint(zigzag(timebase - this.#lastTimebase));
@@ -146,6 +163,11 @@ export class BlockWriter {
   #close(): void {
     if (this.#fd >= 0) closeSync(this.#fd);
     this.#fd = -1;
+  }
+
+  #remember(timebase: WrittenTimebase): number {
+    this.#recent = [timebase, ...this.#recent.slice(0, 1)];
+    return timebase.index;
   }
 
   #writeTimebase(times: Float64Array): void {

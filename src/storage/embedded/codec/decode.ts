@@ -13,7 +13,8 @@ const cursor: ByteCursor = { at: 0 };
 
 /**
  * Decodes the values with index `from` (inclusive) to `end` (exclusive) of a column of n into `values` from `to` on.
- * `words` is the same memory as `values`. Returns the end of the column.
+ * `words` is the same memory as `values`. Returns the end of the column. `asWholes`: the whole numbers of codecs 1 to 3,
+ * not yet divided by the power of ten.
  */
 export function decodeColumn(
   bytes: Uint8Array,
@@ -24,6 +25,7 @@ export function decodeColumn(
   to: number,
   from = 0,
   end = n,
+  asWholes = false,
 ): number {
   const head = bytes[at];
   if (head === undefined) throw new RangeError("a column begins past the end");
@@ -40,7 +42,7 @@ export function decodeColumn(
   }
   if (codec === codecConstant) constant(bytes, end - from, words, to);
   else if (codec === codecBits) planesOfBits(bytes, n, words, to, from, end);
-  else if (codec <= codecDelta2) wholes(codec, bytes, n, values, to, from, end);
+  else if (codec <= codecDelta2) wholes(codec, bytes, n, values, to, from, end, asWholes);
   else throw new RangeError(`column codec ${codec} is not known`);
   const columnEnd = cursor.at;
   if (columnEnd > bytes.length) throw new RangeError("a column runs past the end");
@@ -104,8 +106,10 @@ function wholes(
   to: number,
   from: number,
   end: number,
+  asWholes: boolean,
 ): void {
-  const power = powersOfTen[bytes[cursor.at++] as number];
+  const exponent = bytes[cursor.at++] as number;
+  const power = asWholes ? 1 : powersOfTen[exponent];
   const width = bytes[cursor.at++] as number;
   if (power === undefined || width > 7) throw new RangeError("a column's header is damaged");
   const unit = readVarint(bytes, cursor);

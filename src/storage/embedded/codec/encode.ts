@@ -30,7 +30,9 @@ export const mayHoldNaN = (head: number): boolean => head >= codecBits;
 
 export const powersOfTen = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9] as const;
 /** Above this, v * 10^e may be rounded; larger values are stored as bits. */
-const largestWhole = 2 ** 50;
+export const largestWhole = 2 ** 50;
+/** In place of a decimal exponent: the values are not whole numbers divided by a power of ten. */
+export const notWhole = -1;
 
 let whole = new Float64Array(1024);
 let work = new Float64Array(1024);
@@ -66,12 +68,37 @@ export function encodeColumn(
   }
   reserve(n);
   const odd = takeOrdinary(values, from, n);
-  const exponent = odd * 8 > n + 8 ? -1 : toWhole(n);
-  if (exponent < 0) return encodeBits(bits, from, n, out, at);
+  const found = odd * 8 > n + 8 ? notWhole : toWhole(n);
+  if (found === notWhole) return encodeBits(bits, from, n, out, at);
   let end = at + 1;
   if (odd > 0) end = writeExceptions(values, bits, from, n, odd, out, end);
-  const codec = writeWhole(n, exponent, out, end, thorough);
+  const codec = writeWhole(n, found, out, end, thorough);
   out[at] = odd > 0 ? codec | exceptionsFlag : codec;
+  return lastEnd;
+}
+
+/**
+ * As `encodeColumn`, for the first n of whole numbers of at most `largestWhole`, without -0, that are to be divided by
+ * 10^exponent.
+ */
+export function encodeWholes(
+  wholes: Float64Array,
+  exponent: number,
+  n: number,
+  out: Uint8Array,
+  at: number,
+  thorough: boolean,
+): number {
+  const first = wholes[0] as number;
+  let same = 1;
+  while (same < n && wholes[same] === first) same++;
+  if (same >= n) {
+    out[at] = codecConstant;
+    return writeValue(first / (powersOfTen[exponent] as number), out, at + 1);
+  }
+  reserve(n);
+  for (let i = 0; i < n; i++) whole[i] = wholes[i] as number;
+  out[at] = writeWhole(n, exponent, out, at + 1, thorough);
   return lastEnd;
 }
 
@@ -111,10 +138,10 @@ function takeOrdinary(values: Float64Array, from: number, n: number): number {
   return odd;
 }
 
-const isOrdinary = (value: number): boolean =>
+export const isOrdinary = (value: number): boolean =>
   value - value === 0 && (value !== 0 || 1 / value > 0);
 
-/** Finds the smallest power of ten that makes all values integers; -1 if there is none. */
+/** Finds the smallest power of ten that makes all values integers; `notWhole` if there is none. */
 function toWhole(n: number): number {
   let exponent = 0;
   let power = 1;
@@ -125,18 +152,19 @@ function toWhole(n: number): number {
     let scaled = Math.round(value * power);
     while (scaled / power !== value) {
       exponent++;
-      if (exponent >= powersOfTen.length) return -1;
+      if (exponent >= powersOfTen.length) return notWhole;
       power = powersOfTen[exponent] as number;
       scaled = Math.round(value * power);
       scaledFrom = i;
     }
-    if (scaled > largestWhole || scaled < -largestWhole) return -1;
+    if (scaled > largestWhole || scaled < -largestWhole) return notWhole;
     whole[i] = scaled;
   }
   for (let i = 0; i < scaledFrom; i++) {
     const value = plain[i] as number;
     const scaled = Math.round(value * power);
-    if (scaled / power !== value || scaled > largestWhole || scaled < -largestWhole) return -1;
+    if (scaled / power !== value || scaled > largestWhole || scaled < -largestWhole)
+      return notWhole;
     whole[i] = scaled;
   }
   return exponent;
@@ -148,7 +176,8 @@ function commonUnit(n: number): number {
   for (let i = 1; i < n; i++) {
     let a = Math.abs((whole[i] as number) - first);
     let b = unit;
-    if (b !== 0 && a % b === 0) continue;
+    // A division is several times as fast as `%`, and exact for numbers of this size.
+    if (b !== 0 && Math.floor(a / b) === a / b) continue;
     while (b !== 0) {
       const rest = a % b;
       a = b;
@@ -317,6 +346,8 @@ function encodeBits(
 }
 
 const counts = new Uint32Array(256);
+/** c log2(c) for small counts. */
+const countBits = Float64Array.from({ length: 1024 }, (_, c) => (c === 0 ? 0 : c * Math.log2(c)));
 
 /** Estimates the size of a column after entropy coding: the sum of the order-0 entropy of its byte planes. */
 function byteEntropyBits(values: Float64Array, n: number, least: number, width: number): number {
@@ -330,13 +361,15 @@ function byteEntropyBits(values: Float64Array, n: number, least: number, width: 
       const byte = (shifted < 4294967296 ? shifted >>> 0 : (shifted % 4294967296) >>> 0) & 0xff;
       counts[byte] = (counts[byte] as number) + 1;
     }
-    let plainBits = 0;
+    // The sum of -c log2(c / n) over the counts c.
+    let plainBits = n * Math.log2(n);
     let used = 0;
     for (let byte = 0; byte < 256; byte++) {
       const count = counts[byte] as number;
       if (count === 0) continue;
       used++;
-      plainBits -= count * Math.log2(count / n);
+      plainBits -=
+        count < countBits.length ? (countBits[count] as number) : count * Math.log2(count);
     }
     // Each symbol that occurs costs a few bits in the coder's table.
     bits += plainBits + used * 3;

@@ -1,12 +1,20 @@
 /** Writes the rollups of a time range, one block per resolution, from the overlapping raw blocks. Runs in the store's worker. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { BlockWriter } from "../blocks/writer.ts";
+import { notWhole } from "../codec/encode.ts";
 import type { PieceSource } from "../blocks/build.ts";
 import { SeriesPieces } from "../column-source.ts";
 import { lowerBound } from "../index/postings.ts";
 import { ColumnBuffer, concatTimes, concatValues, mergePieces } from "../merge.ts";
+import { concatWholes } from "../wholes.ts";
 import { columnRef, componentNames, resolutionsMs } from "./columns.ts";
-import { bucketBounds, RollupEntries, summarizeEntries, summarizeSamples } from "./summarize.ts";
+import {
+  bucketBounds,
+  RollupEntries,
+  summarizeEntries,
+  summarizeSamples,
+  summarizeWholes,
+} from "./summarize.ts";
 
 export interface RollupFile {
   readonly resolutionMs: number;
@@ -87,25 +95,34 @@ class EntryBuilder {
     if (pieces.needsMerge) {
       mergePieces(pieces, column);
       buckets = this.#bucketsOf(column.times, column.n);
+      this.#summarize(column, buckets);
     } else {
-      concatValues(pieces, column);
       buckets = this.#sharedBuckets();
+      if (!this.#summarizeWholes(buckets)) {
+        concatValues(pieces, column);
+        this.#summarize(column, buckets);
+      }
     }
     if (buckets.bounds.length === 0) return false;
-    const { values, words } = column;
     resolutionsMs.forEach((resolutionMs, i) => {
-      const out = this.#entries[i] as RollupEntries;
       const finer = this.#entries[i - 1];
-      if (finer === undefined)
-        summarizeSamples(
-          { values, words, times: buckets.times },
-          buckets.from,
-          buckets.bounds,
-          out,
-        );
-      else summarizeEntries(finer, resolutionMs, out);
+      if (finer !== undefined)
+        summarizeEntries(finer, resolutionMs, this.#entries[i] as RollupEntries);
     });
     return true;
+  }
+
+  #summarize({ values, words }: ColumnBuffer, { times, from, bounds }: SampleBuckets): void {
+    const [finest] = this.#entries;
+    if (finest !== undefined) summarizeSamples({ values, words, times }, from, bounds, finest);
+  }
+
+  /** Returns false if the samples are not whole numbers, or too large. */
+  #summarizeWholes({ times, from, bounds }: SampleBuckets): boolean {
+    const [finest] = this.#entries;
+    const exponent = concatWholes(this.#pieces, this.#column, from, bounds.at(-1));
+    if (finest === undefined || exponent === notWhole) return false;
+    return summarizeWholes(times, this.#column.values, from, bounds, exponent, finest);
   }
 
   /** Series scraped together have the same pieces with the same timebases, and so the same buckets. */
@@ -153,7 +170,9 @@ class RollupWriter {
       const { values, words } = entries[name];
       const timebase = name === "first" ? first : last;
       const column = { values, words, n, histograms: [] };
-      this.#writer.column(columnRef(ref, name), timebase, column);
+      // Counts are never divided.
+      const exponent = name === "count" ? Math.min(entries.exponent, 0) : entries.exponent;
+      this.#writer.column(columnRef(ref, name), timebase, column, exponent);
     }
   }
 

@@ -12,6 +12,7 @@ import { bucketEnd, bucketStart, rollAlignMs, seriesRef } from "./columns.ts";
 import { goneBySeries, goneOfAll } from "./gone.ts";
 import { columnsOf, hideBuckets } from "./outdated.ts";
 import { isRebuildable } from "./rebuild.ts";
+import { bytesOf } from "../retention.ts";
 import { hasRollups } from "./retention.ts";
 import {
   emptyRollups,
@@ -24,10 +25,16 @@ import {
 
 /** Samples may arrive this much later than those of other series without making a rollup outdated. */
 const settleMs = 300_000;
-/** Few, larger rollups, because each is merged with others later; until then raw samples are read. */
-const defaultRollEveryMs = 86_400_000;
+/**
+ * Few, larger rollups: a merge of rollups costs more than to make them. Eight of these exceed the longest 5-minute rollup, so
+ * those are written once. Until then raw samples are read.
+ */
+const defaultRollEveryMs = 4 * 86_400_000;
+/** As above, while the samples to roll up take a large share of the size limit, which removes raw samples in any case. */
+const crowdedRollEveryMs = 86_400_000;
+const crowdedShare = 1 / 8;
 /** A folder whose rollups are missing or behind is processed in slices of this length. */
-const sliceMs = 86_400_000;
+const sliceMs = 4 * 86_400_000;
 
 export class RollupMaintenance {
   readonly #state: StoreState;
@@ -231,11 +238,13 @@ export class RollupMaintenance {
 /** The next range (afterMs, toMs] to roll up; undefined if none is due. */
 function nextSlice(state: StoreState): { afterMs: number; toMs: number } | undefined {
   const { blocks, options, rollups } = state;
-  // Raw samples stay until they are rolled up, so a short retention needs shorter intervals.
-  const { rollEveryMs = Math.min(defaultRollEveryMs, options.retentionMs / 8) } = options;
   const rolledToMs = rollups.rolledToMs ?? -Infinity;
   const ahead = blocks.filter(({ footer }) => footer.maxTimeMs > rolledToMs);
   if (ahead.length === 0) return undefined;
+  const isCrowded = bytesOf(ahead) > (options.retentionBytes ?? Infinity) * crowdedShare;
+  const longestMs = isCrowded ? crowdedRollEveryMs : defaultRollEveryMs;
+  // Raw samples stay until they are rolled up, so a short retention needs shorter intervals.
+  const { rollEveryMs = Math.min(longestMs, options.retentionMs / 8) } = options;
   const afterMs = Math.max(rolledToMs, bucketStart(oldestMs(ahead), rollAlignMs));
   const settledMs = settledToMs(state);
   if (settledMs - afterMs < rollEveryMs) return undefined;

@@ -1,6 +1,7 @@
 /** How long the rollups of each resolution are retained. */
 import type { MergeLimits } from "../blocks/plan.ts";
 import type { StoreOptions } from "../options.ts";
+import type { StoreState } from "../state.ts";
 import { resolutionsMs } from "./columns.ts";
 
 const coarsestMs = resolutionsMs.at(-1);
@@ -36,3 +37,9 @@ export const rollupMergeLimits = (resolutionMs: number): MergeLimits => ({
   longestMs: resolutionMs * longestEntries,
   together,
 });
+
+/** Samples that are still to be rolled up stay apart, so that rolling them up reads no others. */
+export const rawMergeLimits = ({ options, rollups }: StoreState): MergeLimits =>
+  hasRollups(options) && rollups.rolledToMs !== undefined
+    ? { apartAfterMs: rollups.rolledToMs }
+    : {};

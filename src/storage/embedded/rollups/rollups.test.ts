@@ -340,12 +340,12 @@ test("a damaged or missing rollup is made again from raw samples; without them i
   await Promise.all([raw.close(), rolled.close()]);
 }, 60_000);
 
-test("a folder without rollups gets them in the background, a day at a time", async () => {
+test("a folder without rollups gets them in the background, four days at a time", async () => {
   const dir = folders.make();
-  const now = startMs + 5 * dayMs;
+  const now = startMs + 11 * dayMs;
   const options = { nowMs: () => now, retentionNowMs: () => now };
   const before = await openAt(dir, options);
-  await fill([before], new Generator(17), 3);
+  await fill([before], new Generator(17), 9);
   await before.close();
   const store = await openAt(dir, {
     ...options,
@@ -357,8 +357,51 @@ test("a folder without rollups gets them in the background, a day at a time", as
     await store.maintain();
     behind.push(store.stats().rollups.behindMs);
   }
-  expect(behind.map((ms) => Math.ceil(ms / dayMs))).toEqual([3, 2, 1, 0, 0]);
+  expect(behind.map((ms) => Math.ceil(ms / dayMs))).toEqual([9, 5, 1, 0, 0]);
   await store.close();
+}, 60_000);
+
+test("rollups are made of four days, of one while raw samples fill the size limit", async () => {
+  let now = startMs;
+  const options = {
+    nowMs: () => now,
+    retentionNowMs: () => now,
+    retentionMs: 400 * dayMs,
+    rollupRetentionMs: 400 * dayMs,
+  };
+  const roomy = await openAt(folders.make(), options);
+  const crowded = await openAt(folders.make(), { ...options, retentionBytes: 400_000 });
+  const rolledTo: (number | undefined)[][] = [];
+  for (let day = 0; day < 5; day++) {
+    for (; now < startMs + (day + 1) * dayMs; now += 30_000)
+      for (const store of [roomy, crowded])
+        append(
+          store,
+          now,
+          Array.from({ length: 8 }, (_, i) => [
+            named("load", { series: String(i) }),
+            Math.sin(now / 1e5 + i),
+          ]),
+        );
+    for (const store of [roomy, crowded]) {
+      await store.seal();
+      await rounds(store, 3);
+    }
+    rolledTo.push(
+      [roomy, crowded].map((store) => {
+        const { rolledToMs } = store.stats().rollups;
+        return rolledToMs === undefined ? undefined : Math.round((rolledToMs - startMs) / dayMs);
+      }),
+    );
+  }
+  expect(rolledTo).toEqual([
+    [undefined, 1],
+    [undefined, 2],
+    [undefined, 3],
+    [4, 4],
+    [4, 5],
+  ]);
+  await Promise.all([roomy.close(), crowded.close()]);
 }, 60_000);
 
 test("rollups are made while the time that retention trusts is behind, since the clock once was", async () => {

@@ -1,8 +1,9 @@
 /** Computes the entries of a rollup from samples, or from the entries of a finer rollup. Pure. */
 import { histogramHigh } from "../../../model/histogram/word.ts";
+import { largestWhole, notWhole } from "../codec/encode.ts";
 import { isStale, putStale } from "../../../model/stale.ts";
 import type { ColumnBuffer } from "../merge.ts";
-import { bucketEnd, isRawOnly, putRawOnly } from "./columns.ts";
+import { bucketEnd, isRawOnly, putRawOnly, resolutionsMs } from "./columns.ts";
 
 const powersOfTen = [1, 10, 100, 1e3, 1e4, 1e5, 1e6] as const;
 /** Relative rounding error of a sum of some hundred decimals. */
@@ -33,13 +34,16 @@ export class RollupEntries {
   readonly max = new ValueColumn();
   readonly resets = new ValueColumn();
   n = 0;
+  /** From 0 on: the values, except for times and counts, are whole numbers to be divided by 10^exponent. */
+  exponent: number = notWhole;
 
   get #all(): readonly ValueColumn[] {
     return [this.last, this.first, this.count, this.sum, this.min, this.max, this.resets];
   }
 
-  clear(atMost: number): void {
+  clear(atMost: number, exponent: number): void {
     this.n = 0;
+    this.exponent = exponent;
     for (const column of [this.firstTimes, this.lastTimes, ...this.#all]) column.reserve(atMost);
   }
 
@@ -76,7 +80,7 @@ export function summarizeSamples(
   out: RollupEntries,
 ): void {
   // A bucket may have an entry and a marker.
-  out.clear(2 * bounds.length);
+  out.clear(2 * bounds.length, notWhole);
   let i = from;
   for (const end of bounds) {
     if (summarizeNumbers(times, values, i, end, out)) {
@@ -165,13 +169,67 @@ function summarizeNumbers(
   return true;
 }
 
+/** The number of entries that at most make up one of the coarsest resolution. */
+const mostTogether = Math.max(...resolutionsMs) / resolutionsMs[0];
+
+/**
+ * As `summarizeSamples`, for values that are whole numbers to be divided by 10^exponent: their sums are exact. Returns
+ * false if a sum may be too large, also in a coarser resolution.
+ */
+export function summarizeWholes(
+  times: Float64Array,
+  values: Float64Array,
+  from: number,
+  bounds: Uint32Array,
+  exponent: number,
+  out: RollupEntries,
+): boolean {
+  out.clear(bounds.length, exponent);
+  const [firstTimes, lastTimes] = [out.firstTimes.values, out.lastTimes.values];
+  const [firsts, lasts, counts] = [out.first.values, out.last.values, out.count.values];
+  const [sums, mins, maxs] = [out.sum.values, out.min.values, out.max.values];
+  const inner = out.resets.values;
+  let largest = 0;
+  let start = from;
+  for (let at = 0; at < bounds.length; at++) {
+    const end = bounds[at] as number;
+    const first = values[start] as number;
+    let sum = first;
+    let resets = 0;
+    let min = first;
+    let max = first;
+    let previous = first;
+    for (let i = start + 1; i < end; i++) {
+      const value = values[i] as number;
+      sum += value;
+      if (value < min) min = value;
+      if (value > max) max = value;
+      resets += previous * Number(value < previous);
+      previous = value;
+    }
+    largest = Math.max(largest, Math.max(max, -min) * (end - start));
+    firstTimes[at] = times[start] as number;
+    lastTimes[at] = times[end - 1] as number;
+    firsts[at] = first;
+    lasts[at] = previous;
+    counts[at] = end - start;
+    sums[at] = sum;
+    mins[at] = min;
+    maxs[at] = max;
+    inner[at] = resets;
+    start = end;
+  }
+  out.n = bounds.length;
+  return largest * mostTogether <= largestWhole;
+}
+
 /** Computes entries of a coarser resolution from those of a finer one that divides it. */
 export function summarizeEntries(
   from: RollupEntries,
   resolutionMs: number,
   out: RollupEntries,
 ): void {
-  out.clear(from.n);
+  out.clear(from.n, from.exponent);
   for (let i = 0; i < from.n;) {
     const endMs = bucketEnd(from.lastTimes.values[i] as number, resolutionMs);
     const end = summarizeSums(from, i, endMs, out);
