@@ -63,7 +63,7 @@ const profiler = `data:text/javascript,${encodeURIComponent(`
         return;
       }
       const { profile } = await session.post("Profiler.stop");
-      writeFileSync(${JSON.stringify(path.join(dir, "profile"))}, JSON.stringify(profile));
+      writeFileSync(${JSON.stringify(dir)} + "/profile-" + process.pid, JSON.stringify(profile));
     });
   }
 `)}`;
@@ -122,32 +122,62 @@ async function measure(passed: (more: number) => Promise<void>): Promise<void> {
   say(
     `processor time of a second, all threads: with the ledger ${number(on)} ms, without ${number(off)} ms, difference ${number(on - off)} ms: ${number((100 * (on - off)) / on)} % of the hub's`,
   );
-  // The profile is a separate measurement, since taking it costs the hub time as well.
-  const { pid } = withLedger.process;
-  const [before, mainBefore] = [processCost(pid).cpuSeconds, processCost(pid, pid).cpuSeconds];
-  process.kill(pid, "SIGUSR2");
+  // The profile is a separate measurement, since taking it costs the hubs time as well.
+  const pids = hubs.map(({ process: { pid } }) => pid);
+  const cpuOf = () => pids.map((pid) => [processCost(pid), processCost(pid, pid)] as const);
+  const before = cpuOf();
+  for (const pid of pids) process.kill(pid, "SIGUSR2");
   await passed(seconds);
-  const cpuMs = (processCost(pid).cpuSeconds - before) * 1_000;
-  const mainMs = (processCost(pid, pid).cpuSeconds - mainBefore) * 1_000;
-  process.kill(pid, "SIGUSR2");
-  const file = path.join(dir, "profile");
+  const after = cpuOf();
+  for (const pid of pids) process.kill(pid, "SIGUSR2");
+  const profiles: (ProfileShare & { readonly mainMs: number; readonly cpuMs: number })[] = [];
+  for (const [at, pid] of pids.entries()) {
+    const grown = (of: 0 | 1): number =>
+      (((after[at]?.[of].cpuSeconds ?? 0) - (before[at]?.[of].cpuSeconds ?? 0)) * 1_000) / seconds;
+    profiles.push({
+      ...shareOf(await readProfile(path.join(dir, `profile-${pid}`))),
+      cpuMs: grown(0),
+      mainMs: grown(1),
+    });
+  }
+  const [own, other] = profiles;
+  if (own === undefined || other === undefined) return;
+  // Samples are of elapsed time, in which other processes ran too: only their proportions count.
+  const scaleOf = ({ mainMs, busyMs }: (typeof profiles)[number]): number => mainMs / busyMs;
+  const scale = scaleOf(own);
+  const withCollections = own.ledgerMs / (1 - own.collectionMs / own.busyMs);
+  say(
+    `by profile, a second: all threads ${number(own.cpuMs)} ms (without a ledger ${number(other.cpuMs)}), main thread ${number(own.mainMs)} (${number(other.mainMs)}), collections ${number(own.collectionMs * scale)} (${number(other.collectionMs * scaleOf(other))}), ledger ${number(own.ledgerMs * scale)} ms, with its part of collections ${number(withCollections * scale)} ms: ${number((100 * withCollections * scale) / own.cpuMs)} % of the hub's processor time`,
+  );
+  for (const [name, ms] of [...own.byFunction].sort(([, x], [, y]) => y - x).slice(0, 40))
+    say(`  ${(ms * scale * 1_000).toFixed(0)} µs ${name}`);
+  say("functions outside the ledger with the largest differences:");
+  const differences = [...new Set([...own.others.keys(), ...other.others.keys()])]
+    .map((name) => {
+      const [ms, otherMs] = [own.others.get(name) ?? 0, other.others.get(name) ?? 0];
+      return { name, ms: ms * scale - otherMs * scaleOf(other) };
+    })
+    .sort((x, y) => Math.abs(y.ms) - Math.abs(x.ms));
+  for (const { name, ms } of differences.slice(0, 20))
+    say(`  ${(ms * 1_000).toFixed(0)} µs ${name}`);
+}
+
+async function readProfile(file: string): Promise<Profile> {
   while (!existsSync(file)) await sleep(500);
   await sleep(2_000);
-  const { ledgerMs, collectionMs, busyMs, byFunction } = shareOf(
-    JSON.parse(readFileSync(file, "utf8")) as Profile,
-  );
-  // Samples are of elapsed time, in which other processes ran too: only their proportions count.
-  const scale = mainMs / busyMs / seconds;
-  const withCollections = ledgerMs / (1 - collectionMs / busyMs);
-  say(
-    `by profile, a second: all threads ${number(cpuMs / seconds)} ms, main thread ${number(mainMs / seconds)} ms, ledger ${number(ledgerMs * scale)} ms, with its part of collections ${number(withCollections * scale)} ms: ${number((100 * withCollections * scale * seconds) / cpuMs)} % of the hub's processor time`,
-  );
-  for (const [name, ms] of [...byFunction].sort(([, a], [, b]) => b - a).slice(0, 30))
-    say(`  ${(ms * scale * 1_000).toFixed(0)} µs ${name}`);
+  return JSON.parse(readFileSync(file, "utf8")) as Profile;
+}
+
+interface ProfileShare {
+  readonly ledgerMs: number;
+  readonly collectionMs: number;
+  readonly busyMs: number;
+  readonly byFunction: ReadonlyMap<string, number>;
+  readonly others: ReadonlyMap<string, number>;
 }
 
 /** Function names in a bundle have no files: the source maps beside it provide them. */
-function shareOf({ nodes, samples, timeDeltas }: Profile) {
+function shareOf({ nodes, samples, timeDeltas }: Profile): ProfileShare {
   const maps = new Map<string, SourceMap | undefined>();
   const sourceOf = (url: string, line: number, column: number): string => {
     if (!url.startsWith("file:")) return "";
@@ -176,7 +206,7 @@ function shareOf({ nodes, samples, timeDeltas }: Profile) {
   const isBelow = (id: number | undefined): boolean =>
     id !== undefined && (own.get(id)?.isLedger === true || isBelow(parents.get(id)));
   let [ledgerMs, collectionMs, busyMs] = [0, 0, 0];
-  const byFunction = new Map<string, number>();
+  const [byFunction, others] = [new Map<string, number>(), new Map<string, number>()];
   samples.forEach((id, at) => {
     // A longer one is mostly time in which the thread did not run: the sample after it would count for many.
     const ms = Math.min(timeDeltas[at] ?? 0, 2 * samplingMicros) / 1_000;
@@ -184,11 +214,11 @@ function shareOf({ nodes, samples, timeDeltas }: Profile) {
     if (name.startsWith("(idle)")) return;
     busyMs += ms;
     if (name.startsWith("(garbage collector)")) collectionMs += ms;
-    if (!isBelow(id)) return;
-    ledgerMs += ms;
-    byFunction.set(name, (byFunction.get(name) ?? 0) + ms);
+    const functions = isBelow(id) ? byFunction : others;
+    functions.set(name, (functions.get(name) ?? 0) + ms);
+    if (functions === byFunction) ledgerMs += ms;
   });
-  return { ledgerMs, collectionMs, busyMs, byFunction };
+  return { ledgerMs, collectionMs, busyMs, byFunction, others };
 }
 
 /** The sum over its labels. */

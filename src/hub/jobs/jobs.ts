@@ -47,6 +47,8 @@ export interface HubJobsOptions {
 const defaultCheckpointBytes = 16 * 2 ** 20;
 const maxJournalBytes = 2 ** 30;
 const upkeepEveryMs = 600_000;
+/** How long readings that change nothing are added up before they are booked; the second if someone waits for them. */
+const [mostDelayMs, shortDelayMs] = [300_000, 60_000];
 
 export class HubJobs {
   readonly ledger: Ledger;
@@ -62,6 +64,7 @@ export class HubJobs {
   /** The result of the last `describePods`. */
   #controllers: ReadonlyMap<string, string> = new Map();
   #snapshotBytes = 0;
+  #isPrompt = false;
   #isFailing = false;
   #failures = 0;
 
@@ -75,6 +78,8 @@ export class HubJobs {
       lastTickOf: (gpu) => this.ledger.lastTickOf(gpu),
       floorRatio: this.ledger.floorRatio,
       isUrgent: (host) => this.ledger.hasEndedJobs(host),
+      mostDelayMs: () =>
+        this.#isPrompt || this.ledger.hasScheduler ? shortDelayMs : mostDelayMs,
       indexOf: (key) => this.#codec.indexOf(key),
     });
     const closed: LedgerOutput = { jobs: [], parts: [], books: [] };
@@ -90,6 +95,7 @@ export class HubJobs {
         },
       },
     );
+    this.#applyReadings(closed);
     this.#settle(closed);
     const earlier = [...this.ledger.schedulerReports()];
     for (const directory of directories)
@@ -135,6 +141,16 @@ export class HubJobs {
       this.#fail("a frame could not be booked", thrown);
     }
   };
+
+  /** Call when an anomaly of a GPU begins: it could be over before the next tick. @param key the GPU's `deviceKey` */
+  noteAnomaly(key: string): void {
+    this.#ticks.tickNext(key);
+  }
+
+  /** Books readings within a minute from now on, for a reader of the ledger that does not flush. */
+  bookPromptly(): void {
+    this.#isPrompt = true;
+  }
 
   /** Call with the pods read from Kubernetes; only changes are recorded. */
   readonly describePods = (pods: readonly PodController[]): void => {
@@ -259,6 +275,18 @@ export class HubJobs {
     if (!(payload instanceof Uint8Array)) return parseEntry(payload);
     const ticks = this.#codec.decode(payload);
     return ticks && ["ticks", ticks];
+  }
+
+  /** Applies the readings after the last ticks of the journal, and notes in it that no later tick includes them. */
+  #applyReadings(closed: LedgerOutput): void {
+    const ticks = this.#codec.takeReadings();
+    if (ticks.length === 0) return;
+    addOutput(closed, this.ledger.apply(["ticks", ticks]));
+    try {
+      this.#append(["ticks", []], undefined);
+    } catch (thrown) {
+      this.#fail("the job ledger could not be written", thrown);
+    }
   }
 
   /**

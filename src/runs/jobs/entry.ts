@@ -39,6 +39,7 @@ const deviceFields = {
 const tickFields = {
   ...deviceFields,
   timeMs: count,
+  coveredFromMs: optional(count),
   activityRatio: optional(count),
   tensorRatio: optional(count),
   dramRatio: optional(count),

@@ -2,7 +2,7 @@
  * Converts frames to ticks. A fast frame is only stored, and its utilisation is summed if no SM activity is reported; its other
  * readings are evaluated when a frame of the slow tier arrives, which has the owners, or every `fastReadMs` if a source has no
  * slow tier. Such a reading becomes a tick if something changed: another owner, a meter reset, another hour. Otherwise readings
- * are accumulated, for at most `mostUnchangedMs`, and become one tick with their means and idle time: it gives the same seconds
+ * are accumulated, for at most `mostDelayMs`, and become one tick with their means and idle time: it gives the same seconds
  * and joules as a tick per reading, with fewer ticks. Accumulated readings are in the journal as `unchanged`.
  *
  * A reading that changes nothing allocates nothing and compares no text: 2,000 GPUs have 400 a second.
@@ -46,8 +46,10 @@ import {
 const fastReadMs = 15_000;
 /** A GPU that has not reported for this long is forgotten. */
 const forgetMs = 3_600_000;
-/** Maximum time accumulated in one tick; must not exceed the ledger's gap. */
-const mostUnchangedMs = defaultLedgerOptions.gapMs;
+/** The default of `mostDelayMs`. */
+const longestDelayMs = 300_000;
+/** A tick with more accumulated time than this says so, as it would be a gap for the ledger. */
+const plainTickMs = defaultLedgerOptions.gapMs;
 /** Readings further apart become ticks of their own; must be below the ledger's gap. */
 const mostApartMs = 30_000;
 
@@ -72,6 +74,8 @@ export interface FrameTicksOptions {
   readonly lastTickOf?: ((gpu: GpuName) => LastTick | undefined) | undefined;
   /** True for machines on which a job waits to be closed: their readings are not delayed. */
   readonly isUrgent?: ((host: string) => boolean) | undefined;
+  /** Returns the maximum time accumulated in one tick. */
+  readonly mostDelayMs?: (() => number) | undefined;
   /** The index of a GPU in the journal, which `FrameChanges.unchanged` refers to. */
   readonly indexOf?: ((key: string) => number) | undefined;
 }
@@ -104,7 +108,10 @@ export class FrameTicks {
   readonly #lastTickOf: (gpu: GpuName) => LastTick | undefined;
   readonly #floorRatio: number;
   readonly #isUrgent: (host: string) => boolean;
+  readonly #mostDelayMs: () => number;
   readonly #indexOf: (key: string) => number;
+  /** `mostDelayMs` for the current frame. */
+  #delayMs = longestDelayMs;
   #sweptMs = 0;
   #generation = 0;
 
@@ -113,6 +120,7 @@ export class FrameTicks {
     this.#lastTickOf = options.lastTickOf ?? (() => undefined);
     this.#floorRatio = options.floorRatio ?? defaultLedgerOptions.floorRatio;
     this.#isUrgent = options.isUrgent ?? (() => false);
+    this.#mostDelayMs = options.mostDelayMs ?? (() => longestDelayMs);
     this.#indexOf = options.indexOf ?? (() => 0);
   }
 
@@ -134,6 +142,12 @@ export class FrameTicks {
     const ticks: GpuTick[] = [];
     for (const known of this.#gpus.values()) this.#flushGpu(known, ticks);
     return ticks;
+  }
+
+  /** The next reading of this GPU becomes a tick, for example since something outside the frames has changed. */
+  tickNext(key: string): void {
+    const known = this.#gpus.get(key);
+    if (known !== undefined) known.generation = -1;
   }
 
   /** The journal was replaced: the next reading of every GPU is written as a complete tick. */
@@ -184,6 +198,7 @@ export class FrameTicks {
     const ticks: GpuTick[] = [];
     if (gpus.length > this.#unchanged.idle.length) this.#unchanged = unchangedArrays(gpus.length);
     const { indexes, joules, idle } = this.#unchanged;
+    this.#delayMs = this.#mostDelayMs();
     let count = 0;
     let urgentHost: string | undefined;
     let isUrgent = false;
@@ -363,8 +378,7 @@ export class FrameTicks {
       known.ownerCount === ownerCount &&
       known.labels === labels &&
       Math.floor(beforeMs / hourMs) === Math.floor(timeMs / hourMs);
-    // Ticks further apart would be a gap for the ledger.
-    const isFar = timeMs - (numbers[row + column.tickMs] ?? 0) > mostUnchangedMs;
+    const isFar = timeMs - (numbers[row + column.tickMs] ?? 0) > this.#delayMs;
     if (!goesOn || isFar) this.#flushGpu(known, ticks);
     // The first reading after a tick has nothing to be mixed with.
     else if (isUsed !== known.isUsed && beforeMs !== numbers[row + column.tickMs])
@@ -408,12 +422,12 @@ export class FrameTicks {
     if (
       goesOn &&
       isSameXids &&
-      timeMs - (numbers[row + column.tickMs] ?? 0) < mostUnchangedMs &&
+      timeMs - (numbers[row + column.tickMs] ?? 0) < this.#delayMs &&
       known.generation === this.#generation &&
       !isUrgent
     )
       return true;
-    ticks.push(this.#tick(known));
+    ticks.push(this.#tick(known, goesOn));
     return false;
   }
 
@@ -432,15 +446,20 @@ export class FrameTicks {
     const { numbers } = this.#rows;
     const { row, meter } = known;
     if (meter !== undefined && numbers[row + column.readMs] !== numbers[row + column.tickMs])
-      ticks.push(this.#tick(known));
+      ticks.push(this.#tick(known, true));
   }
 
-  /** The tick of the last reading, including those since the previous tick. */
-  #tick(known: TrackedReadings): GpuTick {
+  /**
+   * The tick of the last reading, including those since the previous tick.
+   *
+   * @param goesOn false if nothing was accumulated, as the last reading differs from the one before it
+   */
+  #tick(known: TrackedReadings, goesOn: boolean): GpuTick {
     const rows = this.#rows;
     const { numbers } = rows;
     const { row } = known;
     const timeMs = numbers[row + column.readMs] ?? 0;
+    const tickMs = numbers[row + column.tickMs] ?? Number.NaN;
     const anomalies = this.#anomaliesOf(known);
     // The same shape for all ticks, so that V8 optimizes the code that reads them.
     const tick: GpuTick = {
@@ -452,6 +471,7 @@ export class FrameTicks {
       timeMs,
       joules: numbers[row + column.readJoules] ?? 0,
       meter: known.meter ?? "integrated",
+      coveredFromMs: goesOn && timeMs - tickMs > plainTickMs ? tickMs : undefined,
       activityRatio: rows.mean(row, column.activity),
       tensorRatio: rows.mean(row, column.tensor),
       dramRatio: rows.mean(row, column.dram),

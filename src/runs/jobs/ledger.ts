@@ -92,6 +92,11 @@ export class Ledger {
     return this.#gpus.get(tickKey({ host, uuid }))?.last;
   }
 
+  /** True if a scheduler has reported: its jobs start and end between ticks. */
+  get hasScheduler(): boolean {
+    return this.#attempts.asOfMs !== undefined;
+  }
+
   /** True if a scheduler has reported the end of a job on this machine that is not closed yet. */
   hasEndedJobs(host: string): boolean {
     return this.#attempts.hasEnded(host);
@@ -131,7 +136,7 @@ export class Ledger {
   /** Entries from which another ledger continues like this one. */
   *snapshot(): IterableIterator<LedgerEntry> {
     for (const { last, pending, settledMs } of this.#gpus.values())
-      yield ["gpu", { last, pending, settledMs }];
+      yield ["gpu", { last: { ...last, coveredFromMs: undefined }, pending, settledMs }];
     for (const open of this.#open.values()) yield ["job", open.state()];
     for (const book of this.#books.snapshot()) yield ["book", book];
     for (const report of this.schedulerReports()) yield ["report", report];
