@@ -101,6 +101,8 @@ export class FrameTicks {
   readonly #gpus = new Map<string, TrackedReadings>();
   /** The last GPU that reported under a UUID: avoids building a key for every GPU of a new layout. */
   readonly #byUuid = new Map<string, TrackedReadings>();
+  /** The GPUs of the last layout of each machine, usually those of its next one: avoids a lookup per GPU. */
+  readonly #byHost = new Map<string, readonly TrackedReadings[]>();
   /** The GPUs of the current frame of which only the meter has changed. */
   #unchanged = unchangedArrays(64);
   readonly #rows = new GpuRows();
@@ -158,17 +160,20 @@ export class FrameTicks {
   #plan(frame: Frame): LayoutPlan {
     const gpus = planLayout(frame.layout);
     const tracked: TrackedReadings[] = [];
-    for (const planned of gpus) {
-      const known = this.#find(planned) ?? this.#track(planned, frame.timeMs);
+    const host = gpus[0]?.host ?? "";
+    const before = this.#byHost.get(host);
+    for (const [at, planned] of gpus.entries()) {
+      const known =
+        find(before?.[at], planned) ??
+        find(this.#byUuid.get(planned.uuid), planned) ??
+        this.#gpus.get(deviceKey(planned.host, planned.uuid)) ??
+        this.#track(planned, frame.timeMs);
       reuseLabels(planned, known);
       tracked.push(known);
     }
+    if (before?.length !== tracked.length || before.some((known, at) => known !== tracked[at]))
+      this.#byHost.set(host, tracked);
     return layoutPlan(gpus, tracked);
-  }
-
-  #find({ host, uuid }: JobGpuPlan): TrackedReadings | undefined {
-    const last = this.#byUuid.get(uuid);
-    return last?.host === host ? last : this.#gpus.get(deviceKey(host, uuid));
   }
 
   #track(planned: JobGpuPlan, timeMs: number): TrackedReadings {
@@ -513,8 +518,18 @@ export class FrameTicks {
       this.#flushGpu(known, ticks);
       this.#gpus.delete(key);
       if (this.#byUuid.get(known.uuid) === known) this.#byUuid.delete(known.uuid);
+      this.#byHost.delete(known.host);
       this.#rows.remove(known.row);
       known.isForgotten = true;
     }
   }
 }
+
+/** The GPU if it is the planned one and was not forgotten. */
+const find = (
+  known: TrackedReadings | undefined,
+  { host, uuid }: JobGpuPlan,
+): TrackedReadings | undefined =>
+  known !== undefined && !known.isForgotten && known.uuid === uuid && known.host === host
+    ? known
+    : undefined;
