@@ -78,8 +78,7 @@ export class HubJobs {
       lastTickOf: (gpu) => this.ledger.lastTickOf(gpu),
       floorRatio: this.ledger.floorRatio,
       isUrgent: (host) => this.ledger.hasEndedJobs(host),
-      mostDelayMs: () =>
-        this.#isPrompt || this.ledger.hasScheduler ? shortDelayMs : mostDelayMs,
+      mostDelayMs: () => (this.#isPrompt || this.ledger.hasScheduler ? shortDelayMs : mostDelayMs),
       indexOf: (key) => this.#codec.indexOf(key),
     });
     const closed: LedgerOutput = { jobs: [], parts: [], books: [] };

@@ -343,7 +343,8 @@ export class Ledger {
     if (job === undefined) return undefined;
     const started = this.#start({
       ...job,
-      id: `${job.key}@${Math.floor(fromMs / 1_000)}`,
+      // Milliseconds: a job that expired may be observed again in the second in which it started.
+      id: `${job.key}@${fromMs / 1_000}`,
       startMs: fromMs,
       endMs: fromMs,
       end: "open",

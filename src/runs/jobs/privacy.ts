@@ -35,7 +35,7 @@ export function hidePart(part: JobDayPart, pseudonym: string): JobDayPart {
 
 /** Users choose names, which may identify them; the scheduler's job number does not. */
 function hiddenName({ id, kind }: Pick<JobDayPart, "id" | "kind">, pseudonym: string): string {
-  const number = kind === "slurm" ? /(\d+(?:_\d+)?)@\d+$/.exec(id)?.[1] : undefined;
+  const number = kind === "slurm" ? /(\d+(?:_\d+)?)@[\d.]+$/.exec(id)?.[1] : undefined;
   return number ?? `${kind} of ${pseudonym}`;
 }
 

@@ -67,7 +67,7 @@ export interface JobStretch extends JobUse {
 export type JobEnd = "open" | "ended" | "expired";
 
 export interface JobRecord {
-  /** Unique: the key and the start (or the scheduler's submit time), such as `slurm:4711@1763440000`. */
+  /** Unique: the key and the start in seconds (or the scheduler's submit time), such as `slurm:4711@1763440000.25`. */
   readonly id: string;
   /** The identity of its processes, such as `slurm:4711`; may be reused by later jobs. */
   readonly key: string;

@@ -245,7 +245,8 @@ export class TickCodec {
     if (at + tickHeadBytes > bytes.length) return undefined;
     const known = this.#read.get(bytes.readUInt32LE(at + 1));
     if (known === undefined) return undefined;
-    const length = tickHeadBytes + 8 * (numbersOf(known.shape) + (isOld ? 0 : idleNumbers) + (isSteady ? 1 : 0));
+    const length =
+      tickHeadBytes + 8 * (numbersOf(known.shape) + (isOld ? 0 : idleNumbers) + (isSteady ? 1 : 0));
     if (at + length > bytes.length) return undefined;
     const values: number[] = [];
     for (let from = at + tickHeadBytes; from < at + length; from += 8)
