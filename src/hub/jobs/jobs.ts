@@ -62,7 +62,7 @@ export class HubJobs {
   readonly #unclosed = new Map<string, string>();
   #pseudonyms: Pseudonyms | undefined;
   /** The result of the last `describePods`. */
-  #controllers: ReadonlyMap<string, string> = new Map();
+  #pods: ReadonlyMap<string, string> = new Map();
   #snapshotBytes = 0;
   #isPrompt = false;
   #isFailing = false;
@@ -153,15 +153,16 @@ export class HubJobs {
 
   /** Call with the pods read from Kubernetes; only changes are recorded. */
   readonly describePods = (pods: readonly PodController[]): void => {
-    const news = pods.filter(
-      ({ namespace, pod, controller }) =>
-        this.#controllers.get(`${namespace}/${pod}`) !== controller,
+    const described = new Map<string, string>(
+      pods.map((pod) => [`${pod.namespace}/${pod.pod}`, JSON.stringify(pod)] as const),
     );
+    const news = pods.filter(({ namespace, pod }) => {
+      const key = `${namespace}/${pod}`;
+      return this.#pods.get(key) !== described.get(key);
+    });
     if (news.length === 0) return;
     this.enter(["pods", news]);
-    this.#controllers = new Map(
-      pods.map(({ namespace, pod, controller }) => [`${namespace}/${pod}`, controller]),
-    );
+    this.#pods = described;
   };
 
   /** Ends jobs whose GPUs have been silent for long, and deletes records past their retention. */

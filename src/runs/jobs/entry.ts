@@ -150,6 +150,7 @@ export const jobSchema = v.object({
   namespace: optional(v.string()),
   container: optional(v.string()),
   controller: optional(v.string()),
+  labels: optional(v.record(v.string(), v.string())),
   scheduler: optional(schedulerJobSchema),
   startMs: count,
   endMs: count,
@@ -217,7 +218,14 @@ const entrySchema = v.union([
   v.tuple([v.literal("clock"), count]),
   v.tuple([
     v.literal("pods"),
-    v.array(v.object({ namespace: v.string(), pod: v.string(), controller: v.string() })),
+    v.array(
+      v.object({
+        namespace: v.string(),
+        pod: v.string(),
+        controller: optional(v.string()),
+        labels: optional(v.record(v.string(), v.string())),
+      }),
+    ),
   ]),
   v.tuple([
     v.literal("gpu"),

@@ -113,7 +113,7 @@ export class Ledger {
       case "pods":
         for (const pod of entry[1]) {
           const open = this.#open.get(this.#openByKey.get(this.#controllers.add(pod)) ?? "");
-          if (open !== undefined) open.record.controller = pod.controller;
+          if (open !== undefined) this.#controllers.describe(open.record);
         }
         break;
       case "clock":
@@ -378,8 +378,7 @@ export class Ledger {
   }
 
   #start(record: JobRecord): OpenJob {
-    const controller = this.#controllers.of(record.key);
-    if (controller !== undefined) record.controller = controller;
+    this.#controllers.describe(record);
     const open = new OpenJob(record);
     this.#open.set(record.id, open);
     return open;
