@@ -12,12 +12,17 @@ import { type Device, deviceKey } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
-import type { Delivery } from "../../pipeline/sink.ts";
+import type {
+  FrameChanges,
+  FrameTicksOptions,
+  GpuName,
+  LastTick,
+  TickDelivery,
+} from "./frame-ticks-options.ts";
 import { column, GpuRows, plainColumns } from "./gpu-rows.ts";
 import { type JobGpuPlan, planLayout } from "./layout-plan.ts";
 import { defaultLedgerOptions } from "./ledger-options.ts";
 import { hourMs } from "./record.ts";
-import type { UnchangedGpus } from "./tick-codec.ts";
 import type { GpuTick, TickOwner } from "./tick.ts";
 import {
   addUtilization,
@@ -25,6 +30,7 @@ import {
   emptyReadings,
   findDevice,
   gpuFlag,
+  ifPlanned,
   isPresent,
   layoutPlan,
   type LayoutPlan,
@@ -52,40 +58,6 @@ const longestDelayMs = 300_000;
 const plainTickMs = defaultLedgerOptions.gapMs;
 /** Readings further apart become ticks of their own; must be below the ledger's gap. */
 const mostApartMs = 30_000;
-
-export type TickDelivery = Pick<Delivery, "frame" | "devices" | "tier" | "isExposed">;
-
-/** The identity of a GPU. */
-export interface GpuName {
-  readonly host: string;
-  readonly uuid: string;
-  /** Their `deviceKey`. */
-  readonly key: string;
-}
-
-export type LastTick = Pick<GpuTick, "timeMs" | "joules" | "meter">;
-
-export interface FrameTicksOptions {
-  /** Returns the kinds of anomalies that are active on a GPU. */
-  readonly anomaliesOf?: ((gpu: GpuName) => readonly string[]) | undefined;
-  /** A GPU with activity above this counts as used. */
-  readonly floorRatio?: number | undefined;
-  /** Returns the ledger's last tick of a GPU, which another process may have read: readings up to it are skipped. */
-  readonly lastTickOf?: ((gpu: GpuName) => LastTick | undefined) | undefined;
-  /** True for machines on which a job waits to be closed: their readings are not delayed. */
-  readonly isUrgent?: ((host: string) => boolean) | undefined;
-  /** Returns the maximum time accumulated in one tick. */
-  readonly mostDelayMs?: (() => number) | undefined;
-  /** The index of a GPU in the journal, which `FrameChanges.unchanged` refers to. */
-  readonly indexOf?: ((key: string) => number) | undefined;
-}
-
-/** The result of a frame. */
-export interface FrameChanges {
-  readonly ticks: readonly GpuTick[];
-  /** For the journal only; valid until the next frame. */
-  readonly unchanged: UnchangedGpus | undefined;
-}
 
 const noChanges: FrameChanges = { ticks: [], unchanged: undefined };
 const nobody: readonly TickOwner[] = [];
@@ -164,8 +136,8 @@ export class FrameTicks {
     const before = this.#byHost.get(host);
     for (const [at, planned] of gpus.entries()) {
       const known =
-        find(before?.[at], planned) ??
-        find(this.#byUuid.get(planned.uuid), planned) ??
+        ifPlanned(before?.[at], planned) ??
+        ifPlanned(this.#byUuid.get(planned.uuid), planned) ??
         this.#gpus.get(deviceKey(planned.host, planned.uuid)) ??
         this.#track(planned, frame.timeMs);
       reuseLabels(planned, known);
@@ -524,12 +496,3 @@ export class FrameTicks {
     }
   }
 }
-
-/** The GPU if it is the planned one and was not forgotten. */
-const find = (
-  known: TrackedReadings | undefined,
-  { host, uuid }: JobGpuPlan,
-): TrackedReadings | undefined =>
-  known !== undefined && !known.isForgotten && known.uuid === uuid && known.host === host
-    ? known
-    : undefined;
