@@ -80,7 +80,7 @@ interface ListedJob {
   readonly id: string;
   readonly name: string;
   readonly kind: string;
-  readonly namespace?: string;
+  readonly project?: string;
   readonly controller?: string;
 }
 
@@ -205,7 +205,7 @@ test(
         return found.jobs;
       },
     );
-    for (const { kind, namespace } of listed) expect([kind, namespace]).toEqual(["pod", NAMESPACE]);
+    for (const { kind, project } of listed) expect([kind, project]).toEqual(["pod", NAMESPACE]);
 
     const labelsOf = async (name: string): Promise<unknown> => {
       const { id = "" } = listed.find((one) => one.name.startsWith(name)) ?? {};

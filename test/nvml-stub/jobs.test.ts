@@ -93,7 +93,8 @@ test(
     const named = listed.filter(({ kind }) => kind === "named").map(({ name }) => name);
     expect(named).toContain("nightly");
     const runId = named.find((name) => name !== "nightly") ?? "";
-    expect(runId).toContain("bench");
+    const environment = readFileSync(`/proc/${ran}/environ`, "utf8").split("\0");
+    expect(environment).toContain(`GPULSE_JOB=${runId}`);
     for (const [kind, name] of [
       ["wandb", "3x1abc"],
       ["mlflow", "9f8e7d6c"],
