@@ -48,9 +48,18 @@ test(
       start(sleep, { GPULSE_JOB: "nightly" }),
     ];
     const source = `nvidia:?library=${stub.library}&slow-every=1s`;
-    const busy = (of: readonly number[]): string[] =>
-      of.flatMap((pid, gpu) => [`process ${gpu} ${pid} 4000000000 C`, `${gpu}.utilization 90`]);
-    stub.script("gpus 4", ...busy(pids));
+    // Busy at 500 W.
+    const beganMs = Date.now();
+    const script = (of: readonly number[]): void =>
+      stub.script(
+        "gpus 4",
+        ...of.flatMap((pid, gpu) => [
+          `process ${gpu} ${pid} 4000000000 C`,
+          `${gpu}.utilization 90`,
+          `${gpu}.energy ${(Date.now() - beganMs) * 500}`,
+        ]),
+      );
+    script(pids);
     // The command of `gpulse run` inherits the run's id.
     const pidFile = path.join(folder, "pid");
     start(
@@ -65,7 +74,8 @@ test(
       const pid = Number(readFileSync(pidFile, "utf8"));
       return Promise.resolve(pid > 0 ? pid : undefined);
     });
-    stub.script("gpus 4", ...busy([...pids, ran]));
+    const timer = setInterval(() => script([...pids, ran]), 250);
+    onTestFinished(() => clearInterval(timer));
 
     const hub = await startHub({ dataDir: path.join(folder, "data") });
     onTestFinished(() => hub.stop());
