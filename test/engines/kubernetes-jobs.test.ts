@@ -119,9 +119,18 @@ test(
     const hub = await startHub({ dataDir: path.join(folder, "data"), args: podInfo });
     onTestFinished(() => hub.stop());
     const agent = await startAgent([
-      ...["--source", `nvidia:?library=${stub.library}&slow-every=1s`, "--host-name", node.name],
-      ...["--kubelet-socket", socket, "--procfs", folder],
-      ...["--push", hub.url, "--spool", path.join(folder, "spool")],
+      "--source",
+      `nvidia:?library=${stub.library}&slow-every=1s`,
+      "--host-name",
+      node.name,
+      "--kubelet-socket",
+      socket,
+      "--procfs",
+      folder,
+      "--push",
+      hub.url,
+      "--spool",
+      path.join(folder, "spool"),
     ]);
     onTestFinished(() => agent.stop());
 

@@ -64,9 +64,21 @@ test(
     const pidFile = path.join(folder, "pid");
     start(
       [
-        ...[process.execPath, program, "run", "--baseline", "0", "--source", source],
-        ...["--out", path.join(folder, "bench.gpulserun"), "--label", "bench", "--"],
-        ...["sh", "-c", `echo $$ > ${pidFile}; exec sleep 600`],
+        process.execPath,
+        program,
+        "run",
+        "--baseline",
+        "0",
+        "--source",
+        source,
+        "--out",
+        path.join(folder, "bench.gpulserun"),
+        "--label",
+        "bench",
+        "--",
+        "sh",
+        "-c",
+        `echo $$ > ${pidFile}; exec sleep 600`,
       ],
       { HOME: folder },
     );
@@ -80,8 +92,14 @@ test(
     const hub = await startHub({ dataDir: path.join(folder, "data") });
     onTestFinished(() => hub.stop());
     const agent = await startAgent([
-      ...["--source", source, "--host-name", "lab"],
-      ...["--push", hub.url, "--spool", path.join(folder, "spool")],
+      "--source",
+      source,
+      "--host-name",
+      "lab",
+      "--push",
+      hub.url,
+      "--spool",
+      path.join(folder, "spool"),
     ]);
     onTestFinished(() => agent.stop());
 

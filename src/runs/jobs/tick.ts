@@ -44,7 +44,7 @@ export interface GpuTick {
 }
 
 /** True if the time between two ticks of a GPU is too long to infer what happened in it from them. */
-export const isGap = (
+export const hasGap = (
   last: Pick<GpuTick, "timeMs">,
   { timeMs, coveredFromMs }: Pick<GpuTick, "timeMs" | "coveredFromMs">,
   gapMs: number,
