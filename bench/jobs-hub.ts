@@ -71,7 +71,7 @@ const profiler = `data:text/javascript,${encodeURIComponent(`
   }
 `)}`;
 const args = ["--insecure"];
-// Both have the profiler, which is started in one of them only.
+// Both have the profiler, so that it costs both the same.
 const env = { NODE_OPTIONS: `--import=${profiler}` };
 const withLedger = await startHub({ dataDir: path.join(dir, "with"), args, env });
 const without = await startHub({
