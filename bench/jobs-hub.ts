@@ -1,9 +1,9 @@
 /**
  * The cost of the job ledger within a whole hub: `npx tsx bench/jobs-hub.ts [GPUS] [SECONDS]`, 2,000 and 60 by default, in
  * machines of 8, one frame per second. Two built hubs receive the same frames over HTTP at the same time, one with the ledger and
- * one with `--jobs-retention 0`. Prints the processor time of both from /proc, and the ledger's share from a profile of the
- * first: the time below the ledger's functions, and garbage collections in proportion, of all threads' processor time. A second
- * is one second of frames: on a loaded machine they take longer than that.
+ * one with `--jobs-retention 0`. Prints the processor time of both from /proc, and the ledger's share from profiles of both: the
+ * time below the ledger's functions, and garbage collections in proportion, of all threads' processor time; then which other
+ * functions differ. A second is one second of frames: on a loaded machine they take longer than that.
  */
 import { fork } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -15,7 +15,7 @@ import { fileURLToPath } from "node:url";
 import { startHub } from "../engines/hub.ts";
 import { ensureBuild } from "../engines/program.ts";
 import { waitUntil } from "../engines/wait.ts";
-import { number, say } from "./hub-print.ts";
+import { median, number, say } from "./hub-print.ts";
 import type { JobsSenderSpec } from "./jobs-sender.ts";
 import { processCost } from "./process-cost.ts";
 
@@ -24,6 +24,9 @@ const seconds = Number(process.argv[3] ?? "60");
 /** In seconds of frames: by then, code is compiled and jobs are open. */
 const warmSeconds = 60;
 const gpusPerMachine = 8;
+const windowSeconds = 10;
+/** The time without a profile is divided into this many. */
+const windows = Math.max(1, Math.round(seconds / windowSeconds));
 const samplingMicros = 250;
 /** Functions of these files, and their callees, count as the ledger. */
 const ledgerFiles = /src\/(?:hub|runs)\/jobs\//;
@@ -63,12 +66,12 @@ const profiler = `data:text/javascript,${encodeURIComponent(`
         return;
       }
       const { profile } = await session.post("Profiler.stop");
-      writeFileSync(${JSON.stringify(path.join(dir, "profile"))}, JSON.stringify(profile));
+      writeFileSync(${JSON.stringify(dir)} + "/profile-" + process.pid, JSON.stringify(profile));
     });
   }
 `)}`;
 const args = ["--insecure"];
-// Both have the profiler, which is started in one of them only.
+// Both have the profiler, so that it costs both the same.
 const env = { NODE_OPTIONS: `--import=${profiler}` };
 const withLedger = await startHub({ dataDir: path.join(dir, "with"), args, env });
 const without = await startHub({
@@ -109,45 +112,81 @@ async function measure(passed: (more: number) => Promise<void>): Promise<void> {
     hubs.map(({ url }) => selfMetric(url, "gpulse_received_samples_total")),
   );
   const costs = () => hubs.map(({ process: { pid } }) => processCost(pid).cpuSeconds);
-  const plainBefore = costs();
-  await passed(seconds);
-  const plain = costs().map((cost, at) => (cost - (plainBefore[at] ?? 0)) * (1_000 / seconds));
+  // Collections of either hub fall into some windows and not into others: the median difference is less affected.
+  const plain: number[][] = hubs.map(() => []);
+  for (let window = 0; window < windows; window++) {
+    const costsBefore = costs();
+    await passed(windowSeconds);
+    costs().forEach((cost, at) =>
+      plain[at]?.push((cost - (costsBefore[at] ?? 0)) * (1_000 / windowSeconds)),
+    );
+  }
   const frames = (
     await Promise.all(hubs.map(({ url }) => selfMetric(url, "gpulse_received_samples_total")))
-  ).map((count, at) => (count - (counted[at] ?? 0)) / seconds);
+  ).map((count, at) => (count - (counted[at] ?? 0)) / (windows * windowSeconds));
   say(
-    `${gpus} GPUs in ${gpus / gpusPerMachine} machines, ${seconds} s of frames in ${number((performance.now() - beganMs) / 1_000)} s: ${frames.map(number).join(" and ")} samples a second, ${await selfMetric(withLedger.url, "gpulse_jobs_open")} open jobs`,
+    `${gpus} GPUs in ${gpus / gpusPerMachine} machines, ${windows * windowSeconds} s of frames in ${number((performance.now() - beganMs) / 1_000)} s: ${frames.map(number).join(" and ")} samples a second, ${await selfMetric(withLedger.url, "gpulse_jobs_open")} open jobs`,
   );
-  const [on = NaN, off = NaN] = plain;
+  const [on = [], off = []] = plain;
+  const differences = on.map((cost, at) => cost - (off[at] ?? 0));
   say(
-    `processor time of a second, all threads: with the ledger ${number(on)} ms, without ${number(off)} ms, difference ${number(on - off)} ms: ${number((100 * (on - off)) / on)} % of the hub's`,
+    `processor time of a second, all threads, medians of ${windows} windows: with the ledger ${number(median(on))} ms, without ${number(median(off))} ms, difference ${number(median(differences))} ms (${differences.map(number).join(", ")}): ${number((100 * median(differences)) / median(on))} % of the hub's`,
   );
-  // The profile is a separate measurement, since taking it costs the hub time as well.
-  const { pid } = withLedger.process;
-  const [before, mainBefore] = [processCost(pid).cpuSeconds, processCost(pid, pid).cpuSeconds];
-  process.kill(pid, "SIGUSR2");
+  // The profile is a separate measurement, since taking it costs the hubs time as well.
+  const pids = hubs.map(({ process: { pid } }) => pid);
+  const cpuOf = () => pids.map((pid) => [processCost(pid), processCost(pid, pid)] as const);
+  const before = cpuOf();
+  for (const pid of pids) process.kill(pid, "SIGUSR2");
   await passed(seconds);
-  const cpuMs = (processCost(pid).cpuSeconds - before) * 1_000;
-  const mainMs = (processCost(pid, pid).cpuSeconds - mainBefore) * 1_000;
-  process.kill(pid, "SIGUSR2");
-  const file = path.join(dir, "profile");
+  const after = cpuOf();
+  for (const pid of pids) process.kill(pid, "SIGUSR2");
+  const profiles: (ProfileShare & { readonly mainMs: number; readonly cpuMs: number })[] = [];
+  for (const [at, pid] of pids.entries()) {
+    const grown = (of: 0 | 1): number =>
+      (((after[at]?.[of].cpuSeconds ?? 0) - (before[at]?.[of].cpuSeconds ?? 0)) * 1_000) / seconds;
+    profiles.push({
+      ...shareOf(await readProfile(path.join(dir, `profile-${pid}`))),
+      cpuMs: grown(0),
+      mainMs: grown(1),
+    });
+  }
+  const [own, other] = profiles;
+  if (own === undefined || other === undefined) return;
+  // Samples are of elapsed time, in which other processes ran too: only their proportions count.
+  const scaleOf = ({ mainMs, busyMs }: (typeof profiles)[number]): number => mainMs / busyMs;
+  const scale = scaleOf(own);
+  const withCollections = own.ledgerMs / (1 - own.collectionMs / own.busyMs);
+  say(
+    `by profile, a second: all threads ${number(own.cpuMs)} ms (without a ledger ${number(other.cpuMs)}), main thread ${number(own.mainMs)} (${number(other.mainMs)}), collections ${number(own.collectionMs * scale)} (${number(other.collectionMs * scaleOf(other))}), ledger ${number(own.ledgerMs * scale)} ms, with its part of collections ${number(withCollections * scale)} ms: ${number((100 * withCollections * scale) / own.cpuMs)} % of the hub's processor time`,
+  );
+  for (const [name, ms] of [...own.byFunction].sort(([, x], [, y]) => y - x).slice(0, 40))
+    say(`  ${(ms * scale * 1_000).toFixed(0)} µs ${name}`);
+  say("functions outside the ledger with the largest differences:");
+  const byName = [...new Set([...own.others.keys(), ...other.others.keys()])]
+    .map((name) => {
+      const [ms, otherMs] = [own.others.get(name) ?? 0, other.others.get(name) ?? 0];
+      return { name, ms: ms * scale - otherMs * scaleOf(other) };
+    })
+    .sort((x, y) => Math.abs(y.ms) - Math.abs(x.ms));
+  for (const { name, ms } of byName.slice(0, 20)) say(`  ${(ms * 1_000).toFixed(0)} µs ${name}`);
+}
+
+async function readProfile(file: string): Promise<Profile> {
   while (!existsSync(file)) await sleep(500);
   await sleep(2_000);
-  const { ledgerMs, collectionMs, busyMs, byFunction } = shareOf(
-    JSON.parse(readFileSync(file, "utf8")) as Profile,
-  );
-  // Samples are of elapsed time, in which other processes ran too: only their proportions count.
-  const scale = mainMs / busyMs / seconds;
-  const withCollections = ledgerMs / (1 - collectionMs / busyMs);
-  say(
-    `by profile, a second: all threads ${number(cpuMs / seconds)} ms, main thread ${number(mainMs / seconds)} ms, ledger ${number(ledgerMs * scale)} ms, with its part of collections ${number(withCollections * scale)} ms: ${number((100 * withCollections * scale * seconds) / cpuMs)} % of the hub's processor time`,
-  );
-  for (const [name, ms] of [...byFunction].sort(([, a], [, b]) => b - a).slice(0, 30))
-    say(`  ${(ms * scale * 1_000).toFixed(0)} µs ${name}`);
+  return JSON.parse(readFileSync(file, "utf8")) as Profile;
+}
+
+interface ProfileShare {
+  readonly ledgerMs: number;
+  readonly collectionMs: number;
+  readonly busyMs: number;
+  readonly byFunction: ReadonlyMap<string, number>;
+  readonly others: ReadonlyMap<string, number>;
 }
 
 /** Function names in a bundle have no files: the source maps beside it provide them. */
-function shareOf({ nodes, samples, timeDeltas }: Profile) {
+function shareOf({ nodes, samples, timeDeltas }: Profile): ProfileShare {
   const maps = new Map<string, SourceMap | undefined>();
   const sourceOf = (url: string, line: number, column: number): string => {
     if (!url.startsWith("file:")) return "";
@@ -176,7 +215,7 @@ function shareOf({ nodes, samples, timeDeltas }: Profile) {
   const isBelow = (id: number | undefined): boolean =>
     id !== undefined && (own.get(id)?.isLedger === true || isBelow(parents.get(id)));
   let [ledgerMs, collectionMs, busyMs] = [0, 0, 0];
-  const byFunction = new Map<string, number>();
+  const [byFunction, others] = [new Map<string, number>(), new Map<string, number>()];
   samples.forEach((id, at) => {
     // A longer one is mostly time in which the thread did not run: the sample after it would count for many.
     const ms = Math.min(timeDeltas[at] ?? 0, 2 * samplingMicros) / 1_000;
@@ -184,11 +223,11 @@ function shareOf({ nodes, samples, timeDeltas }: Profile) {
     if (name.startsWith("(idle)")) return;
     busyMs += ms;
     if (name.startsWith("(garbage collector)")) collectionMs += ms;
-    if (!isBelow(id)) return;
-    ledgerMs += ms;
-    byFunction.set(name, (byFunction.get(name) ?? 0) + ms);
+    const functions = isBelow(id) ? byFunction : others;
+    functions.set(name, (functions.get(name) ?? 0) + ms);
+    if (functions === byFunction) ledgerMs += ms;
   });
-  return { ledgerMs, collectionMs, busyMs, byFunction };
+  return { ledgerMs, collectionMs, busyMs, byFunction, others };
 }
 
 /** The sum over its labels. */

@@ -23,7 +23,7 @@ import { number, say } from "./hub-print.ts";
 
 const gpus = Number(process.argv[2] ?? "2000");
 const only = process.argv[3];
-const [perMachine, warmSeconds, seconds] = [8, 30, 90];
+const [perMachine, warmSeconds, seconds] = [8, 120, 240];
 const startMs = Date.UTC(2026, 0, 5);
 const dir = mkdtempSync(path.join(tmpdir(), "gpulse-jobs-bench-"));
 let nowMs = startMs;

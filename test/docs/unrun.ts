@@ -35,6 +35,11 @@ export const UNRUN: readonly UnrunCommand[] = [
     "Slurm's daemons",
     "test/engines/slurm-rest.test.ts",
   ),
+  engine(
+    /^export (?:WANDB|MLFLOW)_RUN_ID=|^python train\.py$/,
+    "wandb, mlflow and a training script",
+    "test/nvml-stub/jobs.test.ts",
+  ),
   engine(/^sudo /, "root and systemd", "test/deploy/systemd.test.ts"),
   engine(/^(?:systemctl|journalctl|install) /, "systemd", "test/deploy/systemd.test.ts"),
   engine(

@@ -26,6 +26,8 @@ export interface AnomaliesOptions {
   readonly history: Queryable;
   readonly writer: Pick<SampleWriter, "writeFrame">;
   readonly events?: EventSink;
+  /** Called when an anomaly begins. */
+  readonly onBegin?: ((gpu: Pick<Anomaly["device"], "host" | "uuid">) => void) | undefined;
   readonly log: Log;
   readonly nowMs: () => number;
 }
@@ -124,6 +126,7 @@ export class Anomalies {
     const { uuid, gpu, host } = device;
     this.#options.log.info(`anomaly ${change}`, { kind, host, gpu, uuid, says });
     this.#write();
+    if (change === "began") this.#options.onBegin?.(device);
     try {
       this.#options.events?.add({
         timeMs: change === "began" ? toldMs : (endedMs ?? toldMs),

@@ -34,6 +34,7 @@ import { OverloadMonitor } from "../limits/overload.ts";
 import { SnapshotStore } from "../snapshots/store.ts";
 import { HistorySink, type Storage } from "../storage.ts";
 import type { Log } from "../../base/log.ts";
+import { deviceKey } from "../../model/device.ts";
 import { identityOf } from "../../model/identity.ts";
 import type { History, SampleWriter } from "../../storage/history.ts";
 import type { OpenSource } from "../../sources/open.ts";
@@ -191,6 +192,7 @@ export async function openParts(
     history,
     writer,
     events: timeline.store,
+    onBegin: ({ host, uuid }) => jobs?.noteAnomaly(deviceKey(host, uuid)),
     log,
     nowMs: Date.now,
   });

@@ -60,7 +60,7 @@ function slowFrame(seconds: number, workload?: string): Delivery {
   nowMs = startMs + seconds * 1_000;
   const writer = new FrameWriter(builder.build(), nowMs);
   writer.set(energy, 5_000 + 100 * seconds);
-  writer.set(activity, 0.9);
+  writer.set(activity, 0.875);
   writer.set(processes, workload === undefined ? 0 : 1);
   if (owner !== undefined) writer.set(owner, 1);
   return {
@@ -287,7 +287,7 @@ function runProcesses(jobs: HubJobs): void {
           timeMs: nowMs,
           joules: 100 * at,
           meter: "hardware",
-          activityRatio: 0.9,
+          activityRatio: 0.875,
           owners: at <= 100 ? owners : [],
         },
       ],

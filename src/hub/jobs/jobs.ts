@@ -16,7 +16,8 @@ import type { Delivery } from "../../pipeline/sink.ts";
 import { isClosed } from "../../runs/jobs/day-books.ts";
 import type { JobDirectory } from "../../runs/jobs/directory.ts";
 import { parseEntry } from "../../runs/jobs/entry.ts";
-import { FrameTicks, type FrameTicksOptions } from "../../runs/jobs/frame-ticks.ts";
+import { FrameTicks } from "../../runs/jobs/frame-ticks.ts";
+import type { FrameTicksOptions } from "../../runs/jobs/frame-ticks-options.ts";
 import { Ledger, type LedgerEntry } from "../../runs/jobs/ledger.ts";
 import type { PodController } from "../../runs/jobs/pod-controllers.ts";
 import { TickCodec, type UnchangedGpus } from "../../runs/jobs/tick-codec.ts";
@@ -47,6 +48,8 @@ export interface HubJobsOptions {
 const defaultCheckpointBytes = 16 * 2 ** 20;
 const maxJournalBytes = 2 ** 30;
 const upkeepEveryMs = 600_000;
+/** How long readings that change nothing are added up before they are booked; the second if someone waits for them. */
+const [mostDelayMs, shortDelayMs] = [300_000, 60_000];
 
 export class HubJobs {
   readonly ledger: Ledger;
@@ -60,8 +63,9 @@ export class HubJobs {
   readonly #unclosed = new Map<string, string>();
   #pseudonyms: Pseudonyms | undefined;
   /** The result of the last `describePods`. */
-  #controllers: ReadonlyMap<string, string> = new Map();
+  #pods: ReadonlyMap<string, string> = new Map();
   #snapshotBytes = 0;
+  #isPrompt = false;
   #isFailing = false;
   #failures = 0;
 
@@ -75,6 +79,7 @@ export class HubJobs {
       lastTickOf: (gpu) => this.ledger.lastTickOf(gpu),
       floorRatio: this.ledger.floorRatio,
       isUrgent: (host) => this.ledger.hasEndedJobs(host),
+      mostDelayMs: () => (this.#isPrompt || this.ledger.hasScheduler ? shortDelayMs : mostDelayMs),
       indexOf: (key) => this.#codec.indexOf(key),
     });
     const closed: LedgerOutput = { jobs: [], parts: [], books: [] };
@@ -90,6 +95,7 @@ export class HubJobs {
         },
       },
     );
+    this.#applyReadings(closed);
     this.#settle(closed);
     const earlier = [...this.ledger.schedulerReports()];
     for (const directory of directories)
@@ -136,17 +142,28 @@ export class HubJobs {
     }
   };
 
+  /** Call when an anomaly of a GPU begins: it could be over before the next tick. @param key the GPU's `deviceKey` */
+  noteAnomaly(key: string): void {
+    this.#ticks.tickNext(key);
+  }
+
+  /** Books readings within a minute from now on, for a reader of the ledger that does not flush. */
+  bookPromptly(): void {
+    this.#isPrompt = true;
+  }
+
   /** Call with the pods read from Kubernetes; only changes are recorded. */
   readonly describePods = (pods: readonly PodController[]): void => {
-    const news = pods.filter(
-      ({ namespace, pod, controller }) =>
-        this.#controllers.get(`${namespace}/${pod}`) !== controller,
+    const described = new Map<string, string>(
+      pods.map((pod) => [`${pod.namespace}/${pod.pod}`, JSON.stringify(pod)] as const),
     );
+    const news = pods.filter(({ namespace, pod }) => {
+      const key = `${namespace}/${pod}`;
+      return this.#pods.get(key) !== described.get(key);
+    });
     if (news.length === 0) return;
     this.enter(["pods", news]);
-    this.#controllers = new Map(
-      pods.map(({ namespace, pod, controller }) => [`${namespace}/${pod}`, controller]),
-    );
+    this.#pods = described;
   };
 
   /** Ends jobs whose GPUs have been silent for long, and deletes records past their retention. */
@@ -259,6 +276,18 @@ export class HubJobs {
     if (!(payload instanceof Uint8Array)) return parseEntry(payload);
     const ticks = this.#codec.decode(payload);
     return ticks && ["ticks", ticks];
+  }
+
+  /** Applies the readings after the last ticks of the journal, and notes in it that no later tick includes them. */
+  #applyReadings(closed: LedgerOutput): void {
+    const ticks = this.#codec.takeReadings();
+    if (ticks.length === 0) return;
+    addOutput(closed, this.ledger.apply(["ticks", ticks]));
+    try {
+      this.#append(["ticks", []], undefined);
+    } catch (thrown) {
+      this.#fail("the job ledger could not be written", thrown);
+    }
   }
 
   /**

@@ -128,8 +128,9 @@ test("pods that hold GPUs are read once, described in series, and forgotten with
   await info.round();
   await info.round();
   expect(asked.sort()).toEqual(["lab/ended-1", "lab/train-0"]);
-  // The job ledger receives the controllers.
-  const train = { namespace: "lab", pod: "train-0", controller: "StatefulSet/train" };
+  // The job ledger receives the controllers and labels.
+  const labels = { label_team: "vision" };
+  const train = { namespace: "lab", pod: "train-0", controller: "StatefulSet/train", labels };
   expect(described.at(-1)).toEqual([train]);
   expect(lastSeries()).toEqual([
     "gpu_owner_pod_info gpu=0 host=box label_team=vision namespace=lab owner_kind=StatefulSet owner_name=train pod=train-0 uuid=GPU-a",

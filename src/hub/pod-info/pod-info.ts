@@ -21,8 +21,8 @@ export interface PodInfoOptions {
   /** Keys of the pod labels to copy. */
   readonly labels: readonly string[];
   readonly writer: Pick<SampleWriter, "writeFrame">;
-  /** Receives every pod whose controller is known, after each round. */
-  readonly describe?: ((pods: readonly ControlledPod[]) => void) | undefined;
+  /** Receives every pod whose controller or labels are known, after each round. */
+  readonly describe?: ((pods: readonly DescribedPod[]) => void) | undefined;
   readonly log: Log;
   readonly nowMs: () => number;
 }
@@ -39,11 +39,13 @@ const refusedMs = 60_000;
 const maxReads = 200;
 const parallelReads = 8;
 
-interface ControlledPod {
+interface DescribedPod {
   readonly namespace: string;
   readonly pod: string;
   /** Kind and name of the controller, such as `Job/train`. */
-  readonly controller: string;
+  readonly controller?: string;
+  /** The requested labels that it has, by their names in series. */
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 interface KnownPod {
@@ -102,7 +104,7 @@ export class PodInfo {
       } catch (thrown) {
         problem = formatError(thrown);
       }
-      this.#options.describe?.(this.#controlled(owners));
+      this.#options.describe?.(this.#described(owners));
       // The data of the other pods is still written.
       await this.#write(owners);
       if (problem !== undefined && problem !== this.#problem)
@@ -138,13 +140,20 @@ export class PodInfo {
     return [...owners.values()];
   }
 
-  #controlled(owners: readonly PodOwner[]): ControlledPod[] {
-    const pods = new Map<string, ControlledPod>();
+  #described(owners: readonly PodOwner[]): DescribedPod[] {
+    const pods = new Map<string, DescribedPod>();
     for (const owner of owners) {
-      const { owner_kind: kind, owner_name: name } = this.#pods.get(keyOf(owner))?.labels ?? {};
+      const known = this.#pods.get(keyOf(owner))?.labels ?? {};
+      const { owner_kind: kind, owner_name: name, ...labels } = known;
       const { namespace, pod } = owner;
-      if (kind !== undefined && name !== undefined)
-        pods.set(keyOf(owner), { namespace, pod, controller: `${kind}/${name}` });
+      const isControlled = kind !== undefined && name !== undefined;
+      if (!isControlled && Object.keys(labels).length === 0) continue;
+      pods.set(keyOf(owner), {
+        namespace,
+        pod,
+        ...(isControlled && { controller: `${kind}/${name}` }),
+        ...(Object.keys(labels).length > 0 && { labels }),
+      });
     }
     return [...pods.values()];
   }

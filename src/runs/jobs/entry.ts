@@ -39,6 +39,7 @@ const deviceFields = {
 const tickFields = {
   ...deviceFields,
   timeMs: count,
+  coveredFromMs: optional(count),
   activityRatio: optional(count),
   tensorRatio: optional(count),
   dramRatio: optional(count),
@@ -149,6 +150,7 @@ export const jobSchema = v.object({
   namespace: optional(v.string()),
   container: optional(v.string()),
   controller: optional(v.string()),
+  labels: optional(v.record(v.string(), v.string())),
   scheduler: optional(schedulerJobSchema),
   startMs: count,
   endMs: count,
@@ -216,7 +218,14 @@ const entrySchema = v.union([
   v.tuple([v.literal("clock"), count]),
   v.tuple([
     v.literal("pods"),
-    v.array(v.object({ namespace: v.string(), pod: v.string(), controller: v.string() })),
+    v.array(
+      v.object({
+        namespace: v.string(),
+        pod: v.string(),
+        controller: optional(v.string()),
+        labels: optional(v.record(v.string(), v.string())),
+      }),
+    ),
   ]),
   v.tuple([
     v.literal("gpu"),

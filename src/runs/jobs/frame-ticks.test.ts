@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import { frameBytes } from "../../base/state/record.ts";
 import { gpu } from "../../model/catalogue/index.ts";
-import { type Device, deviceLabels } from "../../model/device.ts";
+import { type Device, deviceKey, deviceLabels } from "../../model/device.ts";
 import { FrameWriter } from "../../model/frame.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
-import { FrameTicks, type FrameTicksOptions, type TickDelivery } from "./frame-ticks.ts";
+import { FrameTicks } from "./frame-ticks.ts";
+import type { FrameTicksOptions, TickDelivery } from "./frame-ticks-options.ts";
 import { Ledger } from "./ledger.ts";
 import { TickCodec } from "./tick-codec.ts";
 import type { GpuTick } from "./tick.ts";
@@ -128,30 +129,43 @@ test.each([false, true])(
   "readings that come again are booked once, after a restart too: %s",
   (isRestart) => {
     const ledger = new Ledger();
-    const [writer, reader] = [new TickCodec(), new TickCodec()];
+    let codec = new TickCodec();
+    const journal: Uint8Array[] = [];
     const options: FrameTicksOptions = {
       lastTickOf: (name) => ledger.lastTickOf(name),
-      indexOf: (key) => writer.indexOf(key),
+      indexOf: (key) => codec.indexOf(key),
+    };
+    let frames = new FrameTicks(options);
+    const take = (reading: Reading): readonly GpuTick[] => {
+      const { ticks, unchanged } = frames.take(slow(reading));
+      const { bytes, payloadBytes } = codec.encode(ticks, unchanged);
+      journal.push(Uint8Array.from(bytes.subarray(frameBytes, frameBytes + payloadBytes)));
+      return ticks;
     };
     function* batches(): Generator<readonly GpuTick[]> {
-      let frames = new FrameTicks(options);
       for (let at = 0; at < story.length; at++) {
-        const { ticks, unchanged } = frames.take(slow(story[at] ?? { seconds: 0, joules: 0 }));
-        const { bytes, payloadBytes } = writer.encode(ticks, unchanged);
-        // Simulates a kill and a replay after every reading, from the ledger's point of view.
-        yield reader.decode(bytes.subarray(frameBytes, frameBytes + payloadBytes)) ?? [];
+        yield take(story[at] ?? { seconds: 0, joules: 0 });
         if (at % 47 !== 46) continue;
-        if (isRestart) frames = new FrameTicks(options);
-        for (const again of story.slice(at - 20, at + 1)) yield frames.take(slow(again)).ticks;
+        if (isRestart) {
+          // The ledger has the ticks of the journal already: what follows them is all that a replay adds.
+          codec = new TickCodec();
+          for (const payload of journal) codec.decode(payload);
+          yield codec.takeReadings();
+          frames = new FrameTicks(options);
+        }
+        for (const again of story.slice(at - 20, at + 1)) yield take(again);
       }
       yield frames.flush();
     }
-    expect(figuresOf(batches(), ledger)).toEqual(figures(story));
+    const peaks = /,10\d{8}\]/g;
+    const text = (of: unknown): string => JSON.stringify(of).replace(peaks, "]");
+    // A restart loses the peaks since the last tick.
+    expect(text(figuresOf(batches(), ledger))).toBe(text(figures(story)));
   },
 );
 
-test("a GPU that is used now and then is one tick a minute too, which says how long it was idle", () => {
-  const readings = Array.from({ length: 25 }, (_, at): Reading => ({
+test("a GPU that is used now and then is one tick in five minutes too, which says how long it was idle", () => {
+  const readings = Array.from({ length: 121 }, (_, at): Reading => ({
     seconds: at * 5,
     joules: at * 500,
     activity: at % 3 === 0 ? 0.01 : 0.5,
@@ -161,8 +175,8 @@ test("a GPU that is used now and then is one tick a minute too, which says how l
   expect(ticks).toHaveLength(3);
   expect(ticks.map(({ idleMs, idleSinceMs }) => [idleMs, idleSinceMs])).toEqual([
     [undefined, undefined],
-    [20_000, startMs + 55_000],
-    [20_000, startMs + 115_000],
+    [100_000, startMs + 295_000],
+    [100_000, startMs + 595_000],
   ]);
 });
 
@@ -182,7 +196,7 @@ test("a GPU that was forgotten while it was silent is followed again, and what w
   ]);
 });
 
-test("a steady GPU is one tick a minute, and what waits is for the journal", () => {
+test("a steady GPU is one tick in five minutes, and what waits is for the journal", () => {
   const frames = new FrameTicks();
   let [made, same] = [0, 0];
   for (let at = 0; at <= 60; at++) {
@@ -192,7 +206,22 @@ test("a steady GPU is one tick a minute, and what waits is for the journal", () 
     made += ticks.length;
     same += unchanged?.count ?? 0;
   }
-  expect([made, same]).toEqual([6, 55]);
+  expect([made, same]).toEqual([2, 59]);
+});
+
+test("where a scheduler's job or a policy waits, a steady GPU is one tick a minute", () => {
+  const readings = Array.from({ length: 61 }, (_, at) => ({ seconds: at * 5, joules: at * 500 }));
+  expect(takeAll(readings, { mostDelayMs: () => 60_000 })).toHaveLength(6);
+});
+
+test("a GPU whose tick is asked for is read with its anomalies at the next reading", () => {
+  const frames = new FrameTicks({ anomaliesOf: () => ["straggler"] });
+  frames.take(slow({ seconds: 0, joules: 0 }));
+  expect(frames.take(slow({ seconds: 5, joules: 500 })).ticks).toEqual([]);
+  frames.tickNext(deviceKey("node7", "GPU-1"));
+  expect(frames.take(slow({ seconds: 10, joules: 1_000 })).ticks).toMatchObject([
+    { joules: 1_000, anomalies: ["straggler"] },
+  ]);
 });
 
 test("after the journal was replaced the next reading is a whole tick", () => {

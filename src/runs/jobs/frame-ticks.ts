@@ -2,7 +2,7 @@
  * Converts frames to ticks. A fast frame is only stored, and its utilisation is summed if no SM activity is reported; its other
  * readings are evaluated when a frame of the slow tier arrives, which has the owners, or every `fastReadMs` if a source has no
  * slow tier. Such a reading becomes a tick if something changed: another owner, a meter reset, another hour. Otherwise readings
- * are accumulated, for at most `mostUnchangedMs`, and become one tick with their means and idle time: it gives the same seconds
+ * are accumulated, for at most `mostDelayMs`, and become one tick with their means and idle time: it gives the same seconds
  * and joules as a tick per reading, with fewer ticks. Accumulated readings are in the journal as `unchanged`.
  *
  * A reading that changes nothing allocates nothing and compares no text: 2,000 GPUs have 400 a second.
@@ -12,12 +12,17 @@ import { type Device, deviceKey } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
-import type { Delivery } from "../../pipeline/sink.ts";
+import type {
+  FrameChanges,
+  FrameTicksOptions,
+  GpuName,
+  LastTick,
+  TickDelivery,
+} from "./frame-ticks-options.ts";
 import { column, GpuRows, plainColumns } from "./gpu-rows.ts";
 import { type JobGpuPlan, planLayout } from "./layout-plan.ts";
 import { defaultLedgerOptions } from "./ledger-options.ts";
 import { hourMs } from "./record.ts";
-import type { UnchangedGpus } from "./tick-codec.ts";
 import type { GpuTick, TickOwner } from "./tick.ts";
 import {
   addUtilization,
@@ -25,6 +30,7 @@ import {
   emptyReadings,
   findDevice,
   gpuFlag,
+  ifPlanned,
   isPresent,
   layoutPlan,
   type LayoutPlan,
@@ -46,42 +52,12 @@ import {
 const fastReadMs = 15_000;
 /** A GPU that has not reported for this long is forgotten. */
 const forgetMs = 3_600_000;
-/** Maximum time accumulated in one tick; must not exceed the ledger's gap. */
-const mostUnchangedMs = defaultLedgerOptions.gapMs;
+/** The default of `mostDelayMs`. */
+const longestDelayMs = 300_000;
+/** A tick with more accumulated time than this says so, as it would be a gap for the ledger. */
+const plainTickMs = defaultLedgerOptions.gapMs;
 /** Readings further apart become ticks of their own; must be below the ledger's gap. */
 const mostApartMs = 30_000;
-
-export type TickDelivery = Pick<Delivery, "frame" | "devices" | "tier" | "isExposed">;
-
-/** The identity of a GPU. */
-export interface GpuName {
-  readonly host: string;
-  readonly uuid: string;
-  /** Their `deviceKey`. */
-  readonly key: string;
-}
-
-export type LastTick = Pick<GpuTick, "timeMs" | "joules" | "meter">;
-
-export interface FrameTicksOptions {
-  /** Returns the kinds of anomalies that are active on a GPU. */
-  readonly anomaliesOf?: ((gpu: GpuName) => readonly string[]) | undefined;
-  /** A GPU with activity above this counts as used. */
-  readonly floorRatio?: number | undefined;
-  /** Returns the ledger's last tick of a GPU, which another process may have read: readings up to it are skipped. */
-  readonly lastTickOf?: ((gpu: GpuName) => LastTick | undefined) | undefined;
-  /** True for machines on which a job waits to be closed: their readings are not delayed. */
-  readonly isUrgent?: ((host: string) => boolean) | undefined;
-  /** The index of a GPU in the journal, which `FrameChanges.unchanged` refers to. */
-  readonly indexOf?: ((key: string) => number) | undefined;
-}
-
-/** The result of a frame. */
-export interface FrameChanges {
-  readonly ticks: readonly GpuTick[];
-  /** For the journal only; valid until the next frame. */
-  readonly unchanged: UnchangedGpus | undefined;
-}
 
 const noChanges: FrameChanges = { ticks: [], unchanged: undefined };
 const nobody: readonly TickOwner[] = [];
@@ -97,6 +73,8 @@ export class FrameTicks {
   readonly #gpus = new Map<string, TrackedReadings>();
   /** The last GPU that reported under a UUID: avoids building a key for every GPU of a new layout. */
   readonly #byUuid = new Map<string, TrackedReadings>();
+  /** The GPUs of the last layout of each machine, usually those of its next one: avoids a lookup per GPU. */
+  readonly #byHost = new Map<string, readonly TrackedReadings[]>();
   /** The GPUs of the current frame of which only the meter has changed. */
   #unchanged = unchangedArrays(64);
   readonly #rows = new GpuRows();
@@ -104,7 +82,10 @@ export class FrameTicks {
   readonly #lastTickOf: (gpu: GpuName) => LastTick | undefined;
   readonly #floorRatio: number;
   readonly #isUrgent: (host: string) => boolean;
+  readonly #mostDelayMs: () => number;
   readonly #indexOf: (key: string) => number;
+  /** `mostDelayMs` for the current frame. */
+  #delayMs = longestDelayMs;
   #sweptMs = 0;
   #generation = 0;
 
@@ -113,6 +94,7 @@ export class FrameTicks {
     this.#lastTickOf = options.lastTickOf ?? (() => undefined);
     this.#floorRatio = options.floorRatio ?? defaultLedgerOptions.floorRatio;
     this.#isUrgent = options.isUrgent ?? (() => false);
+    this.#mostDelayMs = options.mostDelayMs ?? (() => longestDelayMs);
     this.#indexOf = options.indexOf ?? (() => 0);
   }
 
@@ -136,6 +118,12 @@ export class FrameTicks {
     return ticks;
   }
 
+  /** The next reading of this GPU becomes a tick, for example since something outside the frames has changed. */
+  tickNext(key: string): void {
+    const known = this.#gpus.get(key);
+    if (known !== undefined) known.generation = -1;
+  }
+
   /** The journal was replaced: the next reading of every GPU is written as a complete tick. */
   restart(): void {
     this.#generation++;
@@ -144,17 +132,20 @@ export class FrameTicks {
   #plan(frame: Frame): LayoutPlan {
     const gpus = planLayout(frame.layout);
     const tracked: TrackedReadings[] = [];
-    for (const planned of gpus) {
-      const known = this.#find(planned) ?? this.#track(planned, frame.timeMs);
+    const host = gpus[0]?.host ?? "";
+    const before = this.#byHost.get(host);
+    for (const [at, planned] of gpus.entries()) {
+      const known =
+        ifPlanned(before?.[at], planned) ??
+        ifPlanned(this.#byUuid.get(planned.uuid), planned) ??
+        this.#gpus.get(deviceKey(planned.host, planned.uuid)) ??
+        this.#track(planned, frame.timeMs);
       reuseLabels(planned, known);
       tracked.push(known);
     }
+    if (before?.length !== tracked.length || before.some((known, at) => known !== tracked[at]))
+      this.#byHost.set(host, tracked);
     return layoutPlan(gpus, tracked);
-  }
-
-  #find({ host, uuid }: JobGpuPlan): TrackedReadings | undefined {
-    const last = this.#byUuid.get(uuid);
-    return last?.host === host ? last : this.#gpus.get(deviceKey(host, uuid));
   }
 
   #track(planned: JobGpuPlan, timeMs: number): TrackedReadings {
@@ -184,6 +175,7 @@ export class FrameTicks {
     const ticks: GpuTick[] = [];
     if (gpus.length > this.#unchanged.idle.length) this.#unchanged = unchangedArrays(gpus.length);
     const { indexes, joules, idle } = this.#unchanged;
+    this.#delayMs = this.#mostDelayMs();
     let count = 0;
     let urgentHost: string | undefined;
     let isUrgent = false;
@@ -363,8 +355,7 @@ export class FrameTicks {
       known.ownerCount === ownerCount &&
       known.labels === labels &&
       Math.floor(beforeMs / hourMs) === Math.floor(timeMs / hourMs);
-    // Ticks further apart would be a gap for the ledger.
-    const isFar = timeMs - (numbers[row + column.tickMs] ?? 0) > mostUnchangedMs;
+    const isFar = timeMs - (numbers[row + column.tickMs] ?? 0) > this.#delayMs;
     if (!goesOn || isFar) this.#flushGpu(known, ticks);
     // The first reading after a tick has nothing to be mixed with.
     else if (isUsed !== known.isUsed && beforeMs !== numbers[row + column.tickMs])
@@ -408,12 +399,12 @@ export class FrameTicks {
     if (
       goesOn &&
       isSameXids &&
-      timeMs - (numbers[row + column.tickMs] ?? 0) < mostUnchangedMs &&
+      timeMs - (numbers[row + column.tickMs] ?? 0) < this.#delayMs &&
       known.generation === this.#generation &&
       !isUrgent
     )
       return true;
-    ticks.push(this.#tick(known));
+    ticks.push(this.#tick(known, goesOn));
     return false;
   }
 
@@ -432,15 +423,20 @@ export class FrameTicks {
     const { numbers } = this.#rows;
     const { row, meter } = known;
     if (meter !== undefined && numbers[row + column.readMs] !== numbers[row + column.tickMs])
-      ticks.push(this.#tick(known));
+      ticks.push(this.#tick(known, true));
   }
 
-  /** The tick of the last reading, including those since the previous tick. */
-  #tick(known: TrackedReadings): GpuTick {
+  /**
+   * The tick of the last reading, including those since the previous tick.
+   *
+   * @param goesOn false if nothing was accumulated, as the last reading differs from the one before it
+   */
+  #tick(known: TrackedReadings, goesOn: boolean): GpuTick {
     const rows = this.#rows;
     const { numbers } = rows;
     const { row } = known;
     const timeMs = numbers[row + column.readMs] ?? 0;
+    const tickMs = numbers[row + column.tickMs] ?? Number.NaN;
     const anomalies = this.#anomaliesOf(known);
     // The same shape for all ticks, so that V8 optimizes the code that reads them.
     const tick: GpuTick = {
@@ -452,6 +448,7 @@ export class FrameTicks {
       timeMs,
       joules: numbers[row + column.readJoules] ?? 0,
       meter: known.meter ?? "integrated",
+      coveredFromMs: goesOn && timeMs - tickMs > plainTickMs ? tickMs : undefined,
       activityRatio: rows.mean(row, column.activity),
       tensorRatio: rows.mean(row, column.tensor),
       dramRatio: rows.mean(row, column.dram),
@@ -493,6 +490,7 @@ export class FrameTicks {
       this.#flushGpu(known, ticks);
       this.#gpus.delete(key);
       if (this.#byUuid.get(known.uuid) === known) this.#byUuid.delete(known.uuid);
+      this.#byHost.delete(known.host);
       this.#rows.remove(known.row);
       known.isForgotten = true;
     }

@@ -8,7 +8,7 @@ import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
 import { identifyJob, type JobIdentity } from "./job-key.ts";
 import { hourMs, type EnergyRule } from "./record.ts";
 import type { IdleTime } from "./open-job.ts";
-import type { GpuTick, TickOwner } from "./tick.ts";
+import { type GpuTick, hasGap, type TickOwner } from "./tick.ts";
 
 export interface EnergyInterval {
   readonly fromMs: number;
@@ -117,7 +117,7 @@ export function intervalBetween(
     fromMs: isBack ? tick.timeMs : last.timeMs,
     toMs: tick.timeMs,
     joules: isOtherMeter ? 0 : grown,
-    isGap: tick.timeMs - last.timeMs > gapMs,
+    isGap: hasGap(last, tick, gapMs),
     ...defined({
       flaw: isBack ? "clock_jumped_back" : isReset ? "counter_reset" : undefined,
       before: last.owners,

@@ -92,6 +92,11 @@ export class Ledger {
     return this.#gpus.get(tickKey({ host, uuid }))?.last;
   }
 
+  /** True if a scheduler has reported: its jobs start and end between ticks. */
+  get hasScheduler(): boolean {
+    return this.#attempts.asOfMs !== undefined;
+  }
+
   /** True if a scheduler has reported the end of a job on this machine that is not closed yet. */
   hasEndedJobs(host: string): boolean {
     return this.#attempts.hasEnded(host);
@@ -108,7 +113,7 @@ export class Ledger {
       case "pods":
         for (const pod of entry[1]) {
           const open = this.#open.get(this.#openByKey.get(this.#controllers.add(pod)) ?? "");
-          if (open !== undefined) open.record.controller = pod.controller;
+          if (open !== undefined) this.#controllers.describe(open.record);
         }
         break;
       case "clock":
@@ -131,7 +136,7 @@ export class Ledger {
   /** Entries from which another ledger continues like this one. */
   *snapshot(): IterableIterator<LedgerEntry> {
     for (const { last, pending, settledMs } of this.#gpus.values())
-      yield ["gpu", { last, pending, settledMs }];
+      yield ["gpu", { last: { ...last, coveredFromMs: undefined }, pending, settledMs }];
     for (const open of this.#open.values()) yield ["job", open.state()];
     for (const book of this.#books.snapshot()) yield ["book", book];
     for (const report of this.schedulerReports()) yield ["report", report];
@@ -338,7 +343,8 @@ export class Ledger {
     if (job === undefined) return undefined;
     const started = this.#start({
       ...job,
-      id: `${job.key}@${Math.floor(fromMs / 1_000)}`,
+      // Milliseconds: a job that expired may be observed again in the second in which it started.
+      id: `${job.key}@${fromMs / 1_000}`,
       startMs: fromMs,
       endMs: fromMs,
       end: "open",
@@ -372,8 +378,7 @@ export class Ledger {
   }
 
   #start(record: JobRecord): OpenJob {
-    const controller = this.#controllers.of(record.key);
-    if (controller !== undefined) record.controller = controller;
+    this.#controllers.describe(record);
     const open = new OpenJob(record);
     this.#open.set(record.id, open);
     return open;

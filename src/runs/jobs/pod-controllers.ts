@@ -1,13 +1,17 @@
 /**
- * The controllers of pods that hold GPUs, remembered until their jobs have ended: Kubernetes may be queried before a job starts.
+ * The controllers and labels of pods that hold GPUs, remembered until their jobs have ended: Kubernetes may be queried before a
+ * job starts.
  */
+import type { JobRecord } from "./record.ts";
 
 /** Kubernetes' data about a pod that holds a GPU. */
 export interface PodController {
   readonly namespace: string;
   readonly pod: string;
-  /** Kind and name, such as `Job/train`. */
-  readonly controller: string;
+  /** Kind and name, such as `Job/train`; absent for a pod without one. */
+  readonly controller?: string | undefined;
+  /** The pod labels that the hub was told to read, by their names in series, such as `label_team`. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Beyond this, the oldest are forgotten. */
@@ -27,8 +31,11 @@ export class PodControllers {
     return key;
   }
 
-  of(key: string): string | undefined {
-    return this.#pods.get(key)?.controller;
+  /** Adds what is known about the pod of a job to its record. */
+  describe(record: JobRecord): void {
+    const { controller, labels } = this.#pods.get(record.key) ?? {};
+    if (controller !== undefined) record.controller = controller;
+    if (labels !== undefined) record.labels = labels;
   }
 
   forget(key: string): void {

@@ -9,11 +9,12 @@ const renameId = (id: string, user: string, pseudonym: string): string =>
 export const isOf = (user: string) => (record: { readonly user?: string | undefined }) =>
   record.user === user;
 
-/** The job under a pseudonym: without its user, its name and the scheduler's data about both. */
+/** The job under a pseudonym: without its user, its name, its labels and the scheduler's data about both. */
 export function hideJob(job: JobRecord, pseudonym: string): JobRecord {
+  const { labels: _, ...others } = job;
   const { user = "", scheduler } = job;
   return {
-    ...job,
+    ...others,
     id: renameId(job.id, user, pseudonym),
     key: renameId(job.key, user, pseudonym),
     name: hiddenName(job, pseudonym),
@@ -35,7 +36,7 @@ export function hidePart(part: JobDayPart, pseudonym: string): JobDayPart {
 
 /** Users choose names, which may identify them; the scheduler's job number does not. */
 function hiddenName({ id, kind }: Pick<JobDayPart, "id" | "kind">, pseudonym: string): string {
-  const number = kind === "slurm" ? /(\d+(?:_\d+)?)@\d+$/.exec(id)?.[1] : undefined;
+  const number = kind === "slurm" ? /(\d+(?:_\d+)?)@[\d.]+$/.exec(id)?.[1] : undefined;
   return number ?? `${kind} of ${pseudonym}`;
 }
 

@@ -67,7 +67,7 @@ export interface JobStretch extends JobUse {
 export type JobEnd = "open" | "ended" | "expired";
 
 export interface JobRecord {
-  /** Unique: the key and the start (or the scheduler's submit time), such as `slurm:4711@1763440000`. */
+  /** Unique: the key and the start in seconds (or the scheduler's submit time), such as `slurm:4711@1763440000.25`. */
   readonly id: string;
   /** The identity of its processes, such as `slurm:4711`; may be reused by later jobs. */
   readonly key: string;
@@ -79,6 +79,8 @@ export interface JobRecord {
   container?: string | undefined;
   /** The pod's controller, such as `Job/train` or `PyTorchJob/llama`; absent if Kubernetes was not queried. */
   controller?: string | undefined;
+  /** The pod labels that the hub was told to read (`--pod-labels`), such as `label_team`. */
+  labels?: Readonly<Record<string, string>> | undefined;
   /** The scheduler's latest data; absent without one. */
   scheduler?: SchedulerJob | undefined;
   startMs: number;

@@ -6,8 +6,11 @@
  *   shape:  u8 2, u32 id, u32 bytes, JSON {uuid, host, gpu, model, simulated, meter, owners, throttle, xids, anomalies}
  *   tick:   u8 5, u32 shape's id, f64 timeMs, joules, activity, tensor, DRAM, memory, peak of memory, idle ms, idle since ms,
  *           for each owner f64 memory, peak, utilisation; for each reason f64 seconds; for each Xid f64 count
- *   same:   u8 6, f64 timeMs, u32 count, for each f64 joules, u32 2 × shape's id + 1 if idle since the last tick: everything
- *           else is as in that tick
+ *   steady: u8 7, as a tick, then f64 coveredFromMs
+ *   same:   u8 6, f64 timeMs, u32 count, for each f64 joules, u32 2 × shape's id + 1 if idle since the previous reading:
+ *           everything else is as in the last tick. The next tick of the GPU includes it again, with means and peaks, so it
+ *           counts only if no tick follows
+ *   start:  u8 8, before all others: a process has started, whose ticks do not include readings before it
  *
  * Earlier versions wrote ticks without both idle times as u8 3, and u8 4 with the id alone in place of u8 6.
  *
@@ -20,6 +23,7 @@ import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
 import { type GpuTick, type TickOwner, tickKey } from "./tick.ts";
 
 const [ticksMark, shapeMark, oldTickMark, oldSameMark, tickMark, sameMark] = [1, 2, 3, 4, 5, 6];
+const [steadyMark, startMark] = [7, 8];
 const [plainNumbers, idleNumbers, ownerNumbers] = [7, 2, 3];
 const shapeHeadBytes = 9;
 const tickHeadBytes = 5;
@@ -75,11 +79,11 @@ interface ReadShape {
   readonly gpu: ReadGpu;
 }
 
-/** The decoded ticks of a GPU, whatever their shapes. */
+/** The unchanged readings of a GPU since its last tick, all of one shape. */
 interface ReadGpu {
-  timeMs: number;
-  /** Idle time of unchanged readings since the last tick, which includes it again. */
-  idleMs: number;
+  shape: ReadShape | undefined;
+  /** Of each reading: time, joules, and 1 if idle since the previous one, 0 if not, NaN if unknown. */
+  readonly readings: number[];
 }
 
 export class TickCodec {
@@ -90,6 +94,7 @@ export class TickCodec {
   readonly #read = new Map<number, ReadShape>();
   readonly #readGpus = new Map<string, ReadGpu>();
   #nextId = 0;
+  #hasStarted = false;
   #bytes = Buffer.allocUnsafe(firstBytes);
   #view = viewOf(this.#bytes);
   #end = 0;
@@ -124,6 +129,11 @@ export class TickCodec {
     this.#end = frameBytes;
     this.#reserve(1);
     this.#bytes[this.#end++] = ticksMark;
+    if (!this.#hasStarted) {
+      this.#reserve(1);
+      this.#bytes[this.#end++] = startMark;
+      this.#hasStarted = true;
+    }
     for (const tick of ticks) this.#encodeTick(tick);
     if (unchanged !== undefined) this.#encodeUnchanged(unchanged);
     // The frame is padded after the payload.
@@ -131,12 +141,20 @@ export class TickCodec {
     return { bytes: this.#bytes, payloadBytes: this.#end - frameBytes };
   }
 
-  /** Undefined if a shape is unknown or the bytes were not written by `encode`. */
+  /**
+   * Returns the ticks without unchanged readings, for which see `takeReadings`; undefined if a shape is unknown or the bytes were
+   * not written by `encode`.
+   */
   decode(payload: Uint8Array): GpuTick[] | undefined {
     const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
     if (bytes[0] !== ticksMark) return undefined;
     const ticks: GpuTick[] = [];
     for (let at = 1; at < bytes.length;) {
+      if (bytes[at] === startMark) {
+        ticks.push(...this.takeReadings());
+        at++;
+        continue;
+      }
       if (bytes[at] === shapeMark) {
         const length = this.#decodeShape(bytes, at);
         if (length === undefined) return undefined;
@@ -145,10 +163,29 @@ export class TickCodec {
       }
       const length =
         bytes[at] === sameMark || bytes[at] === oldSameMark
-          ? this.#decodeUnchanged(bytes, at, ticks)
+          ? this.#decodeUnchanged(bytes, at)
           : this.#decodeTick(bytes, at, ticks);
       if (length === undefined) return undefined;
       at += length;
+    }
+    return ticks;
+  }
+
+  /** Returns the unchanged readings of every GPU since its last tick as ticks: to call after the whole journal was decoded. */
+  takeReadings(): GpuTick[] {
+    const ticks: GpuTick[] = [];
+    for (const { shape, readings } of this.#readGpus.values()) {
+      const last = shape?.last;
+      if (last === undefined) continue;
+      let beforeMs = last.timeMs;
+      for (let at = 0; at < readings.length; at += 3) {
+        const [timeMs = 0, joules = 0, idle = 0] = readings.slice(at, at + 3);
+        const idleMs = idle === 1 ? Math.max(0, timeMs - beforeMs) : 0;
+        const unknown = { ...last, timeMs, joules, coveredFromMs: undefined };
+        ticks.push(Number.isNaN(idle) ? unknown : { ...unknown, idleMs, idleSinceMs: undefined });
+        beforeMs = timeMs;
+      }
+      readings.length = 0;
     }
     return ticks;
   }
@@ -158,8 +195,8 @@ export class TickCodec {
     let written = this.#written[index];
     if (written === undefined || !hasShape(tick, written)) written = this.#encodeShape(tick, index);
     const { id, shape } = written;
-    this.#reserve(tickHeadBytes + 8 * (idleNumbers + numbersOf(shape)));
-    this.#bytes[this.#end] = tickMark;
+    this.#reserve(tickHeadBytes + 8 * (idleNumbers + numbersOf(shape) + 1));
+    this.#bytes[this.#end] = tick.coveredFromMs === undefined ? tickMark : steadyMark;
     this.#view.setUint32(this.#end + 1, id, true);
     this.#end += tickHeadBytes;
     this.#put(tick.timeMs);
@@ -179,6 +216,7 @@ export class TickCodec {
       }
     for (const name in tick.throttleSeconds) this.#put(tick.throttleSeconds[name]);
     for (const name in tick.xids) this.#put(tick.xids[name]);
+    if (tick.coveredFromMs !== undefined) this.#put(tick.coveredFromMs);
   }
 
   #encodeUnchanged({ timeMs, count: most, indexes, joules, idle }: UnchangedGpus): void {
@@ -202,30 +240,31 @@ export class TickCodec {
   /** Adds to `ticks` and returns the bytes read; undefined if they are not a tick of a known shape. */
   #decodeTick(bytes: Buffer, at: number, ticks: GpuTick[]): number | undefined {
     const isOld = bytes[at] === oldTickMark;
-    if ((bytes[at] !== tickMark && !isOld) || at + tickHeadBytes > bytes.length) return undefined;
+    const isSteady = bytes[at] === steadyMark;
+    if (!isOld && !isSteady && bytes[at] !== tickMark) return undefined;
+    if (at + tickHeadBytes > bytes.length) return undefined;
     const known = this.#read.get(bytes.readUInt32LE(at + 1));
     if (known === undefined) return undefined;
-    const length = tickHeadBytes + 8 * (numbersOf(known.shape) + (isOld ? 0 : idleNumbers));
+    const length =
+      tickHeadBytes + 8 * (numbersOf(known.shape) + (isOld ? 0 : idleNumbers) + (isSteady ? 1 : 0));
     if (at + length > bytes.length) return undefined;
     const values: number[] = [];
     for (let from = at + tickHeadBytes; from < at + length; from += 8)
       values.push(bytes.readDoubleLE(from));
+    const coveredFromMs = isSteady ? finite(values.pop()) : undefined;
     const [idleMs, idleSinceMs] = isOld
       ? []
       : values.splice(plainNumbers, idleNumbers).map((value) => finite(value));
     const tick = tickOf(known.shape, values);
     if (tick === undefined) return undefined;
-    const { gpu } = known;
-    // Its unchanged readings were decoded individually: this leaves the time since the last of them.
-    const leftMs = idleMs === undefined ? undefined : Math.max(0, idleMs - gpu.idleMs);
-    known.last = { ...tick, idleMs: leftMs, idleSinceMs };
-    gpu.timeMs = tick.timeMs;
-    gpu.idleMs = 0;
+    known.gpu.readings.length = 0;
+    known.last = { ...tick, coveredFromMs, idleMs, idleSinceMs };
     ticks.push(known.last);
     return length;
   }
 
-  #decodeUnchanged(bytes: Buffer, at: number, ticks: GpuTick[]): number | undefined {
+  /** Returns the bytes read; undefined if they are not readings of known shapes. */
+  #decodeUnchanged(bytes: Buffer, at: number): number | undefined {
     if (at + sameHeadBytes > bytes.length) return undefined;
     const isOld = bytes[at] === oldSameMark;
     const timeMs = bytes.readDoubleLE(at + 1);
@@ -236,15 +275,8 @@ export class TickCodec {
       const known = this.#read.get(isOld ? id : id >>> 1);
       const joules = bytes.readDoubleLE(from);
       if (known?.last === undefined || !Number.isFinite(joules)) return undefined;
-      const { last, gpu } = known;
-      const idleMs = id % 2 === 1 ? Math.max(0, timeMs - gpu.timeMs) : 0;
-      ticks.push(
-        isOld
-          ? { ...last, timeMs, joules }
-          : { ...last, timeMs, joules, idleMs, idleSinceMs: undefined },
-      );
-      gpu.timeMs = timeMs;
-      gpu.idleMs += idleMs;
+      known.gpu.shape = known;
+      known.gpu.readings.push(timeMs, joules, isOld ? Number.NaN : id % 2);
     }
     return length;
   }
@@ -290,8 +322,7 @@ export class TickCodec {
     if (!shape.success) return undefined;
     const key = tickKey(shape.output);
     let gpu = this.#readGpus.get(key);
-    if (gpu === undefined)
-      this.#readGpus.set(key, (gpu = { timeMs: Number.POSITIVE_INFINITY, idleMs: 0 }));
+    if (gpu === undefined) this.#readGpus.set(key, (gpu = { shape: undefined, readings: [] }));
     this.#read.set(id, { shape: shape.output, last: undefined, gpu });
     this.#nextId = Math.max(this.#nextId, id + 1);
     return length;

@@ -22,6 +22,8 @@ export interface GpuTick {
   /** A monotonic counter that may be reset to 0. */
   readonly joules: number;
   readonly meter: "hardware" | "integrated";
+  /** Set if the GPU was read without a gap from this time on, although that is longer than the ledger's limit for a gap. */
+  readonly coveredFromMs?: number | undefined;
   /** SM activity, else utilisation. */
   readonly activityRatio?: number | undefined;
   readonly tensorRatio?: number | undefined;
@@ -40,6 +42,14 @@ export interface GpuTick {
   /** Absent if the source does not report users of the GPU; empty if there are none. */
   readonly owners?: readonly TickOwner[] | undefined;
 }
+
+/** True if the time between two ticks of a GPU is too long to infer what happened in it from them. */
+export const hasGap = (
+  last: Pick<GpuTick, "timeMs">,
+  { timeMs, coveredFromMs }: Pick<GpuTick, "timeMs" | "coveredFromMs">,
+  gapMs: number,
+): boolean =>
+  timeMs - last.timeMs > gapMs && !(coveredFromMs !== undefined && coveredFromMs <= last.timeMs);
 
 export const tickKey = ({ host, uuid }: Pick<GpuTick, "host" | "uuid">): string =>
   deviceKey(host, uuid);

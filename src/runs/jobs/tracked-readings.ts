@@ -272,3 +272,12 @@ export function findDevice(known: TrackedReadings, devices: readonly Device[]): 
   known.device = devices.find(({ uuid }) => uuid === known.uuid);
   known.isPart = known.device?.parent !== undefined;
 }
+
+/** The GPU if it is the planned one and was not forgotten. */
+export const ifPlanned = (
+  known: TrackedReadings | undefined,
+  { host, uuid }: JobGpuPlan,
+): TrackedReadings | undefined =>
+  known !== undefined && !known.isForgotten && known.uuid === uuid && known.host === host
+    ? known
+    : undefined;

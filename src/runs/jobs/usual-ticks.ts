@@ -7,7 +7,7 @@ import { exclusiveUse } from "./interval.ts";
 import { identifyJob, type JobIdentity } from "./job-key.ts";
 import type { OpenJob } from "./open-job.ts";
 import { hourMs, type LedgerOutput } from "./record.ts";
-import type { GpuTick, TickOwner } from "./tick.ts";
+import { type GpuTick, hasGap, type TickOwner } from "./tick.ts";
 import { heldBy, type TrackedGpu } from "./tracked-gpu.ts";
 
 interface UsualTicksOptions {
@@ -31,7 +31,7 @@ export class UsualTicks {
     const [fromMs, toMs] = [last.timeMs, tick.timeMs];
     if (
       tick.joules < last.joules ||
-      toMs - fromMs > this.#options.gapMs ||
+      hasGap(last, tick, this.#options.gapMs) ||
       toMs - fromMs < 2 ||
       gpu.pending.length > 0 ||
       Math.floor(fromMs / hourMs) !== Math.floor((toMs - 1) / hourMs) ||

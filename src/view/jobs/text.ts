@@ -31,6 +31,7 @@ export function jobFacts(
     ["Name", job.name],
     ["User/Account", `${job.user ?? "not known"}/${job.account ?? "-"}`],
     ["Controller", job.controller],
+    ["Labels", job.labels && labelText(job.labels)],
     [
       "State",
       `${scheduler?.stateText ?? formatState(summary, nowMs, " ")}${summary.simulated ? " (simulated GPUs)" : ""}`,
@@ -157,3 +158,9 @@ export function jobText(job: JobRecord, price?: JobPrice, nowMs?: number): strin
   const lines = jobFacts(job, price, nowMs).map(([name, value]) => `${name}: ${value}\n`);
   return `${lines.join("")}\n${judgeJob(job).join("\n")}\n`;
 }
+
+/** Without the prefix that the labels have in series. */
+const labelText = (labels: Readonly<Record<string, string>>): string =>
+  Object.entries(labels)
+    .map(([name, value]) => `${name.replace(/^label_/, "")}=${value}`)
+    .join(", ");

@@ -29,6 +29,7 @@ export async function openHeldIdle(
     import("./policy.ts"),
     import("../../events/command.ts"),
   ]);
+  jobs.bookPromptly();
   const policy = await loadPolicy(heldIdleFile, context.env);
   const key = readKey(path.join(dataDir, "jobs", "keep.key"), randomBytes);
   const idle = new Opened({
