@@ -48,6 +48,8 @@ export interface GpuHolder {
   readonly job?: JobIdentity;
   /** The usage of its processes, if they were observed. */
   readonly owner?: TickOwner | undefined;
+  /** It no longer held the GPU at the end of the interval: the memory read there is that of its successor. */
+  readonly isGone?: boolean;
 }
 
 export interface Piece {
@@ -83,6 +85,7 @@ export function exclusiveUse(
   { fromMs, toMs, joules, floorRatio }: UsePart,
 ) {
   const part = (toMs - fromMs) / (tick.timeMs - last.timeMs);
+  const isGone = toMs < tick.timeMs;
   return {
     fromMs,
     toMs,
@@ -90,14 +93,13 @@ export function exclusiveUse(
     rule: "exclusive",
     isUnobserved: false,
     idle: idleTime(tick, tick.timeMs - last.timeMs, { fromMs, toMs }, floorRatio),
-    memoryBytes: owner.memoryBytes ?? tick.memoryBytes,
-    peakMemoryBytes: owner.memoryBytes === undefined ? tick.peakMemoryBytes : owner.peakMemoryBytes,
+    ...memoryOf(owner, isGone ? undefined : tick),
     tensorRatio: tick.tensorRatio,
     dramRatio: tick.dramRatio,
     activityRatio: tick.activityRatio,
     throttleSeconds: scaled(growth(last.throttleSeconds, tick.throttleSeconds), part),
     // As in every split: for the holder at the end, when it was observed.
-    xids: toMs === tick.timeMs ? growth(last.xids, tick.xids) : undefined,
+    xids: isGone ? undefined : growth(last.xids, tick.xids),
     anomalies: tick.anomalies ?? nobody,
     neighbours: nobody,
   } as const;
@@ -131,7 +133,10 @@ export function intervalBetween(
 }
 
 /** The memory of the owner if known, else of the GPU if the owner has it alone. */
-export function memoryOf(owner: TickOwner | undefined, gpu: EnergyInterval["after"] | undefined) {
+export function memoryOf(
+  owner: TickOwner | undefined,
+  gpu: Pick<GpuTick, "memoryBytes" | "peakMemoryBytes"> | undefined,
+) {
   const { memoryBytes, peakMemoryBytes } =
     owner?.memoryBytes === undefined ? (gpu ?? noMemory) : owner;
   return { memoryBytes, peakMemoryBytes };
@@ -227,7 +232,7 @@ function* allocatedSpans(
     const to = Math.min(toMs, allocation.toMs);
     const owner = ownerOf(after.owners, allocation) ?? ownerOf(before, allocation);
     if (from >= to || (!allocation.isCertain && owner === undefined)) continue;
-    yield { holder: { id: allocation.id, owner }, fromMs: from, toMs: to };
+    yield { holder: { id: allocation.id, owner, isGone: to < toMs }, fromMs: from, toMs: to };
   }
 }
 
@@ -264,7 +269,8 @@ function* seenSpans(
   }
   if (isGap) return;
   for (const [key, holder] of first)
-    if (!last.has(key) && fromMs < middleMs) yield { holder, fromMs, toMs: middleMs };
+    if (!last.has(key) && fromMs < middleMs)
+      yield { holder: { ...holder, isGone: true }, fromMs, toMs: middleMs };
 }
 
 /** Merges the containers of one pod, or the processes that one job runs as several users. */

@@ -113,6 +113,30 @@ test("a job holds its GPU from half a tick before it is seen to half a tick afte
   });
 });
 
+test.each([
+  ["plain processes", () => new Ledger()],
+  [
+    "jobs beside a scheduler",
+    () => {
+      const ledger = new Ledger();
+      ledger.apply(report(-60));
+      return ledger;
+    },
+  ],
+])("of %s, the memory read once a GPU has its next owner is not the first one's", (_, open) => {
+  const ledger = open();
+  feed(ledger, [
+    ...ticks(0, 60, [owner("a")], { memoryBytes: 10e9, peakMemoryBytes: 12e9 }),
+    ...ticks(70, 120, [owner("b")], { memoryBytes: 80e9, peakMemoryBytes: 90e9 }),
+  ]);
+  ledger.apply(report(200));
+  const peaks = openOf(ledger).map((job) => [job.name, stretchOf(job)?.peakMemoryBytes]);
+  expect(peaks).toEqual([
+    ["a", 12e9],
+    ["b", 90e9],
+  ]);
+});
+
 test("the day's book has jobs, idleness and what nobody reports, and closes", () => {
   const ledger = new Ledger();
   feed(ledger, [
@@ -406,6 +430,37 @@ test("a job on a machine without an agent is recorded as the scheduler reports i
   });
   const { jobs } = applyAll(ledger, [report(100, elsewhere), ["clock", startMs + 2 * 86_400_000]]);
   expect(jobs).toMatchObject([{ end: "expired", stretches: [], scheduler: { state: "failed" } }]);
+});
+
+test("an array of 100,000 tasks has a record for each, and waiting tasks have none", () => {
+  const ledger = new Ledger();
+  const tasks = 100_000;
+  const taskOf = (task: number): SchedulerJob =>
+    slurmJob({
+      id: String(10_000 + task),
+      arrayJobId: "9000",
+      arrayTaskId: task,
+      state: "completed",
+      startMs: startMs + task,
+      endMs: startMs + task + 1_000,
+      allocations: [{ host: "elsewhere", gpuIndexes: [0] }],
+    });
+  const waiting = slurmJob({
+    id: "9000",
+    arrayJobId: "9000",
+    arrayTasksWaiting: "0-99999",
+    state: "pending",
+    startMs: undefined,
+    allocatedGpus: 0,
+    allocations: [],
+  });
+  const entries: LedgerEntry[] = [report(0, waiting)];
+  for (let from = 0; from < tasks; from += 5_000)
+    entries.push(report(200, ...Array.from({ length: 5_000 }, (_, at) => taskOf(from + at))));
+  const { jobs } = applyAll(ledger, [...entries, ["clock", startMs + 2 * 86_400_000]]);
+  expect(jobs).toHaveLength(tasks);
+  expect(new Set(jobs.map(({ id }) => id)).size).toBe(tasks);
+  expect(ledger.openCount).toBe(0);
 });
 
 test("a job that no listing showed has its GPU-seconds from accounting, and nothing else is claimed", () => {

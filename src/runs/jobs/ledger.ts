@@ -315,7 +315,7 @@ export class Ledger {
         idle: isGap
           ? undefined
           : idleTimeOf(holder, interval, piece, jobs.length, this.#options.floorRatio),
-        ...memoryOf(holder.owner, jobs.length === 1 ? after : undefined),
+        ...memoryOf(holder.owner, jobs.length === 1 && !holder.isGone ? after : undefined),
         tensorRatio: isGap ? undefined : after.tensorRatio,
         dramRatio: isGap ? undefined : after.dramRatio,
         activityRatio: isGap ? undefined : after.activityRatio,
