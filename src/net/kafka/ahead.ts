@@ -52,8 +52,8 @@ export class AheadCompressor {
       const [first] = records;
       if (first === undefined) continue;
       const packed = compressRecords(records);
-      // Reported when it is used.
-      packed.catch(() => undefined);
+      // Whoever uses it meanwhile gets the error; a later attempt compresses the records again.
+      packed.catch(() => this.#compressed.delete(first.value));
       this.#compressed.set(first.value, { records, packed });
     }
   }
