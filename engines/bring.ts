@@ -22,6 +22,7 @@ import { findPrometheus3 } from "./prometheus3.ts";
 import { s3Python } from "./s3.ts";
 import { registryJar } from "./schema-registry.ts";
 import { findSpark } from "./spark.ts";
+import { trinoServer } from "./trino.ts";
 
 type Engine = readonly [name: string, bring: () => Promise<unknown>];
 
@@ -51,6 +52,7 @@ const downloadQueues: readonly (readonly Engine[])[] = [
 /** Installed only by name or with --full: too slow for every run on a new machine. */
 const onRequest: readonly Engine[] = [
   ["guidellm", guidellm],
+  ["Trino", trinoServer],
   ["Kubernetes", buildKubernetes],
   ["KEDA", buildKeda],
   ["DevicePlugin", buildDevicePlugin],

@@ -106,6 +106,9 @@ export interface LakeCounts {
   repeated: number;
 }
 
+/** Frames of a file that is read at once: the encoder's thread starts meanwhile, and not when the last row has been read. */
+const prepareAfterFrames = 10_000;
+
 export class LakeWriter {
   readonly counts: LakeCounts = { rows: 0, files: 0, bytes: 0, repeated: 0 };
   readonly #options: LakeWriterOptions;
@@ -125,6 +128,7 @@ export class LakeWriter {
     suffix: "",
   };
   #sequence = 0;
+  #takenSinceFlush = 0;
   #writing: Promise<void> | undefined;
   /** The first sealed lots and the id of their commit: after a failure its outcome is unknown, so the same commit is retried. */
   #committing: { readonly id: string; readonly lots: readonly SealedLot[] } | undefined;
@@ -145,12 +149,17 @@ export class LakeWriter {
     const problem = this.#problem;
     this.#problem = undefined;
     if (problem !== undefined) throw problem as Error;
-    if (origin === undefined) this.put(frame);
+    if (origin === undefined) this.#takePlain(frame);
     else await this.#takeFromLog(frame, origin, signal);
     if (this.heldBytes > this.#maxBytes) await this.flush(signal);
     else if (this.#sealed.length > 0 && this.#writing === undefined)
       // Not awaited, since there is room: the next call throws the error.
       this.#write(signal).catch((thrown: unknown) => (this.#problem = thrown));
+  }
+
+  #takePlain(frame: FrameRows): void {
+    this.put(frame);
+    if (++this.#takenSinceFlush === prepareAfterFrames) this.#options.workers.prepare?.();
   }
 
   /** Adds a frame that is not from a log, without waiting: the caller flushes in time. */
@@ -177,6 +186,7 @@ export class LakeWriter {
    * succeed.
    */
   async flush(signal: AbortSignal): Promise<void> {
+    this.#takenSinceFlush = 0;
     for (const key of this.#lots.keys()) this.#seal(key);
     await this.#write(signal);
   }

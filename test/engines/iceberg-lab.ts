@@ -13,8 +13,15 @@ import type { CountedRows } from "./lake-once-lab.ts";
 /** Extensions for the DuckDB version in package.json, from PyPI, because DuckDB's own server is not reachable everywhere. */
 const DUCKDB = "1.5.5";
 
-/** @param snapshot by default the current one */
-export async function countIcebergByDuckDb(lake: string, snapshot?: number): Promise<CountedRows> {
+/**
+ * Returns the rows of a query over the table `gpu`, which `from` names in SQL.
+ * @param snapshot by default the current one
+ */
+export async function queryIcebergByDuckDb(
+  lake: string,
+  sql: (from: string) => string,
+  snapshot?: number,
+): Promise<readonly (readonly unknown[])[]> {
   const { folder } = await pythonPackages("duckdb-iceberg", [
     `duckdb-extension-avro==${DUCKDB}`,
     `duckdb-extension-iceberg==${DUCKDB}`,
@@ -29,15 +36,20 @@ export async function countIcebergByDuckDb(lake: string, snapshot?: number): Pro
       await connection.run(`load '${path.join(site, file)}'`);
     }
     const at = snapshot === undefined ? "" : `, snapshot_from_id = ${snapshot}`;
-    const answer = await connection.runAndReadAll(
-      `select count(*)::int, count(distinct (uuid, time))::int from iceberg_scan('${lake}/gpu'${at})`,
-    );
-    const [rows, different] = answer.getRows()[0] ?? [];
-    return { rows: Number(rows), different: Number(different) };
+    const answer = await connection.runAndReadAll(sql(`iceberg_scan('${lake}/gpu'${at})`));
+    return answer.getRows();
   } finally {
     connection.closeSync();
     instance.closeSync();
   }
+}
+
+/** @param snapshot by default the current one */
+export async function countIcebergByDuckDb(lake: string, snapshot?: number): Promise<CountedRows> {
+  const count = (from: string): string =>
+    `select count(*)::int, count(distinct (uuid, time))::int from ${from}`;
+  const [[rows, different] = []] = await queryIcebergByDuckDb(lake, count, snapshot);
+  return { rows: Number(rows), different: Number(different) };
 }
 
 const pyicebergScript = `

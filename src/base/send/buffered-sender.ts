@@ -19,6 +19,11 @@ export interface BufferedSenderOptions<Item> extends Pick<
   readonly backoff?: BackoffOptions;
   readonly batchItems?: number;
   readonly batchBytes?: number;
+  /**
+   * Called with each batch that is full while an earlier one is being sent, in order; `send` gets the same array. Not together
+   * with `maxItems`.
+   */
+  readonly prepare?: (batch: readonly Item[]) => void;
   /** Size of an item in the unit of the bounds; 1 if absent. */
   readonly sizeOf?: (item: Item) => number;
   /** How long the first item of a batch waits for more. */
@@ -35,6 +40,9 @@ export interface BufferedSenderStats extends SendStats {
   readonly dropped: number;
 }
 
+/** Batches prepared while another is being sent: enough for a pool of four threads on two cores, and no megabytes. */
+const mostPrepared = 3;
+
 interface Waiter {
   readonly upTo: number;
   readonly resolve: () => void;
@@ -48,6 +56,12 @@ export class BufferedSender<Item> {
   #items: Item[] = [];
   /** How many of the first `#items` are being sent. */
   #inFlight = 0;
+  /** Prepared batches, which follow those in flight in `#items`. */
+  readonly #prepared: (readonly Item[])[] = [];
+  /** Where the next batch begins in `#items`, up to where it has been measured, and the bytes between. */
+  #nextStart = 0;
+  #measured = 0;
+  #measuredBytes = 0;
   #heldBytes = 0;
   #added = 0;
   #dropped = 0;
@@ -92,6 +106,7 @@ export class BufferedSender<Item> {
     }
     this.#added += items.length;
     this.#dropOldest();
+    this.#prepareFull();
     // Aborting an already aborted controller would still create an exception on each call.
     if (this.#isBatch && !this.#hurry.signal.aborted) this.#hurry.abort();
     this.#wake();
@@ -115,6 +130,7 @@ export class BufferedSender<Item> {
     if (left === 0) return;
     this.#dropped += left;
     this.#items = [];
+    this.#prepared.length = 0;
     this.#heldBytes = 0;
     log.error("closed before everything was sent", { to: name, lost: left });
   }
@@ -154,7 +170,39 @@ export class BufferedSender<Item> {
     await pause(lingerMs, AbortSignal.any([this.#hurry.signal, signal]), clock);
   }
 
+  /** Prepares the batches that are full; each ends where `#read` would end it. */
+  #prepareFull(): void {
+    const {
+      prepare,
+      batchItems = Infinity,
+      batchBytes = Infinity,
+      sizeOf = () => 1,
+    } = this.#options;
+    if (prepare === undefined || this.#inFlight === 0) return;
+    while (this.#prepared.length < mostPrepared && this.#measured < this.#items.length) {
+      const item = this.#items[this.#measured];
+      const bytes = item === undefined ? 0 : sizeOf(item);
+      const count = this.#measured - this.#nextStart;
+      if (count > 0 && (count >= batchItems || this.#measuredBytes + bytes > batchBytes)) {
+        const batch = this.#items.slice(this.#nextStart, this.#measured);
+        this.#nextStart = this.#measured;
+        this.#measuredBytes = 0;
+        this.#prepared.push(batch);
+        prepare(batch);
+        continue;
+      }
+      this.#measuredBytes += bytes;
+      this.#measured++;
+    }
+  }
+
   #read(): readonly Item[] {
+    const prepared = this.#prepared.shift();
+    if (prepared !== undefined) {
+      this.#inFlight = prepared.length;
+      this.#prepareFull();
+      return prepared;
+    }
     const { batchItems = Infinity, batchBytes = Infinity, sizeOf = () => 1 } = this.#options;
     let bytes = 0;
     const end = this.#items.findIndex((item, at) => {
@@ -163,12 +211,16 @@ export class BufferedSender<Item> {
     });
     const batch = end === -1 ? [...this.#items] : this.#items.slice(0, end);
     this.#inFlight = batch.length;
+    [this.#nextStart, this.#measured, this.#measuredBytes] = [batch.length, batch.length, 0];
+    this.#prepareFull();
     return batch;
   }
 
   #acknowledge(items: readonly Item[]): void {
     this.#remove(this.#items.splice(0, items.length));
     this.#inFlight -= items.length;
+    this.#nextStart -= items.length;
+    this.#measured -= items.length;
     this.#isFull = false;
     const done = this.#added - this.#items.length;
     for (const waiter of this.#waiters) {

@@ -2,9 +2,8 @@
  * The client's producer with a produce request of our own, compressed by gzip in Node's thread pool. Connections, metadata,
  * producer ids, sequences, retries and answers remain the client's.
  */
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import type * as Client from "@platformatic/kafka";
+import { type AheadCompressor, compressRecords } from "./ahead.ts";
 import type { KafkaClient } from "./client.ts";
 import { type BatchRecord, encodeBatch, encodeRecords } from "./record-batch.ts";
 import type { Compression } from "./producer.ts";
@@ -39,13 +38,11 @@ type ProduceApi = Produce & { readonly version: number };
 
 /** Brokers before 2.5 get the client's own requests: earlier versions of the request have another form. */
 const oldestVersion = 9;
-const gzipAsync = promisify(gzip);
-/** 900 kB of messages of one log compress to 30 to 60 kB: one turn of the thread pool instead of four. */
-const gzipOptions = { chunkSize: 65_536 };
 
 export function openProducer(
   client: KafkaClient,
   options: Client.ProducerOptions<Buffer, Buffer, Buffer, Buffer>,
+  ahead: AheadCompressor,
 ): Client.Producer {
   const producer = new client.Producer(options);
   const getApi = producer[client.kGetApi].bind(producer) as unknown as (
@@ -58,7 +55,7 @@ export function openProducer(
       getApi(name, (error, api) => {
         if (name !== "Produce" || api === undefined || api.version < oldestVersion)
           return answer(error, api);
-        const made = own.get(api.version) ?? produceApi(client, api.version);
+        const made = own.get(api.version) ?? produceApi(client, ahead, api.version);
         own.set(api.version, made);
         answer(null, made);
       });
@@ -67,7 +64,7 @@ export function openProducer(
   return producer;
 }
 
-function produceApi(client: KafkaClient, version: number): ProduceApi {
+function produceApi(client: KafkaClient, ahead: AheadCompressor, version: number): ProduceApi {
   const { parseResponse } =
     version === 9 ? client.produceV9 : version === 10 ? client.produceV10 : client.produceV11;
   const produce: Produce = (connection, acks, timeout, records, options, answer) => {
@@ -81,7 +78,7 @@ function produceApi(client: KafkaClient, version: number): ProduceApi {
         true,
         answer,
       );
-    packTopics(client, records, options).then(send, answer);
+    packTopics(client, ahead, records, options).then(send, answer);
   };
   return Object.assign(produce, { version });
 }
@@ -91,6 +88,7 @@ type PackedTopics = readonly (readonly [topic: string, (readonly [partition: num
 
 async function packTopics(
   client: KafkaClient,
+  ahead: AheadCompressor,
   records: readonly ProducedRecord[],
   { compression, producerId = -1n, producerEpoch = 0, sequences }: ProduceOptions,
 ): Promise<PackedTopics> {
@@ -104,10 +102,10 @@ async function packTopics(
     else some.push(record);
   }
   const packBatch = async (topic: string, partition: number, some: ProducedRecord[]) => {
-    const plain = encodeRecords(some);
+    if (compression === "gzip") ahead.learn(topic, partition, some);
     const packed = await (compression === "gzip"
-      ? gzipAsync(plain, gzipOptions)
-      : compressSync(plain));
+      ? (ahead.find(some) ?? compressRecords(some))
+      : compressSync(encodeRecords(some)));
     return [
       partition,
       encodeBatch(packed, some.length, {

@@ -8,6 +8,7 @@ import type { Log } from "../../base/log.ts";
 import { baseOptions, closeQuietly, type KafkaClient } from "./client.ts";
 import type { KafkaTarget } from "./options.ts";
 import { openProducer } from "./produce.ts";
+import { AheadCompressor } from "./ahead.ts";
 import type { SendFailure, SendResult } from "../../base/send/batch-sender.ts";
 import { BufferedSender } from "../../base/send/buffered-sender.ts";
 import { isUnknownProducer, isTooLarge, toPermanentError, formatKafkaError } from "./errors.ts";
@@ -50,6 +51,7 @@ export class KafkaProducer {
   readonly #options: ProducerOptions;
   readonly #sender: BufferedSender<OutgoingMessage>;
   readonly #keys = new Map<string, PartitionedKey>();
+  readonly #ahead = new AheadCompressor();
   #failures = 0;
   #producer: Producer | undefined;
 
@@ -60,6 +62,9 @@ export class KafkaProducer {
     this.#sender = new BufferedSender({
       name: target.shown,
       send: (batch) => this.#attempt(batch),
+      ...(options.compression === "gzip" && {
+        prepare: (batch: readonly OutgoingMessage[]) => this.#prepare(batch),
+      }),
       batchItems: batchMessages,
       batchBytes,
       sizeOf,
@@ -117,13 +122,17 @@ export class KafkaProducer {
 
   async #send(batch: readonly OutgoingMessage[]): Promise<void> {
     const { target, compression, acks } = this.#options;
-    this.#producer ??= openProducer(this.#client, {
-      ...baseOptions(target),
-      idempotent: acks === "all",
-      // The idempotent client treats fewer than two as unlimited; BufferedSender decides how long to retry.
-      retries: 2,
-      compression,
-    });
+    this.#producer ??= openProducer(
+      this.#client,
+      {
+        ...baseOptions(target),
+        idempotent: acks === "all",
+        // The idempotent client treats fewer than two as unlimited; BufferedSender decides how long to retry.
+        retries: 2,
+        compression,
+      },
+      this.#ahead,
+    );
     await this.#producer.send({
       messages: batch.map(({ topic, key, value, headers }) => ({
         topic,
@@ -137,6 +146,16 @@ export class KafkaProducer {
       })),
       acks: acks === "all" ? this.#client.ProduceAcks.ALL : this.#client.ProduceAcks.LEADER,
     });
+  }
+
+  #prepare(batch: readonly OutgoingMessage[]): void {
+    const topic = batch[0]?.topic;
+    const isPlain = batch.every((one) => one.topic === topic && one.headers === undefined);
+    if (topic === undefined || !isPlain) return;
+    this.#ahead.prepare(
+      topic,
+      batch.map(({ key, value }) => ({ key: this.#keyOf(key).key, value })),
+    );
   }
 
   /** Partitions keys as Kafka's own clients do, so that messages of one GPU share a partition. */

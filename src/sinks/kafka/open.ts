@@ -104,8 +104,9 @@ async function encoderOf(
     }
   if (format === "json") {
     const json = new MessageEncoder();
+    const texts = new TextBuffers();
     return ({ input }) =>
-      json.encode(input).map(({ key, value }) => ({ key, value: Buffer.from(value) }));
+      json.encode(input).map(({ key, value }) => ({ key, value: texts.encode(value) }));
   }
   const binary = new BinaryEncoder(version);
   return ({ input, source }) =>
@@ -114,4 +115,25 @@ async function encoderOf(
       value,
       ...(tags.length > 0 && { headers: { tags: tags.join(",") } }),
     }));
+}
+
+const textBufferBytes = 131_072;
+
+/** Texts as bytes in shared buffers. Node's own are of 8 KiB, seven messages of a log: making them took a twentieth of the time. */
+class TextBuffers {
+  #buffer = Buffer.alloc(0);
+  #used = 0;
+
+  encode(text: string): Buffer {
+    // UTF-8 has at most three bytes for each unit of a string.
+    const most = text.length * 3;
+    if (most > textBufferBytes) return Buffer.from(text);
+    if (most > this.#buffer.length - this.#used) {
+      this.#buffer = Buffer.allocUnsafeSlow(textBufferBytes);
+      this.#used = 0;
+    }
+    const start = this.#used;
+    this.#used += this.#buffer.write(text, start);
+    return this.#buffer.subarray(start, this.#used);
+  }
 }

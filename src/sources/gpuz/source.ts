@@ -93,6 +93,8 @@ interface GpuzOptions {
 }
 
 type Emit = (frame: Frame) => Promise<void>;
+/** Parsed at a time: cells that wait for their turn survive garbage collections, which copy them. */
+const partBytes = 32_768;
 /** Limit of unreadable lines before a header, for a file that may not be a log. */
 const mostLettersBeforeHeader = 1_000;
 
@@ -182,7 +184,8 @@ export class GpuzSource implements StreamingSource {
   async #take(bytes: Buffer, emit: Emit): Promise<void> {
     if (this.#firstBytes.length < 2)
       this.#firstBytes = Buffer.concat([this.#firstBytes, bytes.subarray(0, 2)]);
-    await this.#emitRows(this.#parser.push(bytes), emit);
+    for (let start = 0; start < bytes.length; start += partBytes)
+      await this.#emitRows(this.#parser.push(bytes.subarray(start, start + partBytes)), emit);
   }
 
   #newParser(): RowParser {
