@@ -71,8 +71,7 @@ export class LiveFleet {
   updateCurves(deliveries: readonly Delivery[], nowMs: number): boolean {
     const points = new Map<string, Partial<Record<HistoryKey, number>>>();
     for (const { frame, host = this.#identity.host } of deliveries)
-      for (const { uuid, slots } of planCurves(frame.layout)) {
-        const device = deviceKey(host, uuid);
+      for (const { device, slots } of planCurves(frame.layout, host)) {
         if (!this.#known.has(device)) {
           if (this.#known.size >= DEVICES_KEPT) continue;
           return false;

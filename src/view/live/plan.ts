@@ -4,6 +4,7 @@
  */
 import { type BoundWord, boundWords } from "../../model/bound.ts";
 import { gpu } from "../../model/catalogue/index.ts";
+import { deviceKey } from "../../model/device.ts";
 import { type LabelSet, labelValue } from "../../model/labels.ts";
 import type { Layout, Series } from "../../model/layout.ts";
 import { type ReadingSpec, readingSpecs } from "./columns.ts";
@@ -53,16 +54,17 @@ export function planLayout(layout: Layout): readonly PlannedSlot[] {
 
 /** The slots of one device that its curves are drawn from. */
 export interface CurveSlots {
-  readonly uuid: string;
+  /** `deviceKey` of the host and the device. */
+  readonly device: string;
   readonly slots: readonly { readonly slot: number; readonly key: HistoryKey }[];
 }
 
-const curvePlans = new WeakMap<Layout, readonly CurveSlots[]>();
+const curvePlans = new WeakMap<Layout, { host: string; plan: readonly CurveSlots[] }>();
 
-/** Returns the devices of a layout that have readings with a curve; cached like `planLayout`. */
-export function planCurves(layout: Layout): readonly CurveSlots[] {
+/** Returns the devices of a layout that have readings with a curve; cached like `planLayout`, for one host. */
+export function planCurves(layout: Layout, host: string): readonly CurveSlots[] {
   const kept = curvePlans.get(layout);
-  if (kept !== undefined) return kept;
+  if (kept?.host === host) return kept.plan;
   const byUuid = new Map<string, { slot: number; key: HistoryKey }[]>();
   for (const { uuid, slot, target } of planLayout(layout)) {
     const column = target.kind === "reading" ? columnKeys[target.at] : undefined;
@@ -72,8 +74,8 @@ export function planCurves(layout: Layout): readonly CurveSlots[] {
     byUuid.set(uuid, slots);
     slots.push({ slot, key });
   }
-  const plan = [...byUuid].map(([uuid, slots]) => ({ uuid, slots }));
-  curvePlans.set(layout, plan);
+  const plan = [...byUuid].map(([uuid, slots]) => ({ device: deviceKey(host, uuid), slots }));
+  curvePlans.set(layout, { host, plan });
   return plan;
 }
 
