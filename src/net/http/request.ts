@@ -185,11 +185,7 @@ async function follow(
   }
 }
 
-async function once(
-  url: URL,
-  options: RequestOptions,
-  deadline: Deadline,
-): Promise<HttpResponse> {
+async function once(url: URL, options: RequestOptions, deadline: Deadline): Promise<HttpResponse> {
   const { agent, method = "GET", body, maxBytes } = options;
   const headers = {
     "accept-encoding": "gzip",

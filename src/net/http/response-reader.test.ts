@@ -37,7 +37,7 @@ const responses: Readonly<Record<string, string>> = {
   "a size that is no number": `${head("Transfer-Encoding: chunked")}x\r\nhi\r\n0\r\n\r\n`,
   "a chunk that is longer than its size": `${head("Transfer-Encoding: chunked")}1\r\nhi\r\n0\r\n\r\n`,
   "another protocol": "SSH-2.0-OpenSSH_9.6\r\n\r\n",
-  "nothing": "",
+  nothing: "",
   "half a head": "HTTP/1.1 200 OK\r\nContent-Le",
   "half a body": `${head("Content-Length: 20")}half`,
   "half a chunk": `${head("Transfer-Encoding: chunked")}9\r\nhalf`,
@@ -99,10 +99,13 @@ function byReader(name: string, partBytes: number): ReadResponse | "refused" {
   return { status, headers, body: body.toString("latin1") };
 }
 
-test.each(Object.keys(responses))("a response with %s is read as Node's client reads it", async (name) => {
-  const expected = await byNode(name);
-  for (const partBytes of [1, 7, 100_000]) expect(byReader(name, partBytes)).toEqual(expected);
-});
+test.each(Object.keys(responses))(
+  "a response with %s is read as Node's client reads it",
+  async (name) => {
+    const expected = await byNode(name);
+    for (const partBytes of [1, 7, 100_000]) expect(byReader(name, partBytes)).toEqual(expected);
+  },
+);
 
 const read = (text: string, maxBytes = 1_000): ResponseReader => {
   const reader = new ResponseReader(maxBytes);

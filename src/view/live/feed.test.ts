@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { delivery, first } from "../../../test/fixtures/view/live.ts";
+import { delivery, first as gpuDevice } from "../../../test/fixtures/view/live.ts";
 import { gpu } from "../../model/catalogue/index.ts";
 import { LatestFrames } from "../../sinks/latest/latest.ts";
 import { LiveFeed } from "./feed.ts";
@@ -50,7 +50,7 @@ test("a page that opens after a quiet time gets the newest rows, and curves with
     });
     closing.push(feed);
     for (let watts = 1; watts <= 40; watts++) {
-      latest.write(delivery("fast", Date.now(), [[first, gpu.power, watts]], [first]));
+      latest.write(delivery("fast", Date.now(), [[gpuDevice, gpu.power, watts]], [gpuDevice]));
       vi.advanceTimersByTime(1_000);
     }
     const fleet = JSON.parse(feed.describe().toString()) as WireFleet;
