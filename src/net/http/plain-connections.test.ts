@@ -8,7 +8,7 @@ afterEach(async () => {
   for (const end of ends.splice(0)) await end();
 });
 
-async function listen<Server extends net.Server>(server: Server): Promise<string> {
+async function listen(server: net.Server): Promise<string> {
   const sockets = new Set<net.Socket>();
   server.on("connection", (socket: net.Socket) => sockets.add(socket));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -228,7 +228,7 @@ function send(
     deadline.current = sent;
     const fail = (thrown: unknown): void => {
       sent.destroy();
-      reject(thrown);
+      reject(toRequestError(thrown, url, options, deadline));
     };
     sent.on("error", fail);
     sent.on("response", (answer) => {

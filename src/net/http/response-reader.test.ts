@@ -20,8 +20,14 @@ const responses: Readonly<Record<string, string>> = {
   "an interim response": `HTTP/1.1 100 Continue\r\nX-A: 1\r\n\r\n${head("Content-Length: 2")}hi`,
   "a status without a body": "HTTP/1.1 204 No Content\r\n\r\n",
   "an error status": "HTTP/1.1 503 Busy\r\nRetry-After: 3\r\nContent-Length: 4\r\n\r\nbusy",
-  "repeated headers": `${head("X-A: 1", "Content-Type: a/b", "x-a:  2 ", "Content-Type: c/d", "Content-Length: 0")}`,
-  "a header without a value": `${head("X-A:", "Content-Length: 0")}`,
+  "repeated headers": head(
+    "X-A: 1",
+    "Content-Type: a/b",
+    "x-a:  2 ",
+    "Content-Type: c/d",
+    "Content-Length: 0",
+  ),
+  "a header without a value": head("X-A:", "Content-Length: 0"),
   "line feeds alone": "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi",
   "line feeds alone in chunks": `${head("Transfer-Encoding: chunked")}2\nhi\n0\n\n`,
   "a folded header": `${head("X-A: a", " b", "Content-Length: 2")}hi`,
@@ -41,7 +47,7 @@ const responses: Readonly<Record<string, string>> = {
   "half a head": "HTTP/1.1 200 OK\r\nContent-Le",
   "half a body": `${head("Content-Length: 20")}half`,
   "half a chunk": `${head("Transfer-Encoding: chunked")}9\r\nhalf`,
-  "a head that is too large": `${head(`X-A: ${"a".repeat(http.maxHeaderSize)}`, "Content-Length: 0")}`,
+  "a head that is too large": head(`X-A: ${"a".repeat(http.maxHeaderSize)}`, "Content-Length: 0"),
 };
 
 let server: net.Server;
