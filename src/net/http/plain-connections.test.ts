@@ -102,9 +102,12 @@ test("a connection that the server is about to close is not used again", async (
 });
 
 test("bytes that nobody asked for end the connection, and are not the next response", async () => {
+  let onClosed: () => void = () => undefined;
+  const closed = new Promise<void>((resolve) => (onClosed = resolve));
   const base = await listen(
     net.createServer((socket) => {
       socket.on("error", () => undefined);
+      socket.on("close", () => onClosed());
       socket.on("data", () => {
         socket.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx");
         setTimeout(() => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"), 5);
@@ -113,7 +116,7 @@ test("bytes that nobody asked for end the connection, and are not the next respo
   );
   const agent = agentOf();
   expect(await ask(base, agent)).toBe("x");
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await closed;
   expect(await ask(base, agent)).toBe("x");
 });
 
