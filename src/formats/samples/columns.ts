@@ -37,7 +37,7 @@ export class BatchColumns {
   #grow(): void {
     if (this.times.length >= maxBatchSamples)
       throw new BatchTooLargeError(`${maxBatchSamples} samples`);
-    const length = this.times.length * 2;
+    const length = Math.max(16, this.times.length * 2);
     this.series = copyInto(this.series, new Uint32Array(length));
     this.times = copyInto(this.times, new Float64Array(length));
     const values = new Float64Array(length);

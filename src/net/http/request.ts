@@ -8,7 +8,9 @@ import type { TLSSocketOptions } from "node:tls";
 import { promisify } from "node:util";
 import zlib from "node:zlib";
 import { systemCode } from "../../base/error.ts";
+import { isPlain, PlainConnections, type PlainExchange } from "./plain-connections.ts";
 import type { ProxyFor, ProxyServer } from "./proxy.ts";
+import { BodyLimitError } from "./response-reader.ts";
 import { PlainTunnelAgent, proxyAuthorization, SecureTunnelAgent } from "./tunnel.ts";
 
 export interface RequestOptions {
@@ -69,10 +71,22 @@ export class HttpAgent {
   readonly #options: https.AgentOptions;
   readonly #proxyFor: ProxyFor;
   readonly #agents = new Map<string, http.Agent>();
+  readonly #plain: PlainConnections;
 
   constructor(tls: TlsOptions = {}, maxSockets = 16, proxyFor: ProxyFor = () => undefined) {
     this.#options = { keepAlive: true, maxSockets, ...tls };
     this.#proxyFor = proxyFor;
+    this.#plain = new PlainConnections(maxSockets);
+  }
+
+  /** Sends a GET without node:http; undefined if it needs TLS, a proxy, or headers that concern the connection. */
+  getPlain(
+    url: URL,
+    headers: Readonly<Record<string, string>>,
+    maxBytes: number,
+  ): PlainExchange | undefined {
+    if (!isPlain(url, headers) || this.#proxyFor(url) !== undefined) return undefined;
+    return this.#plain.get(url, headers, maxBytes);
   }
 
   request(url: URL, options: StartOptions): http.ClientRequest {
@@ -98,6 +112,7 @@ export class HttpAgent {
   }
 
   close(): void {
+    this.#plain.close();
     for (const agent of this.#agents.values()) agent.destroy();
   }
 
@@ -143,7 +158,7 @@ export async function request(url: string, options: RequestOptions): Promise<Htt
 class Deadline {
   isOver = false;
   /** The request to abort. */
-  current: http.ClientRequest | undefined;
+  current: { destroy(error: Error): void } | undefined;
 
   end(): void {
     this.isOver = true;
@@ -170,20 +185,46 @@ async function follow(
   }
 }
 
-function once(url: URL, options: RequestOptions, deadline: Deadline): Promise<HttpResponse> {
+async function once(url: URL, options: RequestOptions, deadline: Deadline): Promise<HttpResponse> {
+  const { agent, method = "GET", body, maxBytes } = options;
+  const headers = {
+    "accept-encoding": "gzip",
+    ...options.headers,
+    ...(body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) }),
+  };
+  try {
+    const exchange =
+      method === "GET" && body === undefined ? agent?.getPlain(url, headers, maxBytes) : undefined;
+    return exchange === undefined
+      ? await send(url, { ...options, method, headers }, deadline)
+      : await receive(url, options, exchange, deadline);
+  } catch (thrown) {
+    throw toRequestError(thrown, url, options, deadline);
+  }
+}
+
+async function receive(
+  url: URL,
+  options: RequestOptions,
+  exchange: PlainExchange,
+  deadline: Deadline,
+): Promise<HttpResponse> {
+  deadline.current = exchange;
+  if (deadline.isOver) deadline.end();
+  const { status, headers, body } = await exchange.response;
+  const encoding = checkedEncoding(headers["content-encoding"], options);
+  return { status, headers, body: await decoded(body, encoding, options), url: url.href };
+}
+
+function send(
+  url: URL,
+  options: RequestOptions & { readonly headers: Record<string, string> },
+  deadline: Deadline,
+): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
-    const { agent } = options;
+    const { agent, method = "GET", headers } = options;
     const start = agent === undefined ? startDirectly : agent.request.bind(agent);
-    const sent = start(url, {
-      method: options.method ?? "GET",
-      headers: {
-        "accept-encoding": "gzip",
-        ...options.headers,
-        ...(options.body === undefined
-          ? {}
-          : { "content-length": String(Buffer.byteLength(options.body)) }),
-      },
-    });
+    const sent = start(url, { method, headers });
     deadline.current = sent;
     const fail = (thrown: unknown): void => {
       sent.destroy();
@@ -205,19 +246,28 @@ function once(url: URL, options: RequestOptions, deadline: Deadline): Promise<Ht
 const startDirectly = (url: URL, options: StartOptions): http.ClientRequest =>
   (url.protocol === "https:" ? https : http).request(url, options);
 
-async function readBody(
-  answer: http.IncomingMessage,
-  { maxBytes, undoneByCaller }: RequestOptions,
-): Promise<Buffer> {
-  const encoding = answer.headers["content-encoding"] ?? "identity";
-  if (!["identity", "gzip", undoneByCaller].includes(encoding))
-    throw new HttpRequestError(
-      "encoding",
-      `the answer comes as ${encoding.slice(0, 40)}, not as gzip`,
-    );
-  const whole = await gather(answer, maxBytes);
-  return encoding === "gzip" ? unpack(whole, maxBytes) : whole;
+async function readBody(answer: http.IncomingMessage, options: RequestOptions): Promise<Buffer> {
+  const encoding = checkedEncoding(answer.headers["content-encoding"], options);
+  return decoded(await gather(answer, options.maxBytes), encoding, options);
 }
+
+function checkedEncoding(
+  encoding: string | undefined,
+  { undoneByCaller }: RequestOptions,
+): string | undefined {
+  if (encoding === undefined || ["identity", "gzip", undoneByCaller].includes(encoding))
+    return encoding;
+  throw new HttpRequestError(
+    "encoding",
+    `the answer comes as ${encoding.slice(0, 40)}, not as gzip`,
+  );
+}
+
+const decoded = (
+  whole: Buffer,
+  encoding: string | undefined,
+  { maxBytes }: RequestOptions,
+): Promise<Buffer> | Buffer => (encoding === "gzip" ? unpack(whole, maxBytes) : whole);
 
 /** Uses events: an iterator's promises cost more than the bytes of an ordinary response. */
 function gather(answer: http.IncomingMessage, maxBytes: number): Promise<Buffer> {
@@ -277,10 +327,11 @@ const tooLarge = (maxBytes: number): HttpRequestError =>
 function toRequestError(
   thrown: unknown,
   url: URL,
-  { signal, timeoutMs }: RequestOptions,
+  { signal, timeoutMs, maxBytes }: RequestOptions,
   deadline: Deadline,
 ): HttpRequestError {
   if (thrown instanceof HttpRequestError) return thrown;
+  if (thrown instanceof BodyLimitError) return tooLarge(maxBytes);
   if (signal?.aborted === true)
     return new HttpRequestError("aborted", `the request to ${formatUrl(url)} was given up`);
   if (deadline.isOver)

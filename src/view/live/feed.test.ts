@@ -1,6 +1,9 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
+import { delivery, first as gpuDevice } from "../../../test/fixtures/view/live.ts";
+import { gpu } from "../../model/catalogue/index.ts";
 import { LatestFrames } from "../../sinks/latest/latest.ts";
 import { LiveFeed } from "./feed.ts";
+import type { WireFleet } from "./protocol.ts";
 
 const closing: LiveFeed[] = [];
 afterEach(() => closing.splice(0).forEach((feed) => feed.close()));
@@ -31,4 +34,33 @@ test("pages that open in one rush share one description, for as long as making i
 test("where it takes no time, everybody gets what is true now", () => {
   const { feed } = feedWhereAllTakes(0);
   expect(feed.describe()).not.toBe(feed.describe());
+});
+
+test("a page that opens after a quiet time gets the newest rows, and curves without a gap", () => {
+  vi.useFakeTimers({ now: 1_000_000 });
+  try {
+    const latest = new LatestFrames();
+    const feed = new LiveFeed({
+      latest,
+      nowMs: () => Date.now(),
+      host: "h",
+      version: "1",
+      problems: () => [],
+      maxPages: 1,
+    });
+    closing.push(feed);
+    for (let watts = 1; watts <= 40; watts++) {
+      latest.write(delivery("fast", Date.now(), [[gpuDevice, gpu.power, watts]], [gpuDevice]));
+      vi.advanceTimersByTime(1_000);
+    }
+    const fleet = JSON.parse(feed.describe().toString()) as WireFleet;
+    const power = fleet.columns.findIndex(({ key }) => key === "power");
+    expect(fleet.frame.rows[0]?.values[power]).toBe(40);
+    const curve = fleet.history.points[0]?.[fleet.history.keys.indexOf("power")] ?? [];
+    const drawn = curve.slice(-31, -1);
+    expect(drawn).not.toContain(null);
+    expect([...drawn].sort((left, right) => Number(left) - Number(right))).toEqual(drawn);
+  } finally {
+    vi.useRealTimers();
+  }
 });

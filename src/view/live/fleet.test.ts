@@ -54,6 +54,46 @@ test("history holds what was read, and a gap where nothing was", () => {
   expect(history.endSecond).toBe(3);
 });
 
+test("updates of the curves alone draw what whole updates draw, and leave devices and rows as they were", () => {
+  const [whole, curves] = [fleet(), fleet()];
+  const reading = (timeMs: number, watts: number, other: number) => [
+    delivery(
+      "fast",
+      timeMs,
+      [
+        [first, gpu.power, watts],
+        [first, gpu.utilization, 0.5],
+        [first, gpu.memoryTotal, 1e9],
+        [second, gpu.power, "failed"],
+      ],
+      [first, second],
+    ),
+    { ...powered(timeMs, other), source: "another exporter of the same GPU" },
+  ];
+  for (const seen of [whole, curves]) seen.update(reading(1_000, 100, 90), [], 1_000);
+  const { frame } = curves;
+  const later = [reading(2_000, 200, 210), [], reading(4_000, 400, 300)];
+  later.forEach((deliveries, at) => {
+    const nowMs = 2_000 + at * 1_000;
+    whole.update(deliveries, [], nowMs);
+    expect(curves.updateCurves(deliveries, nowMs)).toBe(true);
+  });
+  expect(curves.frame).toBe(frame);
+  // A page that opens causes a whole update.
+  curves.update(reading(5_000, 1, 2), [], 5_000);
+  whole.update(reading(5_000, 1, 2), [], 5_000);
+  expect(curves.describe()).toEqual(whole.describe());
+  const { history } = curves.describe();
+  const power = history.points[0]?.[history.keys.indexOf("power")] ?? [];
+  expect(power.slice(-5)).toEqual([100, 210, null, 400, 2]);
+});
+
+test("a device that is new needs a whole update", () => {
+  const seen = fleet();
+  expect(seen.updateCurves([powered(1_000, 100)], 1_000)).toBe(false);
+  expect(seen.describe().devices).toEqual([]);
+});
+
 test("one simulated device marks the fleet", () => {
   const seen = fleet();
   seen.update([powered(1_000, 1)], [], 1_000);

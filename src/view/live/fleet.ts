@@ -3,14 +3,17 @@
  * vanishing. Time is an argument; nothing here waits or writes to the network.
  */
 import { deviceKey } from "../../model/device.ts";
+import { presence } from "../../model/presence.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import { collectRows, type DeviceRow, type SeenDevice, seenDevices } from "./collect.ts";
 import { wireColumns } from "./columns.ts";
 import { HISTORY_SECONDS, historyPoint, RecentHistory } from "./history.ts";
+import { planCurves } from "./plan.ts";
 import type { PastPoints } from "./prime.ts";
 import {
   columnKeys,
   factKeys,
+  type HistoryKey,
   historyKeys,
   type LiveFrame,
   SCHEMA,
@@ -59,6 +62,31 @@ export class LiveFleet {
     this.#frame = { fleet: this.#frame.fleet + (changed ? 1 : 0), timeMs: nowMs, problems, rows };
     this.#remember(nowMs);
     return { changed };
+  }
+
+  /**
+   * Only writes the points of the curves, for the time when no page is open: a tenth of the cost of `update`. Devices and rows
+   * stay as they were. Returns false, and writes nothing, if a device is new: then call `update`.
+   */
+  updateCurves(deliveries: readonly Delivery[], nowMs: number): boolean {
+    const points = new Map<string, Partial<Record<HistoryKey, number>>>();
+    for (const { frame, host = this.#identity.host } of deliveries)
+      for (const { device, slots } of planCurves(frame.layout, host)) {
+        if (!this.#known.has(device)) {
+          if (this.#known.size >= DEVICES_KEPT) continue;
+          return false;
+        }
+        let point = points.get(device);
+        if (point === undefined) points.set(device, (point = {}));
+        for (const { slot, key } of slots) {
+          const value = frame.values[slot];
+          if (frame.presence[slot] !== presence.present || value === undefined) continue;
+          point[key] = Math.max(value, point[key] ?? value);
+        }
+      }
+    const second = Math.floor(nowMs / 1_000);
+    for (const [device, point] of points) this.#history.write(device, second, point);
+    return true;
   }
 
   /** Adds curves from before this start, always older than the points written from now on. */

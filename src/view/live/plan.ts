@@ -4,9 +4,11 @@
  */
 import { type BoundWord, boundWords } from "../../model/bound.ts";
 import { gpu } from "../../model/catalogue/index.ts";
+import { deviceKey } from "../../model/device.ts";
 import { type LabelSet, labelValue } from "../../model/labels.ts";
 import type { Layout, Series } from "../../model/layout.ts";
 import { type ReadingSpec, readingSpecs } from "./columns.ts";
+import { columnKeys, type HistoryKey, historyKeys } from "./protocol.ts";
 
 export type SlotTarget =
   | { readonly kind: "reading"; readonly at: number }
@@ -47,6 +49,33 @@ export function planLayout(layout: Layout): readonly PlannedSlot[] {
     plan.push({ slot, uuid, series, target: targetOf(series) });
   });
   plans.set(layout, plan);
+  return plan;
+}
+
+/** The slots of one device that its curves are drawn from. */
+export interface CurveSlots {
+  /** `deviceKey` of the host and the device. */
+  readonly device: string;
+  readonly slots: readonly { readonly slot: number; readonly key: HistoryKey }[];
+}
+
+const curvePlans = new WeakMap<Layout, { host: string; plan: readonly CurveSlots[] }>();
+
+/** Returns the devices of a layout that have readings with a curve; cached like `planLayout`, for one host. */
+export function planCurves(layout: Layout, host: string): readonly CurveSlots[] {
+  const kept = curvePlans.get(layout);
+  if (kept?.host === host) return kept.plan;
+  const byUuid = new Map<string, { slot: number; key: HistoryKey }[]>();
+  for (const { uuid, slot, target } of planLayout(layout)) {
+    const column = target.kind === "reading" ? columnKeys[target.at] : undefined;
+    const key = historyKeys.find((one) => one === column);
+    if (key === undefined) continue;
+    const slots = byUuid.get(uuid) ?? [];
+    byUuid.set(uuid, slots);
+    slots.push({ slot, key });
+  }
+  const plan = [...byUuid].map(([uuid, slots]) => ({ device: deviceKey(host, uuid), slots }));
+  curvePlans.set(layout, { host, plan });
   return plan;
 }
 

@@ -39,6 +39,7 @@ import { batchOf } from "../../fixtures/formats/samples-text.ts";
 import { compressSnappy } from "../../../src/formats/snappy/compress.ts";
 import { SnappyError, decompressSnappy } from "../../../src/formats/snappy/decompress.ts";
 import { labelSet } from "../../../src/model/labels.ts";
+import { BodyLimitError, ResponseReader } from "../../../src/net/http/response-reader.ts";
 import { openMetricsPages, textPages } from "../../exposition/pages.ts";
 import type { FuzzTarget } from "../contract.ts";
 
@@ -256,6 +257,26 @@ export const targets: readonly FuzzTarget[] = [
     seeds: [compressSnappy(Buffer.from("gpulse ".repeat(40))), compressSnappy(request())],
     refuses: [SnappyError],
     parse: (bytes) => decompressSnappy(bytes, 1 << 20),
+  },
+  {
+    name: "http-response",
+    seeds: [
+      "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: 8\r\n\r\nup 1\nx 2",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4;a=b\r\nup 1\r\n0\r\nX-Sum: 1\r\n\r\n",
+      "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 503 Busy\r\nConnection: keep-alive\r\n\r\nlater",
+    ],
+    refuses: [Error, BodyLimitError],
+    parse: (bytes) => {
+      const [whole, halves] = [new ResponseReader(10_000), new ResponseReader(10_000)];
+      const middle = bytes.length >> 1;
+      whole.push(bytes);
+      for (const part of [bytes.subarray(0, middle), bytes.subarray(middle)])
+        if (!halves.isComplete) halves.push(part);
+      if (!whole.isComplete) whole.end();
+      if (!halves.isComplete) halves.end();
+      if (whole.status !== halves.status || !whole.body.equals(halves.body))
+        throw new Error("BUG: a response in two parts is read differently");
+    },
   },
   {
     name: "otlp-protobuf",

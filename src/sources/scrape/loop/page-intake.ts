@@ -9,6 +9,7 @@ import { type Histogram, isCustom, toSchema } from "../../../model/histogram/his
 import type { LabelSet } from "../../../model/labels.ts";
 import type { ScrapeConfig } from "../config/types.ts";
 import { PageHistogram, type MetricPart } from "./metric-parts.ts";
+import { RepeatedList } from "./repeated-list.ts";
 import { ScrapeRejectedError } from "./sample-labels.ts";
 import type { CachedSeries } from "./scrape-cache.ts";
 
@@ -36,7 +37,7 @@ interface PageMoment {
 
 export class PageIntake implements PageVisitor<CachedSeries> {
   readonly counts = { scraped: 0, kept: 0, seriesAdded: 0, duplicates: 0, outOfBounds: 0 };
-  readonly tracked: CachedSeries[] = [];
+  readonly tracked: RepeatedList<CachedSeries>;
   readonly starts: (readonly [CachedSeries, BatchStart])[] = [];
   /** Samples that count against the limit. */
   appended = 0;
@@ -50,9 +51,11 @@ export class PageIntake implements PageVisitor<CachedSeries> {
   #lastMs = 0;
   #lastHistogram: Histogram | undefined;
 
-  constructor(batch: PageBatch, moment: PageMoment) {
+  /** @param lastTracked the tracked series of the page before */
+  constructor(batch: PageBatch, moment: PageMoment, lastTracked: readonly CachedSeries[]) {
     this.#batch = batch;
     this.#moment = moment;
+    this.tracked = new RepeatedList(lastTracked);
   }
 
   open(exposed: LabelSet, emptied: readonly string[]): CachedSeries {
@@ -109,7 +112,7 @@ export class PageIntake implements PageVisitor<CachedSeries> {
       this.#histogram(series, classic.convert(), classic.timeMs);
     }
     if (this.#created.size === 0) return;
-    for (const series of this.tracked) {
+    for (const series of this.tracked.finish()) {
       const startMs = series.part && this.#created.get(series.part.key);
       if (startMs === undefined) continue;
       this.#lastMs = timeMs;

@@ -20,6 +20,7 @@ import { checkLabels, ScrapeRejectedError, sampleLabels } from "./sample-labels.
 import { MetadataPage } from "./metadata-page.ts";
 import { type MetricPart, metricPart } from "./metric-parts.ts";
 import { type PageBatch, PageIntake } from "./page-intake.ts";
+import { RepeatedList } from "./repeated-list.ts";
 import { type ReportName, usualReports } from "./report.ts";
 
 /** A series of the page. */
@@ -67,12 +68,14 @@ export class ScrapeCache {
   /** Label blocks by slot; the report series come first. */
   #arena = new BatchBuilder();
   readonly #reports: ReadonlyMap<ReportName, CachedSeries>;
-  #tracked: CachedSeries[] = [];
-  #samples = new BatchColumns();
+  #tracked: readonly CachedSeries[] = [];
+  /** Made for each batch: columns that wait for the next scrape would outlive the young generation. */
+  #samples = new BatchColumns(0);
+  #expectedSamples = 64;
   #attached = new BatchAttachments();
   readonly #usesStarts: boolean;
   readonly #intake: PageBatch;
-  #slots: number[] = [];
+  #slots = new RepeatedList<number>();
   #lastColumns: { readonly slots: readonly number[]; readonly columns: SeriesColumns } | undefined;
   #batch = 0;
   #page = 0;
@@ -102,7 +105,8 @@ export class ScrapeCache {
     config: ScrapeConfig,
   ): PageOutcome {
     this.#begin();
-    const page = new PageIntake(this.#intake, { timeMs, nowMs, page: ++this.#page, config });
+    const moment = { timeMs, nowMs, page: ++this.#page, config };
+    const page = new PageIntake(this.#intake, moment, this.#tracked);
     const format = formatOf(contentType) ?? config.fallbackFormat;
     let error = this.#read(body, format, config, page);
     const limit = config.limits.samples;
@@ -113,7 +117,7 @@ export class ScrapeCache {
         series.startMs = start.startMs;
         this.#attached.start(start);
       }
-      this.#endTracked(page.tracked, timeMs);
+      this.#endTracked(page.tracked.finish(), timeMs);
     } else {
       this.endAll(timeMs);
       page.counts.seriesAdded = 0;
@@ -161,16 +165,17 @@ export class ScrapeCache {
       ...this.#attached.finish(),
       metadata: this.metadata.news(),
     };
-    this.#samples = new BatchColumns(Math.max(64, batch.sampleCount));
+    this.#expectedSamples = Math.max(64, batch.sampleCount);
+    this.#samples = new BatchColumns(0);
     this.#compact();
     return batch;
   }
 
   /** The label blocks of the batch's series and their hashes; cached, since most pages contain the same series as the previous one. */
   #seriesColumns(): SeriesColumns {
-    const slots = this.#slots;
+    const slots = this.#slots.finish();
     const last = this.#lastColumns;
-    if (last !== undefined && isSame(last.slots, slots)) return last.columns;
+    if (last?.slots === slots) return last.columns;
     const { bytes, labelStarts, labelEnds } = this.#arena.finish();
     const columns = {
       bytes,
@@ -258,7 +263,8 @@ export class ScrapeCache {
   }
 
   /** Ends series that are missing from this page, unless another line of it has the same labels. */
-  #endTracked(tracked: CachedSeries[], timeMs: number): void {
+  #endTracked(tracked: readonly CachedSeries[], timeMs: number): void {
+    if (tracked === this.#tracked) return;
     const gone = this.#tracked.filter(({ page }) => page !== this.#page);
     this.#tracked = tracked;
     if (gone.length === 0) return;
@@ -301,16 +307,16 @@ export class ScrapeCache {
   #place(series: CachedSeries): number {
     if (series.batch !== this.#batch) {
       series.batch = this.#batch;
-      series.place = this.#slots.push(series.slot) - 1;
+      series.place = this.#slots.push(series.slot);
     }
     return series.place;
   }
 
   #begin(): void {
     this.#batch++;
-    this.#slots = [];
+    this.#slots = new RepeatedList(this.#lastColumns?.slots);
     this.#attached = new BatchAttachments();
-    this.#samples.count = 0;
+    this.#samples = new BatchColumns(this.#expectedSamples);
   }
 
   /** Rebuilds the arena once label blocks of forgotten series are more than half of it. */
@@ -333,12 +339,6 @@ export class ScrapeCache {
   }
 }
 
-function isSame(some: readonly number[], others: readonly number[]): boolean {
-  if (some.length !== others.length) return false;
-  for (let at = 0; at < some.length; at++) if (some[at] !== others[at]) return false;
-  return true;
-}
-
 /** Shared by all series that relabeling drops; only their text is stored. */
 const droppedSeries: CachedSeries = {
   slot: -1,
@@ -358,5 +358,5 @@ function hashOf(labels: LabelSet): number {
         hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
       hash = Math.imul(hash ^ 0xff, 0x01000193);
     }
-  return hash >>> 0;
+  return hash | 0;
 }
