@@ -449,7 +449,7 @@ test("an array of 100,000 tasks has a record for each, and waiting tasks have no
     id: "9000",
     arrayJobId: "9000",
     arrayTasksWaiting: "0-99999",
-    state: "pending",
+    state: "waiting",
     startMs: undefined,
     allocatedGpus: 0,
     allocations: [],
