@@ -14,7 +14,7 @@ import { labelSet } from "../model/labels.ts";
 import { BasicUsers } from "../net/http/basic-users.ts";
 import { LatestFrames } from "../sinks/latest/latest.ts";
 import type { FirstLoad } from "../view/first-load.ts";
-import type { WireFleet } from "../view/live/protocol.ts";
+import type { WireFleetColumns } from "../view/live/fleet-columns.ts";
 import { buildHub, type HubOptions } from "./hub.ts";
 import { RefusalCounts } from "./auth/self-metrics.ts";
 import { openStorage } from "./storage.ts";
@@ -99,11 +99,13 @@ function dataIn(html: string): FirstLoad | undefined {
 }
 
 test.each(["/", "/fleet", "/alerts", "/index.html"])(
-  "%s holds the fleet as /api/fleet has it",
+  "%s holds the fleet as /api/fleet?columns=1 has it",
   async (url) => {
     const get = await hub();
     const answer = await get(url);
-    expect(dataIn(answer.body)).toEqual({ fleet: (await get("/api/fleet")).json<WireFleet>() });
+    expect(dataIn(answer.body)).toEqual({
+      fleet: (await get("/api/fleet?columns=1")).json<WireFleetColumns>(),
+    });
     expect(answer.headers["cache-control"]).toBe("no-store");
   },
 );
