@@ -119,14 +119,11 @@ test.each(["/", "/fleet", "/alerts", "/index.html"])(
 test("the head with the scripts to load is sent before the data is there", async () => {
   let found: () => void = () => {};
   const waiting = new Promise<void>((resolve) => (found = resolve));
-  const { app } = await start((api) => ({
-    api: {
-      ...api,
-      history: Object.assign(Object.create(api.history) as typeof api.history, {
-        range: async () => waiting.then(() => ({ data: { type: "matrix", series: [] } })),
-      }),
-    },
-  }));
+  const { app } = await start(({ history }) => {
+    const range = async () => waiting.then(() => ({ data: { type: "matrix", series: [] } }));
+    Object.assign(history, { range });
+    return {};
+  });
   const address = await app.listen({ host: "127.0.0.1", port: 0 });
   const answer = await fetch(`${address}/gpu?uuid=${first.uuid}@lab`);
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
