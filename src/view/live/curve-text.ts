@@ -12,10 +12,10 @@ import type { HistoryKey } from "./protocol.ts";
 const ABSENT = "~";
 const [LARGE, END] = ["|", ";"];
 /** Printable ASCII without the signs above, without what JSON escapes, and without "<", which ends a script element. */
-const digits = Array.from({ length: 94 }, (_, at) => String.fromCharCode(33 + at))
-  .filter((one) => !'"\\<|~'.includes(one))
-  .join("");
-const digitValues = new Map([...digits].map((digit, at) => [digit, at]));
+const digits = Array.from({ length: 94 }, (_, at) => String.fromCharCode(33 + at)).filter(
+  (one) => !'"\\<|~'.includes(one),
+);
+const digitValues = new Map(digits.map((digit, at) => [digit, at]));
 
 export function encodeCurve(
   key: HistoryKey,
