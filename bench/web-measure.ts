@@ -80,35 +80,3 @@ export async function heldBytes(page: Page): Promise<number> {
   await session.detach();
   return usedSize;
 }
-
-export interface Transfer {
-  /** Until the page is live and its first charts are drawn, including scripts, without the updates in that time. */
-  readonly firstBytes: number;
-  readonly bytesPerSecond: number;
-}
-
-/** The bytes that a page transfers with an empty cache, as encoded on the wire. */
-export async function measureTransfer(
-  browser: Browser,
-  url: string,
-  /** The selector of what is drawn first. */
-  drawn: string,
-  settleMs: number,
-  seconds: number,
-): Promise<Transfer> {
-  const context = await browser.newContext({ viewport: VIEW, colorScheme: "dark" });
-  await context.addInitScript("delete window.SharedWorker");
-  const page = await context.newPage();
-  const session = await context.newCDPSession(page);
-  let bytes = 0;
-  session.on("Network.dataReceived", ({ encodedDataLength }) => (bytes += encodedDataLength));
-  await session.send("Network.enable");
-  await page.goto(url, { timeout: FIRST_MS });
-  await page.waitForSelector(drawn, { timeout: FIRST_MS });
-  await sleep(settleMs);
-  const settledBytes = bytes;
-  await sleep(seconds * 1_000);
-  const bytesPerSecond = (bytes - settledBytes) / seconds;
-  await context.close();
-  return { firstBytes: settledBytes - (bytesPerSecond * settleMs) / 1_000, bytesPerSecond };
-}

@@ -12,7 +12,20 @@ import path from "node:path";
 export interface Pages {
   readonly gpulse: string;
   readonly echarts: string;
+  /** Every response so far, oldest first. */
+  readonly responses: readonly RecordedResponse[];
   stop(): Promise<void>;
+}
+
+export interface RecordedResponse {
+  /** Path and query. */
+  readonly url: string;
+  /** The time of the request by `performance.now()`. */
+  readonly startMs: number;
+  readonly headBytes: number;
+  readonly isGzip: boolean;
+  /** The body as encoded on the wire. */
+  readonly body: readonly Buffer[];
 }
 
 const library = readFileSync(createRequire(import.meta.url).resolve("echarts/dist/echarts.min.js"));
@@ -24,9 +37,10 @@ export async function servePages(hub: string): Promise<Pages> {
       answer.setHeader("content-type", `${type}; charset=utf-8`).end(body);
     }),
   );
+  const responses: RecordedResponse[] = [];
   const proxy = await listen(
     createServer((asked, answer) => {
-      const url = asked.url ?? "/";
+      const [url, startMs] = [asked.url ?? "/", performance.now()];
       const behind = url.startsWith("/echarts/") ? peer.origin : hub;
       const to = request(
         new URL(url.replace(/^\/(?:gpulse|echarts)\//, "/"), behind),
@@ -34,6 +48,11 @@ export async function servePages(hub: string): Promise<Pages> {
         (got) => {
           answer.writeHead(got.statusCode ?? 502, got.headers);
           answer.flushHeaders();
+          const body: Buffer[] = [];
+          const headBytes = got.rawHeaders.reduce((sum, { length }) => sum + length + 2, 17);
+          const isGzip = got.headers["content-encoding"] === "gzip";
+          responses.push({ url, startMs, headBytes, isGzip, body });
+          got.on("data", (chunk: Buffer) => body.push(chunk));
           got.pipe(answer);
         },
       );
@@ -45,6 +64,7 @@ export async function servePages(hub: string): Promise<Pages> {
   return {
     gpulse: `${proxy.origin}/gpulse/`,
     echarts: `${proxy.origin}/echarts/`,
+    responses,
     stop: async () => {
       await proxy.stop();
       await peer.stop();

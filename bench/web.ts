@@ -9,8 +9,9 @@ import { parseArgs } from "node:util";
 import type { Browser } from "playwright-core";
 import { grouped, median, number, say } from "./hub-print.ts";
 import { CELL, CURVE, openBrowser, SETTLE_MS, withFleet } from "./web-fleet.ts";
-import { heldBytes, measureTransfer, measureUpdates, openFresh } from "./web-measure.ts";
+import { heldBytes, measureUpdates, openFresh } from "./web-measure.ts";
 import type { Pages } from "./web-pages.ts";
+import { fillHistory, measureTransfer, type Transfer } from "./web-transfer.ts";
 
 const { values: given } = parseArgs({
   options: {
@@ -74,16 +75,23 @@ async function updates(browser: Browser, gpus: number, pages: Pages): Promise<vo
   say(`| ${cells.join(" | ")} |`);
 }
 
-async function transfer(browser: Browser, gpus: number, { gpulse }: Pages): Promise<void> {
-  const { firstBytes, bytesPerSecond } = await measureTransfer(
-    browser,
-    gpulse,
-    CELL,
-    SETTLE_MS,
-    seconds,
-  );
+async function transfer(browser: Browser, gpus: number, pages: Pages): Promise<void> {
+  await fillHistory(browser, pages);
+  const visits: Transfer[] = [];
+  for (let run = 0; run < runs; run += 1)
+    visits.push(await measureTransfer(browser, pages, seconds / runs));
   const kb = (bytes: number): string => `${number(bytes / 1e3)} kB`;
-  say(`| ${grouped(gpus)} | ${kb(firstBytes)} | ${kb(bytesPerSecond)}/s |`);
+  const range = (values: readonly number[]): string =>
+    `${kb(Math.min(...values))} to ${kb(Math.max(...values))}`;
+  const largest = (visits[0]?.parts ?? []).slice(0, 4);
+  const cells = [
+    grouped(gpus),
+    range(visits.map(({ firstBytes }) => firstBytes)),
+    largest.map(({ name, bytes }) => `${kb(bytes)} ${name.split("?")[0]}`).join(", "),
+    range(visits.map(({ bytesPerUpdate }) => bytesPerUpdate)),
+    range(visits.map(({ bytesPerSecond }) => bytesPerSecond)),
+  ];
+  say(`| ${cells.join(" | ")} |`);
 }
 
 async function memory(browser: Browser, gpus: number, pages: Pages): Promise<void> {
@@ -114,10 +122,10 @@ const updatesHead = `
 | GPUs | scripting, gpulse | scripting, ECharts | ratio | main thread, gpulse | main thread, ECharts | updates |
 |---|---|---|---|---|---|---|`;
 const transferHead = `
-### What the fleet page transfers, empty cache, as encoded on the wire
+### What the fleet page transfers, empty cache, with headers and as encoded on the wire, ${runs} visits
 
-| GPUs | until it is live | then |
-|---|---|---|`;
+| GPUs | first visit | its largest parts | an update | updates and repeated requests a second |
+|---|---|---|---|---|`;
 const memoryHead = `
 ### The heap after collecting, after ${number(minutes)} min live
 

@@ -14,7 +14,8 @@ import { labelSet } from "../model/labels.ts";
 import { BasicUsers } from "../net/http/basic-users.ts";
 import { LatestFrames } from "../sinks/latest/latest.ts";
 import type { FirstLoad } from "../view/first-load.ts";
-import type { WireFleet } from "../view/live/protocol.ts";
+import type { WireFleetColumns } from "../view/live/fleet-columns.ts";
+import type { ApiContext } from "./api/context.ts";
 import { buildHub, type HubOptions } from "./hub.ts";
 import { RefusalCounts } from "./auth/self-metrics.ts";
 import { openStorage } from "./storage.ts";
@@ -48,6 +49,11 @@ afterEach(async () => {
 });
 
 async function hub(changes: Partial<HubOptions> = {}, host = "lab") {
+  const { app } = await start(() => changes, host);
+  return (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers });
+}
+
+async function start(changes: (api: ApiContext) => Partial<HubOptions>, host = "lab") {
   const latest = new LatestFrames();
   latest.write(delivery("fast", nowMs, [[first, gpu.power, 250]]));
   const storage = await openStorage({
@@ -83,13 +89,13 @@ async function hub(changes: Partial<HubOptions> = {}, host = "lab") {
     stats: () => ({}),
     ready: () => ({ ready: true, problems: [] }),
     api: storage.api,
-    ...changes,
+    ...changes(storage.api),
   });
   ends.push(
     () => app.close(),
     () => storage.close(),
   );
-  return (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers });
+  return { app };
 }
 
 function dataIn(html: string): FirstLoad | undefined {
@@ -99,14 +105,38 @@ function dataIn(html: string): FirstLoad | undefined {
 }
 
 test.each(["/", "/fleet", "/alerts", "/index.html"])(
-  "%s holds the fleet as /api/fleet has it",
+  "%s holds the fleet as /api/fleet?columns=1 has it",
   async (url) => {
     const get = await hub();
     const answer = await get(url);
-    expect(dataIn(answer.body)).toEqual({ fleet: (await get("/api/fleet")).json<WireFleet>() });
+    expect(dataIn(answer.body)).toEqual({
+      fleet: (await get("/api/fleet?columns=1")).json<WireFleetColumns>(),
+    });
     expect(answer.headers["cache-control"]).toBe("no-store");
   },
 );
+
+test("the head with the scripts to load is sent before the data is there", async () => {
+  let found: () => void = () => {};
+  const waiting = new Promise<void>((resolve) => (found = resolve));
+  const { app } = await start(({ history }) => {
+    const range = async () => waiting.then(() => ({ data: { type: "matrix", series: [] } }));
+    Object.assign(history, { range });
+    return {};
+  });
+  const address = await app.listen({ host: "127.0.0.1", port: 0 });
+  const answer = await fetch(`${address}/gpu?uuid=${first.uuid}@lab`);
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+  const head = (await reader?.read())?.value ?? "";
+  expect(head).toContain('rel="modulepreload" crossorigin href="./assets/gpu.js"');
+  expect(head).not.toContain("first-load");
+  found();
+  let rest = "";
+  for (let part = await reader?.read(); part?.done === false; part = await reader?.read())
+    rest += part.value;
+  expect(dataIn(rest)?.gpu).toMatchObject({ series: [] });
+  expect(rest.endsWith("</body>")).toBe(true);
+});
 
 test("the GPU page also holds that GPU's series over the range of the address", async () => {
   const get = await hub();

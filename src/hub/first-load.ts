@@ -14,7 +14,7 @@ import { reserveFor } from "./api/reserve.ts";
 import { clientOf } from "./limits/client.ts";
 import type { PageName } from "./page-names.ts";
 
-/** A larger payload would arrive in the HTML later than over the live stream: about 300 GPUs with their history. */
+/** A larger payload would arrive in the HTML later than over the live stream: about 5,000 GPUs. */
 const maxFleetBytes = 2 * 1024 * 1024;
 const maxGpuBytes = 512 * 1024;
 /** Longest wait in the query queue: the page opens without the charts' data rather than late. */
@@ -40,7 +40,7 @@ export async function firstLoadJson(
   reply: FastifyReply,
   options: FirstLoadOptions,
 ): Promise<readonly (string | Buffer)[] | undefined> {
-  const fleet = options.feed.describe();
+  const fleet = options.feed.describe(true);
   if (fleet.byteLength > maxFleetBytes) return undefined;
   const { api } = options;
   const alerts =

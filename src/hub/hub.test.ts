@@ -8,8 +8,10 @@ import { gpu } from "../model/catalogue/index.ts";
 import { LatestFrames } from "../sinks/latest/latest.ts";
 import { buildHub, createHub, type Hub, type HubOptions } from "./hub.ts";
 import { openListener, type ReadyState } from "./listener.ts";
-import { delivery, first } from "../../test/fixtures/view/live.ts";
-import type { WireFleet, LiveFrame } from "../view/live/protocol.ts";
+import { delivery, first, second } from "../../test/fixtures/view/live.ts";
+import { applyChanges } from "../view/live/changes.ts";
+import { decodeFleet, type WireFleetColumns } from "../view/live/fleet-columns.ts";
+import type { LiveFrame, WireChanges, WireFleet } from "../view/live/protocol.ts";
 
 let webDir = "";
 const hubs: { close(): Promise<void> }[] = [];
@@ -241,6 +243,23 @@ test("the live stream starts with the fleet and goes on with frames", async () =
   const frame = await reader.next();
   expect(frame.event).toBe("frame");
   expect((frame.data as LiveFrame).rows[0]?.values).toContain(300);
+  await reader.cancel();
+});
+
+test("a page reads the fleet by columns, and its first update is the changes since then", async () => {
+  const latest = new LatestFrames();
+  latest.write(delivery("fast", Date.now(), [[first, gpu.power, 250]]));
+  const hub = await listening({ latest });
+  const reader = await openStream(hub, "?changes=1&columns=1");
+  const { event, data } = await reader.next();
+  expect(event).toBe("fleet");
+  const fleet = decodeFleet(data as WireFleetColumns);
+  expect(fleet.devices.map(({ uuid }) => uuid)).toEqual([first.uuid, second.uuid]);
+  expect(fleet.frame.rows[0]?.values).toContain(250);
+  latest.write(delivery("fast", Date.now(), [[first, gpu.power, 300]]));
+  const update = await reader.next();
+  expect(update.event).toBe("changes");
+  expect(applyChanges(fleet.frame, update.data as WireChanges)?.rows[0]?.values).toContain(300);
   await reader.cancel();
 });
 

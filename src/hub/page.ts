@@ -2,6 +2,8 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { Readable } from "node:stream";
+import { setImmediate as afterOthers } from "node:timers/promises";
 import fastifyStatic, { type FastifyStaticOptions } from "@fastify/static";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { FIRST_LOAD_ID } from "../view/first-load.ts";
@@ -33,24 +35,37 @@ export async function servePage(app: FastifyInstance, options: PageOptions): Pro
     const embeddable = name === "boards" && options.embedOrigins.length > 0;
     const ownPolicy = embeddable ? withAncestors(policy, options.embedOrigins) : policy;
     const show = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-      const data = await firstLoadJson(name, request, reply, options);
-      const block =
-        data === undefined
-          ? []
-          : [`<script type="application/json" id="${FIRST_LOAD_ID}">`, ...data, "</script>\n"];
-      const parts = [head, ...block, tail].map((part) => Buffer.from(part));
       // A policy set by the operator stays unchanged.
       if (reply.getHeader(policyHeader) === guardHeaders[policyHeader]) {
         reply.header(policyHeader, ownPolicy);
         // X-Frame-Options has no list of origins, and browsers that support frame-ancestors ignore it.
         if (embeddable) reply.removeHeader("x-frame-options");
       }
-      return noStore(reply).type("text/html; charset=utf-8").send(Buffer.concat(parts));
+      const data = async () => firstLoadJson(name, request, reply, options);
+      return noStore(reply)
+        .type("text/html; charset=utf-8")
+        .send(Readable.from(htmlParts(head, data, tail), { objectMode: false }));
     };
     // The app itself interprets the query string.
     for (const url of name === "fleet" ? ["/", "/index.html", "/fleet"] : [`/${name}`])
       app.get(url, show);
   }
+}
+
+/** Sends the head first: the browser loads the scripts that it names while the hub collects the data. */
+async function* htmlParts(
+  head: string,
+  data: () => Promise<readonly (string | Buffer)[] | undefined>,
+  tail: string,
+): AsyncGenerator<Buffer, void> {
+  yield Buffer.from(head);
+  await afterOthers();
+  const found = await data();
+  const block =
+    found === undefined
+      ? []
+      : [`<script type="application/json" id="${FIRST_LOAD_ID}">`, ...found, "</script>\n"];
+  yield Buffer.concat([...block, tail].map((part) => Buffer.from(part)));
 }
 
 interface ViteChunk {

@@ -18,7 +18,13 @@ interface LiveQuery {
     readonly since?: string;
     /** `1`: the client can apply `changes` events. */
     readonly changes?: string;
+    /** `1`: the client reads fleet and frame by columns. */
+    readonly columns?: string;
   };
+}
+
+interface FleetQuery {
+  readonly Querystring: { readonly columns?: string };
 }
 
 export function addRoutes(app: FastifyInstance, feed: LiveFeed, options: HubOptions): void {
@@ -32,10 +38,11 @@ export function addRoutes(app: FastifyInstance, feed: LiveFeed, options: HubOpti
         .header("retry-after", RETRY_AFTER_SECONDS)
         .send({ error: "Too many pages are open on this gpulse: close one and try again." });
     }
-    const { fleet: known, since, changes } = request.query;
+    const { fleet: known, since, changes, columns } = request.query;
+    const takesColumns = columns === "1";
     const isGzip = acceptsGzip(request.headers["accept-encoding"]);
     const isCurrent = feed.isCurrent(Number(known), Number(since));
-    const described = isCurrent ? undefined : feed.describeEvent();
+    const described = isCurrent ? undefined : feed.describeEvent(takesColumns);
     const fleet = await described?.event.bytesLater(isGzip);
     reply.hijack();
     // The client disconnected while the fleet was compressed.
@@ -51,12 +58,15 @@ export function addRoutes(app: FastifyInstance, feed: LiveFeed, options: HubOpti
     });
     reply.raw.flushHeaders();
     const takesChanges = changes === "1";
-    feed.streams.add(reply.raw, fleet, described?.frameMs, client, { isGzip, takesChanges });
+    const accepted = { isGzip, takesChanges, takesColumns };
+    feed.streams.add(reply.raw, fleet, described?.frameMs, client, accepted);
     return reply;
   });
 
-  app.get("/api/fleet", async (_request, reply) =>
-    noStore(reply).type("application/json; charset=utf-8").send(feed.describe()),
+  app.get<FleetQuery>("/api/fleet", async ({ query }, reply) =>
+    noStore(reply)
+      .type("application/json; charset=utf-8")
+      .send(feed.describe(query.columns === "1")),
   );
 
   app.get("/metrics", async (request, reply) => {

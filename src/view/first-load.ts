@@ -3,13 +3,14 @@
  * reads this file too: types, constants and pure functions only.
  */
 import type { AlertSummary } from "./alert-summary.ts";
-import type { WireDevice, WireFleet } from "./live/protocol.ts";
+import type { WireFleetColumns } from "./live/fleet-columns.ts";
+import type { WireDevice } from "./live/protocol.ts";
 
 /** The id of the `<script type="application/json">` element. */
 export const FIRST_LOAD_ID = "first-load";
 
 export interface FirstLoad {
-  readonly fleet: WireFleet;
+  readonly fleet: WireFleetColumns;
   /** Needed for the first drawing, so that no banner moves the page later. Absent if the hub evaluates no rules. */
   readonly alerts?: AlertSummary;
   /** On the GPU page: the GPU in the address, over the range in the address. */

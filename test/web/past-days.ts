@@ -16,7 +16,8 @@ export const pastUuids = ["PAST-0", "PAST-1"] as const;
 export function pastDays(endMs: number, days: number): PastDays {
   const toMs = Math.floor(endMs / STEP_MS) * STEP_MS;
   const fromMs = toMs - days * DAY_MS;
-  const spikeMs = toMs - DAY_MS - 6 * 3_600_000;
+  // In the middle of a working day: beside the change of load at 8 and 20 h, the median around it would be the other level.
+  const spikeMs = new Date(toMs - 2 * DAY_MS).setHours(14, 0, 0, 0);
   const families = new Map<string, string[]>();
   const add = (family: string, name: string, labels: string, value: number, ms: number): void => {
     const lines = families.get(family) ?? [];

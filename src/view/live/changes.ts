@@ -19,7 +19,7 @@ const omitted: ReadonlySet<ColumnKey> = new Set([
   "energyTotal",
   "energyIntegratedTotal",
 ]);
-const isOmitted = columnKeys.map((key) => omitted.has(key));
+export const isOmitted = columnKeys.map((key) => omitted.has(key));
 
 /** Pages show three digits. A value that differs only beyond the fourth counts as unchanged. */
 const significantDigits = 4;
@@ -49,7 +49,7 @@ export function encodeChanges(before: LiveFrame, after: LiveFrame): WireChanges 
     timeMs: after.timeMs,
     problems: after.problems,
     columns,
-    ...agesOf(after.rows),
+    ...ageColumns(after.rows),
     rows,
   };
 }
@@ -98,7 +98,8 @@ function columnChanges(
   return [column, after.map(({ values }) => rounded(values[column] ?? "stale"))];
 }
 
-function rounded(value: WireValue): WireValue {
+/** With the significant digits that pages get. */
+export function rounded(value: WireValue): WireValue {
   if (typeof value !== "number" || value === 0 || !Number.isFinite(value)) return value;
   const decimals = significantDigits - 1 - Math.floor(Math.log10(Math.abs(value)));
   // Only powers of ten above 1 are exact: dividing by them leaves no binary rounding digits.
@@ -107,7 +108,7 @@ function rounded(value: WireValue): WireValue {
 }
 
 /** Rows of one source have the same age, so each distinct age is sent once. */
-function agesOf(rows: readonly WireRow[]): Pick<WireChanges, "ages" | "ageOf"> {
+export function ageColumns(rows: readonly WireRow[]): Pick<WireChanges, "ages" | "ageOf"> {
   const ages = new Map<string, number>();
   const ageOf = rows.map(({ ageMs }) => {
     const key = JSON.stringify(ageMs);
@@ -118,7 +119,14 @@ function agesOf(rows: readonly WireRow[]): Pick<WireChanges, "ages" | "ageOf"> {
   return { ages: [...ages.keys()].map((key) => JSON.parse(key) as WireRow["ageMs"]), ageOf };
 }
 
-function restOf({ throttle, bound, job, user, xids }: WireRow): WireChanges["rows"][number][1] {
+/** Everything of a row besides values and ages. */
+export function restOf({
+  throttle,
+  bound,
+  job,
+  user,
+  xids,
+}: WireRow): WireChanges["rows"][number][1] {
   return {
     throttle,
     ...(bound === undefined ? {} : { bound }),

@@ -6,6 +6,7 @@
 import type { Queryable } from "../../model/select.ts";
 import type { LatestFrames } from "../../sinks/latest/latest.ts";
 import { encodeChanges } from "./changes.ts";
+import { encodeFleet, encodeFrame } from "./fleet-columns.ts";
 import { type FleetIdentity, LiveFleet } from "./fleet.ts";
 import { HISTORY_SECONDS } from "./history.ts";
 import { readPast } from "./prime.ts";
@@ -29,8 +30,8 @@ const IDLE_REST_FACTOR = 19;
  */
 const IDLE_UPDATE_MS = 15_000;
 
-/** A page that opens its stream within this time after its HTML was made has no gap in its curves. */
-const KNOWN_FLEET_MS = 2_000;
+/** A page that opens its stream within this time after its HTML was made has at most a short gap in its curves. */
+const KNOWN_FLEET_MS = 10_000;
 
 export interface FeedOptions extends FleetIdentity {
   readonly latest: LatestFrames;
@@ -51,7 +52,8 @@ export class LiveFeed {
   #lastUpdateMs = Number.NEGATIVE_INFINITY;
   #restMs = 0;
   readonly #startedMs: number;
-  #description: FleetDescription | undefined;
+  /** By whether it is in columns. */
+  readonly #descriptions = new Map<boolean, FleetDescription>();
   #lastSent: LiveFrame | undefined;
 
   constructor(options: FeedOptions) {
@@ -67,29 +69,34 @@ export class LiveFeed {
   }
 
   /** Returns the current state, including frames newer than the last update. Pages that open at the same time share it. */
-  describe(): Buffer {
-    return this.#describe().json;
+  describe(isColumns: boolean): Buffer {
+    return this.#describe(isColumns).json;
   }
 
   /** Returns the same as an event of the live stream. */
-  describeEvent(): { readonly event: SharedText; readonly frameMs: number } {
-    const description = this.#describe();
+  describeEvent(isColumns: boolean): { readonly event: SharedText; readonly frameMs: number } {
+    const description = this.#describe(isColumns);
     description.event ??= sse("fleet", description.json.toString());
-    return { event: description.event, frameMs: description.frameMs };
+    return { event: description.event, frameMs: description.frame.timeMs };
   }
 
-  #describe(): FleetDescription {
+  #describe(isColumns: boolean): FleetDescription {
     const beganMs = this.#options.nowMs();
-    if (this.#description !== undefined && beganMs < this.#description.goodUntilMs)
-      return this.#description;
+    const known = this.#descriptions.get(isColumns);
+    if (known !== undefined && beganMs < known.goodUntilMs) return known;
     const { changed } = this.#take();
     if (changed) this.#send(true);
-    const json = Buffer.from(JSON.stringify(this.#fleet.describe()));
+    const json = Buffer.from(this.#fleetJson(isColumns));
     const nowMs = this.#options.nowMs();
     const goodUntilMs = nowMs + (nowMs - beganMs) * REST_FACTOR;
-    const frameMs = this.#fleet.frame.timeMs;
-    this.#description = { json, frameMs, goodUntilMs, event: undefined };
-    return this.#description;
+    const description = { json, frame: this.#fleet.frame, goodUntilMs, event: undefined };
+    this.#descriptions.set(isColumns, description);
+    return description;
+  }
+
+  #fleetJson(isColumns: boolean): string {
+    const fleet = this.#fleet.describe();
+    return JSON.stringify(isColumns ? encodeFleet(fleet) : fleet);
   }
 
   get devices(): readonly WireDevice[] {
@@ -152,18 +159,19 @@ export class LiveFeed {
 
   #send(devicesChanged: boolean): void {
     // A page drops rows of a different fleet than its own.
-    if (devicesChanged) this.#description = undefined;
+    if (devicesChanged) this.#descriptions.clear();
     const { frame } = this.#fleet;
-    const base = this.#lastSent;
+    const described = [...this.#descriptions.values()].map((description) => description.frame);
+    const bases = [this.#lastSent, ...described];
     const messages = {
-      fleet: () => JSON.stringify(this.#fleet.describe()),
-      frame: () => JSON.stringify(frame),
-      changes: () => {
+      fleet: (isColumns: boolean) => this.#fleetJson(isColumns),
+      frame: (isColumns: boolean) => JSON.stringify(isColumns ? encodeFrame(frame) : frame),
+      changes: (baseMs: number) => {
+        const base = bases.find((one) => one?.timeMs === baseMs);
         const changes = base && encodeChanges(base, frame);
         return changes && JSON.stringify(changes);
       },
       frameMs: frame.timeMs,
-      baseMs: base?.timeMs,
     };
     this.streams.send(messages, devicesChanged, this.#options.nowMs());
     this.#lastSent = frame;
@@ -172,7 +180,7 @@ export class LiveFeed {
 
 interface FleetDescription {
   readonly json: Buffer;
-  readonly frameMs: number;
+  readonly frame: LiveFrame;
   readonly goodUntilMs: number;
   event: SharedText | undefined;
 }

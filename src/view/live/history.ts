@@ -57,10 +57,8 @@ export class RecentHistory {
     historyKeys.forEach((key, at) => {
       const curve = curves[key] ?? [];
       for (let second = oldest; second <= endSecond; second += 1)
-        ring.columns[at * this.seconds + slotOf(second, this.seconds)] = stepOf(
-          key,
-          curve[curve.length - 1 - (endSecond - second)],
-        );
+        ring.columns[at * this.seconds + slotOf(second, this.seconds)] =
+          stepOf(key, curve[curve.length - 1 - (endSecond - second)]) ?? ABSENT;
     });
   }
 
@@ -73,7 +71,6 @@ export class RecentHistory {
   ): (number | null)[] {
     const ring = this.#rings.get(device);
     const offset = historyKeys.indexOf(key) * this.seconds;
-    const { perUnit, zeroAt } = steps[key];
     return Array.from({ length: Math.min(count, this.seconds) }, (_, at) => {
       const second = endSecond - Math.min(count, this.seconds) + 1 + at;
       if (
@@ -83,7 +80,7 @@ export class RecentHistory {
       )
         return null;
       const step = ring.columns[offset + slotOf(second, this.seconds)] ?? ABSENT;
-      return step === ABSENT ? null : (step - zeroAt) / perUnit;
+      return step === ABSENT ? null : valueOfStep(key, step);
     });
   }
 
@@ -100,15 +97,22 @@ export class RecentHistory {
 
   #fill(ring: Ring, second: number, point: HistoryPoint): void {
     historyKeys.forEach((key, at) => {
-      ring.columns[at * this.seconds + slotOf(second, this.seconds)] = stepOf(key, point[key]);
+      ring.columns[at * this.seconds + slotOf(second, this.seconds)] =
+        stepOf(key, point[key]) ?? ABSENT;
     });
   }
 }
 
-function stepOf(key: HistoryKey, value: number | null | undefined): number {
-  if (value === undefined || value === null) return ABSENT;
+/** The step that a value is stored as; undefined without a value. */
+export function stepOf(key: HistoryKey, value: number | null | undefined): number | undefined {
+  if (value === undefined || value === null) return undefined;
   const { perUnit, zeroAt } = steps[key];
   return Math.min(ABSENT - 1, Math.max(0, Math.round(value * perUnit) + zeroAt));
+}
+
+export function valueOfStep(key: HistoryKey, step: number): number {
+  const { perUnit, zeroAt } = steps[key];
+  return (step - zeroAt) / perUnit;
 }
 
 /** Numbers only: an absent value is a gap in the curve. */

@@ -5,6 +5,8 @@
  *   event: fleet   once on connect, and again when devices or their limits change: everything, with history
  *   event: frame   once a second: one row per device, in the order of the last fleet event
  *   event: changes instead of a frame, for clients that requested `?changes=1` and have the previous frame
+ *
+ * Clients that requested `?columns=1` get fleet and frame by columns (`fleet-columns.ts`).
  */
 import type { BoundWord } from "../../model/bound.ts";
 import type { Tier, Unit } from "../../model/catalogue/entry.ts";

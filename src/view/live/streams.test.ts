@@ -30,11 +30,10 @@ async function openPage(): Promise<{ response: ServerResponse; socket: Socket }>
 const messages = (frame: string, frameMs = 0, baseMs?: number) => ({
   fleet: () => '"fleet"',
   frame: () => frame,
-  changes: () => '"changes"',
+  changes: (base: number) => (base === baseMs ? '"changes"' : undefined),
   frameMs,
-  baseMs,
 });
-const whole = { isGzip: false, takesChanges: false };
+const whole = { isGzip: false, takesChanges: false, takesColumns: false };
 const fleetEvent = (json: string): Buffer => sse("fleet", json).bytes(false);
 /** More than the kernel's socket buffers accept without a reader. */
 const huge = `"${"x".repeat(16 * 1024 * 1024)}"`;
@@ -159,7 +158,7 @@ function unchunk(bytes: Buffer): Buffer[] {
 test("a page that has the frame before gets the changes, one that missed it the whole frame", async () => {
   const streams = new LiveStreams(2);
   const [next, late] = [await openPage(), await openPage()];
-  const changes = { isGzip: false, takesChanges: true };
+  const changes = { isGzip: false, takesChanges: true, takesColumns: false };
   streams.add(next.response, undefined, 1_000, viewer, changes);
   streams.add(late.response, undefined, 500, viewer, changes);
   streams.send(messages('"first"', 2_000, 1_000), false, 0);
@@ -172,7 +171,7 @@ test("a page that has the frame before gets the changes, one that missed it the 
 
 test("all pages share one compressed message, whatever they were sent before", async () => {
   const streams = new LiveStreams(2);
-  const gzip = { isGzip: true, takesChanges: false };
+  const gzip = { isGzip: true, takesChanges: false, takesColumns: false };
   const [first, second] = [await openPage(), await openPage()];
   const fleet = await sse("fleet", '"a fleet"').bytesLater(true);
   streams.add(first.response, fleet, 0, viewer, gzip);

@@ -32,15 +32,16 @@ export interface StreamClientOptions {
   readonly isGzip: boolean;
   /** True if the page can apply changes to the previous frame. */
   readonly takesChanges: boolean;
+  /** True if the page reads fleet and frame by columns. */
+  readonly takesColumns: boolean;
 }
 
 export interface LiveMessages {
-  readonly fleet: () => string;
-  readonly frame: () => string;
+  readonly fleet: (isColumns: boolean) => string;
+  readonly frame: (isColumns: boolean) => string;
   /** The changes since the frame of `baseMs`; undefined if only a whole frame is possible. */
-  readonly changes: () => string | undefined;
+  readonly changes: (baseMs: number) => string | undefined;
   readonly frameMs: number;
-  readonly baseMs: number | undefined;
 }
 
 export class LiveStreams {
@@ -108,12 +109,13 @@ export class LiveStreams {
 
   /** Sends each page what it lacks: the fleet if devices changed, otherwise the new data. */
   send(messages: LiveMessages, devicesChanged: boolean, nowMs: number): void {
-    const { frameMs, baseMs } = messages;
-    const fleet = once(() => sse("fleet", messages.fleet()));
-    const frame = once(() => sse("frame", messages.frame()));
-    const changes = once(() => {
-      const json = messages.changes();
-      return json === undefined ? frame() : sse("changes", json);
+    const { frameMs } = messages;
+    const fleet = forEach((isColumns: boolean) => sse("fleet", messages.fleet(isColumns)));
+    const frame = forEach((isColumns: boolean) => sse("frame", messages.frame(isColumns)));
+    // Pages that just opened have the frame of their fleet, the others the last one sent.
+    const changes = forEach((baseMs: number) => {
+      const json = messages.changes(baseMs);
+      return json === undefined ? undefined : sse("changes", json);
     });
     for (const page of this.#pages) {
       page.needsFleet ||= devicesChanged;
@@ -122,8 +124,11 @@ export class LiveStreams {
         continue;
       }
       page.behindSinceMs = undefined;
-      const isNext = page.takesChanges && baseMs !== undefined && page.frameMs === baseMs;
-      const message = page.needsFleet ? fleet() : isNext ? changes() : frame();
+      const { takesColumns, takesChanges } = page;
+      const message = page.needsFleet
+        ? fleet(takesColumns)
+        : ((takesChanges && page.frameMs !== undefined ? changes(page.frameMs) : undefined) ??
+          frame(takesColumns));
       page.response.write(message.bytes(page.isGzip));
       page.needsFleet = false;
       page.frameMs = frameMs;
@@ -168,6 +173,17 @@ const alive = new SharedText(": alive\n\n");
 /** JSON holds no line breaks, so one data line is enough. */
 export const sse = (event: string, json: string): SharedText =>
   new SharedText(`event: ${event}\ndata: ${json}\n\n`);
+
+function forEach<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
+  const made = new Map<Key, Value>();
+  return (key) => {
+    const known = made.get(key);
+    if (known !== undefined) return known;
+    const value = make(key);
+    made.set(key, value);
+    return value;
+  };
+}
 
 function once<Value>(make: () => Value): () => Value {
   let made: Value | undefined;

@@ -3,6 +3,12 @@
  * silence. EventSource's own retry gives up permanently on a 503, so it is not used.
  */
 import { applyChanges } from "../../../src/view/live/changes.ts";
+import {
+  decodeFleet,
+  decodeFrame,
+  type WireFleetColumns,
+  type WireFrameColumns,
+} from "../../../src/view/live/fleet-columns.ts";
 import type {
   LiveFrame,
   WireChanges,
@@ -13,6 +19,8 @@ import { retryDelayMs } from "./backoff.ts";
 
 /** The hub sends at least every 1.3 s; after this silence the connection is dead even if it was not closed. */
 const SILENT_MS = 6_000;
+/** The first event of a large fleet takes long on a slow link, and only complete events are visible here. */
+const FIRST_SILENT_MS = 60_000;
 
 export type LinkState =
   | { readonly kind: "connecting" }
@@ -26,8 +34,8 @@ export interface KnownFleet {
 }
 
 interface StreamEvents {
-  readonly fleet: WireFleet;
-  readonly frame: LiveFrame;
+  readonly fleet: WireFleetColumns;
+  readonly frame: WireFrameColumns;
   readonly changes: WireChanges;
   readonly closed: WireClosed;
 }
@@ -59,10 +67,10 @@ export class LiveConnection {
     this.#retry = undefined;
     const query =
       known === undefined ? "" : `&fleet=${known.fleet}&since=${Math.floor(known.timeMs)}`;
-    const source = new EventSource(`${this.#url}?changes=1${query}`);
+    const source = new EventSource(`${this.#url}?changes=1&columns=1${query}`);
     this.#source = source;
     this.#frame = undefined;
-    this.#watch();
+    this.#watch(FIRST_SILENT_MS);
     const on = <Name extends keyof StreamEvents>(
       name: Name,
       take: (data: StreamEvents[Name]) => void,
@@ -71,11 +79,12 @@ export class LiveConnection {
         this.#received();
         take(JSON.parse(event.data) as StreamEvents[Name]);
       });
-    on("fleet", (fleet) => {
+    on("fleet", (encoded) => {
+      const fleet = decodeFleet(encoded);
       this.#frame = fleet.frame;
       this.#events.fleet(fleet);
     });
-    on("frame", (frame) => this.#show(frame));
+    on("frame", (encoded) => this.#show(decodeFrame(encoded)));
     on("changes", (changes) => {
       const frame = this.#frame && applyChanges(this.#frame, changes);
       if (frame === undefined) this.#lose();
@@ -104,13 +113,13 @@ export class LiveConnection {
 
   #received(): void {
     this.#failures = 0;
-    this.#watch();
+    this.#watch(SILENT_MS);
     this.#events.state({ kind: "open" });
   }
 
-  #watch(): void {
+  #watch(silentMs: number): void {
     clearTimeout(this.#watchdog);
-    this.#watchdog = setTimeout(() => this.#lose(), SILENT_MS);
+    this.#watchdog = setTimeout(() => this.#lose(), silentMs);
   }
 
   #lose(closed?: WireClosed): void {

@@ -1,4 +1,5 @@
 /** The shared worker: one live stream for all open pages of a browser. */
+import { decodeFleet, type WireFleetColumns } from "../../../src/view/live/fleet-columns.ts";
 import type { LiveFrame, WireFleet } from "../../../src/view/live/protocol.ts";
 import { type KnownFleet, LiveConnection, type LinkState } from "./connection.ts";
 
@@ -56,9 +57,9 @@ function join(port: MessagePort, url: string, known: KnownFleet | undefined): vo
 /** Sends the fleet to a page that joined after the stream's own fleet event and has none in its HTML. */
 async function sendFleet(port: MessagePort, url: string): Promise<void> {
   try {
-    const response = await fetch(new URL("fleet", url), { cache: "no-store" });
+    const response = await fetch(new URL("fleet?columns=1", url), { cache: "no-store" });
     if (!response.ok) throw new Error(`status ${response.status}`);
-    const fleet = (await response.json()) as WireFleet;
+    const fleet = decodeFleet((await response.json()) as WireFleetColumns);
     port.postMessage({ kind: "fleet", fleet } satisfies ToPage);
   } catch {
     // Restarts the stream with the fleet, for all pages.

@@ -1,5 +1,6 @@
 /** The data in the HTML: the first view is drawn from it, every later one from fetched data. */
 import { FIRST_LOAD_ID, type FirstLoad, type GpuWindow } from "../../../src/view/first-load.ts";
+import { decodeFleet } from "../../../src/view/live/fleet-columns.ts";
 import type { WireFleet } from "../../../src/view/live/protocol.ts";
 import { range } from "../view-state/time.ts";
 import { alertSummary } from "./alert-summary.ts";
@@ -22,7 +23,7 @@ export function readFirstLoad(): WireFleet | undefined {
   setTimeout(() => {
     gpu = undefined;
   }, FORGET_AFTER_MS);
-  return data.fleet;
+  return decodeFleet(data.fleet);
 }
 
 /** Undefined unless the data covers the current range. */

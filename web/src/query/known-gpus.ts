@@ -75,14 +75,23 @@ async function inventory(nowMs: number, signalOf: AbortSignal): Promise<readonly
     start: String((nowMs - REMEMBERED_MS) / 1_000),
     end: String(nowMs / 1_000),
   });
-  const [past, present] = await Promise.all([
-    getJson(`api/v1/series?${query.toString()}`, signalOf) as Promise<{ data: readonly Labels[] }>,
-    queryInstant("gpu_info", nowMs, signalOf),
-  ]);
+  const answer = await getJson(`api/v1/series?${query.toString()}`, signalOf);
+  const { data } = answer as { data: readonly Labels[] };
+  const named = data.filter((labels) => (labels["uuid"] ?? "") !== "");
+  const latest = new Map<string, Labels>();
+  const twice = new Set<string>();
+  for (const labels of named) {
+    const id = idOfLabels(labels);
+    if (latest.has(id)) twice.add(labels["uuid"] ?? "");
+    latest.set(id, labels);
+  }
   // A new driver creates a new series of the same GPU: the current labels win.
-  const all = [...past.data, ...present.samples.map(({ labels }) => labels)];
-  const named = all.filter((labels) => (labels["uuid"] ?? "") !== "");
-  const latest = new Map(named.map((labels) => [idOfLabels(labels), labels]));
+  if (twice.size > 0) {
+    const matcher = uuidMatcher([...twice]).replace(/^,/, "");
+    const present = await queryInstant(`gpu_info{${matcher}}`, nowMs, signalOf);
+    for (const { labels } of present.samples)
+      if ((labels["uuid"] ?? "") !== "") latest.set(idOfLabels(labels), labels);
+  }
   return [...latest.values()];
 }
 

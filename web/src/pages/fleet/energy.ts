@@ -42,6 +42,8 @@ async function energyIn(
   signalOf: AbortSignal,
 ): Promise<Energy | undefined> {
   const over = `[${Math.max(60, Math.round((toMs - fromMs) / 1_000))}s]`;
+  const counted = await countersIn(over, toMs, signalOf);
+  if (counted !== undefined && counted.count >= knownGpus.peek().length) return counted;
   const joules = new Map<string, number>();
   const add = async (selector: string): Promise<void> => {
     const query = `max by (host, instance, uuid) (increase(${selector}${over}))`;
@@ -62,6 +64,23 @@ async function energyIn(
   if (joules.size === 0) return undefined;
   const sum = [...joules.values()].reduce((all, one) => all + one, 0);
   return { kilowattHours: sum / JOULES_PER_KWH, count: joules.size };
+}
+
+/** The sum over the GPUs' own counters, without a value for each of them. A GPU that two instances report counts once. */
+async function countersIn(
+  over: string,
+  atMs: number,
+  signalOf: AbortSignal,
+): Promise<Energy | undefined> {
+  const increase = (matcher: string): string =>
+    `increase(gpu_energy_joules_total{${matcher}}${over})`;
+  const each = `max by (host, uuid) (${increase('host!=""')}) or max by (instance, uuid) (${increase('host=""')})`;
+  const value = async (query: string): Promise<number | undefined> =>
+    (await queryInstant(query, atMs, signalOf)).samples[0]?.value;
+  const [joules, count] = await Promise.all([value(`sum(${each})`), value(`count(${each})`)]);
+  return joules === undefined || count === undefined
+    ? undefined
+    : { kilowattHours: joules / JOULES_PER_KWH, count };
 }
 
 const STORED = "gpulse.kwh";
