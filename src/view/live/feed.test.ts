@@ -53,7 +53,7 @@ test("a page that opens after a quiet time gets the newest rows, and curves with
       latest.write(delivery("fast", Date.now(), [[gpuDevice, gpu.power, watts]], [gpuDevice]));
       vi.advanceTimersByTime(1_000);
     }
-    const fleet = JSON.parse(feed.describe().toString()) as WireFleet;
+    const fleet = JSON.parse(feed.describe(false).toString()) as WireFleet;
     const power = fleet.columns.findIndex(({ key }) => key === "power");
     expect(fleet.frame.rows[0]?.values[power]).toBe(40);
     const curve = fleet.history.points[0]?.[fleet.history.keys.indexOf("power")] ?? [];
