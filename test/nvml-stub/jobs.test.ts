@@ -143,10 +143,10 @@ test(
     const { lines } = JSON.parse(await gpulse("bill", "--by", "kind", "--json")) as {
       readonly lines: readonly { readonly name: string; readonly jobs: number }[];
     };
-    expect(lines.map(({ name, jobs }) => [name, jobs]).sort()).toEqual([
-      ["mlflow", 1],
-      ["named", 2],
-      ["wandb", 1],
-    ]);
+    expect(Object.fromEntries(lines.map(({ name, jobs }) => [name, jobs]))).toEqual({
+      mlflow: 1,
+      named: 2,
+      wandb: 1,
+    });
   },
 );

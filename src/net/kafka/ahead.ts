@@ -29,8 +29,8 @@ export class AheadCompressor {
 
   /** Remembers where the client sends a key, to group later messages like it. */
   learn(topic: string, partition: number, records: readonly BatchRecord[]): void {
-    let partitions = this.#partitions.get(topic);
-    if (partitions === undefined) this.#partitions.set(topic, (partitions = new Map()));
+    const partitions = this.#partitions.get(topic) ?? new Map<Buffer, number>();
+    this.#partitions.set(topic, partitions);
     if (partitions.size > mostKeys) partitions.clear();
     for (const { key } of records)
       if (partitions.get(key) !== partition) partitions.set(key, partition);

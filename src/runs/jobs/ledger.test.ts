@@ -432,37 +432,6 @@ test("a job on a machine without an agent is recorded as the scheduler reports i
   expect(jobs).toMatchObject([{ end: "expired", stretches: [], scheduler: { state: "failed" } }]);
 });
 
-test("an array of 100,000 tasks has a record for each, and waiting tasks have none", () => {
-  const ledger = new Ledger();
-  const tasks = 100_000;
-  const taskOf = (task: number): SchedulerJob =>
-    slurmJob({
-      id: String(10_000 + task),
-      arrayJobId: "9000",
-      arrayTaskId: task,
-      state: "completed",
-      startMs: startMs + task,
-      endMs: startMs + task + 1_000,
-      allocations: [{ host: "elsewhere", gpuIndexes: [0] }],
-    });
-  const waiting = slurmJob({
-    id: "9000",
-    arrayJobId: "9000",
-    arrayTasksWaiting: "0-99999",
-    state: "waiting",
-    startMs: undefined,
-    allocatedGpus: 0,
-    allocations: [],
-  });
-  const entries: LedgerEntry[] = [report(0, waiting)];
-  for (let from = 0; from < tasks; from += 5_000)
-    entries.push(report(200, ...Array.from({ length: 5_000 }, (_, at) => taskOf(from + at))));
-  const { jobs } = applyAll(ledger, [...entries, ["clock", startMs + 2 * 86_400_000]]);
-  expect(jobs).toHaveLength(tasks);
-  expect(new Set(jobs.map(({ id }) => id)).size).toBe(tasks);
-  expect(ledger.openCount).toBe(0);
-});
-
 test("a job that no listing showed has its GPU-seconds from accounting, and nothing else is claimed", () => {
   const ledger = new Ledger();
   const short = slurmJob({

@@ -81,7 +81,7 @@ export function RoomCharts() {
         <QueryChart
           key={title}
           {...chart}
-          title={title.replace("", "")}
+          title={title}
           heightPx={HEIGHT_PX}
           legend={false}
           empty="No reading in this range."
