@@ -1,5 +1,7 @@
 /** The tool that shows the readings of GPUs, sorted by one of them. */
 import * as v from "valibot";
+import { parseDurationMs } from "../../config/duration.ts";
+import { statisticQuery } from "../range-statistics.ts";
 import { type Cell, name, number, pageOf } from "./answer.ts";
 import { byPlace, idOf, indexCell, ownersBy } from "./devices.ts";
 import { deviceMatchers, gpuArguments, restrictTo, unknownSubjectNote } from "./gpu-selector.ts";
@@ -94,8 +96,8 @@ export const currentState = defineTool({
     const at = { ...context, nowMs: timeMs };
     const expressionOf = (column: StateColumn): string => {
       const series = `${column.metric}${deviceMatchers(input, column.labels)}`;
-      const read =
-        input.window === undefined ? series : `avg_over_time(${series}[${input.window}])`;
+      const windowMs = input.window === undefined ? undefined : parseDurationMs(input.window);
+      const read = windowMs === undefined ? series : statisticQuery("avg", series, windowMs);
       return `max ${byDevice} (${read}${restrictTo(input)})${column.scale ?? ""}`;
     };
     const sorting = stateColumns.find(({ key }) => key === input.sort) ?? stateColumns[0];

@@ -1,4 +1,5 @@
 /** Single figures over a subject's whole time: energy from its counters, throttling, peaks, margin to limits. */
+import { statisticQuery } from "../../../../src/view/range-statistics.ts";
 import { queryInstant } from "../../query/client.ts";
 import type { Labels } from "../../query/columns.ts";
 import type { SubjectGroup } from "./chosen-subjects.ts";
@@ -13,7 +14,7 @@ export interface SubjectFacts {
   readonly hottestCelsius?: number;
   /** Smallest margin to the slowdown temperature. */
   readonly marginCelsius?: number;
-  /** Share of readings with throttled clocks, by reason; only reasons that occurred. */
+  /** Share of the time with throttled clocks, by reason; only reasons that occurred. */
   readonly throttled?: readonly { readonly reason: string; readonly share: number }[];
 }
 
@@ -89,7 +90,9 @@ export async function fetchSubjectFacts(
       const inner = (query: string, across: string): string =>
         `${across} by (${by}) (max by (host, uuid) (${fill(query)}))`;
       const answers = await Promise.all([
-        ask(`avg by (${by}, reason) (avg_over_time(${fill("gpu_throttle_active{%}[$]")}))`),
+        ask(
+          `avg by (${by}, reason) (${statisticQuery("avg", fill("gpu_throttle_active{%}"), rangeMs)})`,
+        ),
         ...figures.map(async ({ query, across }) => ask(inner(query, across))),
       ]);
       figures.forEach(({ key, counter }, at) => {
