@@ -6,6 +6,7 @@ import { Readable } from "node:stream";
 import { setImmediate as afterOthers } from "node:timers/promises";
 import fastifyStatic, { type FastifyStaticOptions } from "@fastify/static";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { formatError } from "../base/error.ts";
 import { FIRST_LOAD_ID } from "../view/first-load.ts";
 import { firstLoadJson, type FirstLoadOptions } from "./first-load.ts";
 import { guardHeaders } from "./guard.ts";
@@ -41,7 +42,15 @@ export async function servePage(app: FastifyInstance, options: PageOptions): Pro
         // X-Frame-Options has no list of origins, and browsers that support frame-ancestors ignore it.
         if (embeddable) reply.removeHeader("x-frame-options");
       }
-      const data = async () => firstLoadJson(name, request, reply, options);
+      const data = async () =>
+        firstLoadJson(name, request, reply, options).catch((thrown: unknown) => {
+          // The head has been sent, and the page fetches what it lacks.
+          options.api?.log.error("the data of a page failed; it is sent without", {
+            page: name,
+            error: formatError(thrown),
+          });
+          return undefined;
+        });
       return noStore(reply)
         .type("text/html; charset=utf-8")
         .send(Readable.from(htmlParts(head, data, tail), { objectMode: false }));

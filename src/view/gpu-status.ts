@@ -66,7 +66,7 @@ function throttleBadgesOf(gpu: Gpu): StatusBadge[] {
     const own = throttleBadge(reason);
     if (reason !== "clock_setting" || !isSlow) return [own];
     const percent = Math.round(share * 100);
-    return [badge(own.text, "warn", `Busy, and held at ${percent} % of its highest clock.`)];
+    return [badge(own.text, "warn", `Busy at ${percent} % of its maximum clock.`)];
   });
 }
 
@@ -109,7 +109,7 @@ export function temperatureLevel(gpu: Gpu): Level | undefined {
 /** Worst first. */
 export function statusBadges(gpu: Gpu): readonly StatusBadge[] {
   const { row, state } = gpu;
-  if (state === "lost") return [badge("lost", "bad", "This GPU was there and no longer responds.")];
+  if (state === "lost") return [badge("lost", "bad", "This GPU has stopped responding.")];
   if (state === "silent") return [badge("silent", "warn", "Its source has sent nothing recent.")];
   const badges = (row.xids ?? []).flatMap((xid) => xidBadges(xid, gpu.timeMs));
   const ecc = read(gpu, "eccUncorrected");

@@ -163,6 +163,23 @@ test("closing the agent ends what runs", async () => {
   expect(await found).toBe("connection");
 });
 
+test("a body that ends with the connection is incomplete if the agent is closed meanwhile", async () => {
+  let written: (() => void) | undefined;
+  const half = new Promise<void>((resolve) => (written = resolve));
+  const base = await listen(
+    net.createServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.on("data", () => socket.write("HTTP/1.1 200 OK\r\n\r\nhalf", () => written?.()));
+    }),
+  );
+  const agent = new HttpAgent();
+  const found = errorOf(ask(base, agent));
+  await half;
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  agent.close();
+  expect(await found).toBe("connection");
+});
+
 test("a refused connection is reported with its code", async () => {
   const free = net.createServer();
   const base = await listen(free);

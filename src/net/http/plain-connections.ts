@@ -4,7 +4,7 @@
  */
 import http from "node:http";
 import net from "node:net";
-import { ResponseReader } from "./response-reader.ts";
+import { hangUp, ResponseReader } from "./response-reader.ts";
 
 /** A connection is not reused within this time of the server's own idle timeout. */
 const idleMarginMs = 1_000;
@@ -140,7 +140,8 @@ class Connection {
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
     socket.on("end", () => this.#end());
     socket.on("error", (error) => this.#fail(error));
-    socket.on("close", () => this.#end());
+    // Not `#end`: closed from here, a body that ends with the connection is incomplete.
+    socket.on("close", () => this.#fail(hangUp()));
   }
 
   send(exchange: Exchange): void {

@@ -17,7 +17,7 @@ const singleHeaders = new Set(
     " ",
   ),
 );
-const headerLine = /^([!#$%&'*+.^_`|~\w-]+):[\t ]*([\t\u0020-\u007e\u0080-\u00ff]*)$/;
+const headerLine = /^([!#$%&'*+.^_`|~\w-]+):([\t\u0020-\u007e\u0080-\u00ff]*)$/;
 const statusLine = /^HTTP\/(\d)\.(\d) (\d{3})(?: [\t\u0020-\u007e\u0080-\u00ff]*)?$/;
 const sizeLine = /^([\da-f]{1,12})[\t ]*(?:;[^\r\n]*)?\r\n$/i;
 const headEnd = Buffer.from("\r\n\r\n");
@@ -62,8 +62,7 @@ export class ResponseReader {
 
   /** The server has closed the connection. @throws if the response is incomplete */
   end(): void {
-    if (this.#framing !== "close" && !this.isComplete)
-      throw Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });
+    if (this.#framing !== "close" && !this.isComplete) throw hangUp();
     this.isComplete = true;
   }
 
@@ -173,10 +172,13 @@ function addHeader(headers: Headers, line: string): void {
   const before = Object.hasOwn(headers, name) ? headers[name] : undefined;
   if (before !== undefined && name === "content-length") throw invalid("two Content-Length lines");
   if (before !== undefined && singleHeaders.has(name)) return;
-  const text = value.trimEnd();
+  const text = value.trim();
   // Plain assignment of this name would replace the object's prototype.
   if (name === "__proto__") return;
   headers[name] = before === undefined ? text : `${before}, ${text}`;
 }
+
+export const hangUp = (): Error =>
+  Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });
 
 const invalid = (what: string): Error => new Error(`the response is not valid HTTP: ${what}`);

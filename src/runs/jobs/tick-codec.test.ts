@@ -87,6 +87,40 @@ test("unchanged readings that a later tick includes are left out, those before a
   ]);
 });
 
+test("readings before a tick that does not reach back to them are kept, as the one that does was not written", () => {
+  const [writer, reader] = [new TickCodec(), new TickCodec()];
+  reader.decode(payload(writer, [tick(1_000)]));
+  const index = writer.indexOf(tickKey(tick(1_000)));
+  const same = { timeMs: 6_000, count: 1, indexes: [index], joules: [640], idle: [0] };
+  reader.decode(payload(writer, [], same));
+  // This record, which includes them, is lost.
+  payload(writer, [tick(301_000, { coveredFromMs: 1_000 })]);
+  const next = tick(601_000, { coveredFromMs: 301_000 });
+  expect(reader.decode(payload(writer, [next]))).toEqual([
+    tick(6_000, { joules: 640, idleMs: 0 }),
+    next,
+  ]);
+});
+
+test("more readings than a call has arguments are taken at a start", () => {
+  const [writer, reader] = [new TickCodec(), new TickCodec()];
+  reader.decode(payload(writer, [tick(1_000)]));
+  const index = writer.indexOf(tickKey(tick(1_000)));
+  const readings = 200_000;
+  for (let at = 1; at <= readings; at++)
+    reader.decode(
+      payload(writer, [], {
+        timeMs: 1_000 + at,
+        count: 1,
+        indexes: [index],
+        joules: [at],
+        idle: [0],
+      }),
+    );
+  const started = reader.decode(payload(new TickCodec(), [tick(900_000)]));
+  expect(started).toHaveLength(readings + 1);
+});
+
 test("two hosts with GPUs of one UUID are not mixed up", () => {
   const [writer, reader] = [new TickCodec(), new TickCodec()];
   const [own, other] = [tick(1_000), tick(1_000, { host: "other", joules: 9 })];

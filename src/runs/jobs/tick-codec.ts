@@ -20,7 +20,8 @@
 import * as v from "valibot";
 import { frameBytes } from "../../base/state/record.ts";
 import type { OwnerLabels } from "../../machine/owners/gpu-owners.ts";
-import { type GpuTick, type TickOwner, tickKey } from "./tick.ts";
+import { defaultLedgerOptions } from "./ledger-options.ts";
+import { type GpuTick, hasGap, type TickOwner, tickKey } from "./tick.ts";
 
 const [ticksMark, shapeMark, oldTickMark, oldSameMark, tickMark, sameMark] = [1, 2, 3, 4, 5, 6];
 const [steadyMark, startMark] = [7, 8];
@@ -151,7 +152,7 @@ export class TickCodec {
     const ticks: GpuTick[] = [];
     for (let at = 1; at < bytes.length;) {
       if (bytes[at] === startMark) {
-        ticks.push(...this.takeReadings());
+        this.#takeInto(ticks);
         at++;
         continue;
       }
@@ -174,20 +175,13 @@ export class TickCodec {
   /** Returns the unchanged readings of every GPU since its last tick as ticks: to call after the whole journal was decoded. */
   takeReadings(): GpuTick[] {
     const ticks: GpuTick[] = [];
-    for (const { shape, readings } of this.#readGpus.values()) {
-      const last = shape?.last;
-      if (last === undefined) continue;
-      let beforeMs = last.timeMs;
-      for (let at = 0; at < readings.length; at += 3) {
-        const [timeMs = 0, joules = 0, idle = 0] = readings.slice(at, at + 3);
-        const idleMs = idle === 1 ? Math.max(0, timeMs - beforeMs) : 0;
-        const unknown = { ...last, timeMs, joules, coveredFromMs: undefined };
-        ticks.push(Number.isNaN(idle) ? unknown : { ...unknown, idleMs, idleSinceMs: undefined });
-        beforeMs = timeMs;
-      }
-      readings.length = 0;
-    }
+    this.#takeInto(ticks);
     return ticks;
+  }
+
+  #takeInto(ticks: GpuTick[]): void {
+    for (const { shape, readings } of this.#readGpus.values())
+      takeReadingsOf(shape, readings, ticks);
   }
 
   #encodeTick(tick: GpuTick): void {
@@ -257,9 +251,15 @@ export class TickCodec {
       : values.splice(plainNumbers, idleNumbers).map((value) => finite(value));
     const tick = tickOf(known.shape, values);
     if (tick === undefined) return undefined;
-    known.gpu.readings.length = 0;
-    known.last = { ...tick, coveredFromMs, idleMs, idleSinceMs };
-    ticks.push(known.last);
+    const { gpu } = known;
+    const next = { ...tick, coveredFromMs, idleMs, idleSinceMs };
+    // It does not reach back to the last tick in the journal, as the one between could not be written: nothing includes these.
+    const before = gpu.shape?.last;
+    if (before !== undefined && hasGap(before, next, defaultLedgerOptions.gapMs))
+      takeReadingsOf(gpu.shape, gpu.readings, ticks);
+    gpu.readings.length = 0;
+    known.last = next;
+    ticks.push(next);
     return length;
   }
 
@@ -340,6 +340,21 @@ export class TickCodec {
     this.#bytes = larger;
     this.#view = viewOf(larger);
   }
+}
+
+/** Moves the unchanged readings of a GPU to `ticks`. */
+function takeReadingsOf(shape: ReadShape | undefined, readings: number[], ticks: GpuTick[]): void {
+  const last = shape?.last;
+  if (last === undefined) return;
+  let beforeMs = last.timeMs;
+  for (let at = 0; at < readings.length; at += 3) {
+    const [timeMs = 0, joules = 0, idle = 0] = readings.slice(at, at + 3);
+    const idleMs = idle === 1 ? Math.max(0, timeMs - beforeMs) : 0;
+    const unknown = { ...last, timeMs, joules, coveredFromMs: undefined };
+    ticks.push(Number.isNaN(idle) ? unknown : { ...unknown, idleMs, idleSinceMs: undefined });
+    beforeMs = timeMs;
+  }
+  readings.length = 0;
 }
 
 const viewOf = ({ buffer, byteOffset, length }: Buffer): DataView =>

@@ -70,7 +70,7 @@ export class LiveConnection {
     const source = new EventSource(`${this.#url}?changes=1&columns=1${query}`);
     this.#source = source;
     this.#frame = undefined;
-    this.#watch(FIRST_SILENT_MS);
+    this.#watch(known === undefined ? FIRST_SILENT_MS : SILENT_MS);
     const on = <Name extends keyof StreamEvents>(
       name: Name,
       take: (data: StreamEvents[Name]) => void,

@@ -268,7 +268,7 @@ function Why({
 function Pending({ alerts }: { alerts: readonly ApiRuleAlert[] }) {
   return (
     <section>
-      <h2 class="section">Pending: true, but not yet for long enough</h2>
+      <h2 class="section">Pending: waiting for the “for” of the rule</h2>
       <ul class="alerts">
         {alerts.map(({ labels, annotations, activeAt }) => (
           <li key={JSON.stringify(labels)} data-alert={labels["alertname"]}>

@@ -72,7 +72,7 @@ const columnsOf = (price: Price | undefined): readonly TableColumn<DayRow>[] => 
   { key: "day", label: "Day", cell: ({ day }) => day, by: ({ day }) => day },
   {
     key: "hours",
-    label: "Hours read",
+    label: "Hours with data",
     numeric: true,
     tip: "Of the hours of that day in this range",
     cell: ({ hoursRead, hoursOf }) => (
@@ -115,7 +115,7 @@ const columnsOf = (price: Price | undefined): readonly TableColumn<DayRow>[] => 
   },
   {
     key: "most",
-    label: "Highest hour",
+    label: "Peak hour",
     numeric: true,
     tip: "The hour with the highest mean power",
     cell: (row) => renderValue(row.powerMost, "watts"),

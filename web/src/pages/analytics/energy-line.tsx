@@ -64,7 +64,7 @@ export function EnergyLine({
           </dd>
         </div>
         <div>
-          <dt>Hours with energy read</dt>
+          <dt>Hours with energy data</dt>
           <dd>
             {read}
             <span class="of"> / {hours.length}</span>
@@ -72,7 +72,7 @@ export function EnergyLine({
         </div>
         <div>
           <dt>
-            <label for="kwh">Price of a kWh</label>
+            <label for="kwh">Price per kWh</label>
           </dt>
           <dd>
             <input

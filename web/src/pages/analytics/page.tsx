@@ -80,13 +80,13 @@ export function Page() {
         <ScopeChoice known={known} chosen={chosen} />
         <span class="unit">
           {formatRange(range.value)}: {some(lengthOf(grid), "hour")} of {some(within.length, "GPU")}
-          , whole hours on this clock ({Intl.DateTimeFormat().resolvedOptions().timeZone})
+          , in whole hours ({Intl.DateTimeFormat().resolvedOptions().timeZone})
         </span>
       </div>
       {rangeMs.value < DAY_MS && (
         <Banner
           level="note"
-          title="A short range."
+          title="Short range."
           actions={
             <button
               type="button"

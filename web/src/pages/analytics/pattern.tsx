@@ -36,7 +36,7 @@ export function HourPattern({ hours, values }: PatternProps) {
               </button>
             ))}
           </fieldset>
-          {found !== undefined && (
+          {found !== undefined && found.min < found.max && (
             <span class="pattern-scale" data-family={chosen.family}>
               <span class="unit">{say(found.min, chosen.unit)}</span>
               <span class="ramp" aria-hidden="true">

@@ -71,7 +71,7 @@ export function BoardList() {
           rows={boards}
           rowKey={({ id }) => id}
           empty={
-            <Empty title="There is no board yet.">
+            <Empty title="No boards yet.">
               Make one here, pin a chart with the menu at its top right, or import a Grafana
               dashboard.
             </Empty>

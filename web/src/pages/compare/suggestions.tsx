@@ -10,14 +10,22 @@ const MOST = 4;
 export function Suggestions({ known }: { known: readonly Gpu[] }) {
   const found = suggestionsOf(known, writeDuration(rangeMs.value));
   return (
-    <Empty title="Nothing is compared yet: add GPUs or hosts above, or start with one of these.">
-      <ul class="compare-ideas">
-        {found.map(({ says, params }) => (
-          <li key={says}>
-            <a href={hrefOf("compare", params)}>{says}</a>
-          </li>
-        ))}
-      </ul>
+    <Empty
+      title={
+        found.length === 0
+          ? "No GPU has reported yet, so there is nothing to compare."
+          : "Nothing is selected. Add GPUs or hosts above, or start with one of these:"
+      }
+    >
+      {found.length > 0 && (
+        <ul class="compare-ideas">
+          {found.map(({ says, params }) => (
+            <li key={says}>
+              <a href={hrefOf("compare", params)}>{says}</a>
+            </li>
+          ))}
+        </ul>
+      )}
       Two desktop cards under the same stress test, simulated:{" "}
       <code>gpulse up --source 'sim:?scenario=stress'</code>
     </Empty>

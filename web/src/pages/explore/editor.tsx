@@ -96,7 +96,7 @@ const extensions = (promql: PromQLExtension, latest: { readonly current: Latest 
   editorTheme,
   EditorView.lineWrapping,
   EditorView.contentAttributes.of({ "aria-label": "PromQL query" }),
-  placeholder("PromQL, such as gpu_power_watts: Enter runs it, Shift Enter breaks the line"),
+  placeholder("PromQL, such as gpu_power_watts: Enter runs it, Shift+Enter adds a line"),
   // Completion comes first: Enter accepts a completion, and runs the query only if none is open.
   keymap.of([...completionKeymap]),
   Prec.high(

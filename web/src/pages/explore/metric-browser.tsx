@@ -63,7 +63,11 @@ export function MetricBrowser() {
             </section>
           );
         })}
-        {shown.length === 0 && <p class="unit">No metric matches.</p>}
+        {shown.length === 0 && (
+          <p class="unit">
+            {typed === "" ? "No metric has samples in this range." : "No metric matches."}
+          </p>
+        )}
       </div>
     </div>
   );

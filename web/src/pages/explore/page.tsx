@@ -186,7 +186,7 @@ const starters: readonly (readonly [string, string])[] = [
 function Start() {
   return (
     <section class="starters" aria-label="Example queries">
-      <p class="unit">Write a query, choose a metric on the side, or start with one of these.</p>
+      <p class="unit">Write a query, choose a metric from the list, or start with one of these.</p>
       <ul>
         {starters.map(([query, says]) => (
           <li key={query}>

@@ -37,7 +37,7 @@ export function EnergyFigure() {
           `${formatFixedPoint(cost, cost < 100 ? 2 : 0)} ${set?.currency ?? ""} `}
         <button type="button" class="link" onClick={() => setOpen(true)}>
           {set === undefined
-            ? "set a price for the cost"
+            ? "set a price to see the cost"
             : `at ${set.perKwh} ${set.currency}`.trim()}
         </button>
       </p>

@@ -126,7 +126,7 @@ function Nobody() {
           : `No GPU ${asked} was seen in the last day.`
       }
     >
-      <a href={hrefOf("fleet")}>To the fleet</a>
+      <a href={hrefOf("fleet")}>Open the fleet</a>
     </Empty>
   );
 }

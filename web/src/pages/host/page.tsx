@@ -44,7 +44,7 @@ function Nobody() {
     return <p class="waiting">Waiting for the first reading…</p>;
   return (
     <Empty title="No machine has reported yet.">
-      <a href={hrefOf("fleet")}>To the fleet</a>
+      <a href={hrefOf("fleet")}>Open the fleet</a>
     </Empty>
   );
 }
@@ -65,7 +65,7 @@ function HostDetails({ host, hosts }: { host: string; hosts: readonly string[] }
       )}
       {reported !== undefined && !isKnown ? (
         <Empty title={`No samples of ${host} in this range.`}>
-          <a href={hrefOf("fleet")}>To the fleet</a>
+          <a href={hrefOf("fleet")}>Open the fleet</a>
         </Empty>
       ) : (
         <>
