@@ -39,6 +39,10 @@ export const prometheus242: readonly KnownDifference[] = [
   },
   { sentence: "`atan2` keeps the metric's name.", fits: query(/atan2/) },
   {
+    sentence: "The error of an ambiguous match names the two series in another order.",
+    fits: problem(/^failed otherwise: found duplicate series for the match group/),
+  },
+  {
     sentence: "`label_replace` no longer sees the name after a function dropped it.",
     fits: query(/label_replace\(rate/),
   },
