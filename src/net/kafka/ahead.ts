@@ -52,7 +52,7 @@ export class AheadCompressor {
       const [first] = records;
       if (first === undefined) continue;
       const packed = compressRecords(records);
-      // Whoever uses it meanwhile gets the error; a later attempt compresses the records again.
+      // A caller that awaits it gets the error; a later attempt compresses the records again.
       packed.catch(() => this.#compressed.delete(first.value));
       this.#compressed.set(first.value, { records, packed });
     }

@@ -10,7 +10,7 @@ export interface PodController {
   readonly pod: string;
   /** Kind and name, such as `Job/train`; absent for a pod without one. */
   readonly controller?: string | undefined;
-  /** The pod labels that the hub was told to read, by their names in series, such as `label_team`. */
+  /** The pod labels that the hub is configured to read, by their names in series, such as `label_team`. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 

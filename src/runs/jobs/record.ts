@@ -79,7 +79,7 @@ export interface JobRecord {
   container?: string | undefined;
   /** The pod's controller, such as `Job/train` or `PyTorchJob/llama`; absent if Kubernetes was not queried. */
   controller?: string | undefined;
-  /** The pod labels that the hub was told to read (`--pod-labels`), such as `label_team`. */
+  /** The pod labels that the hub is configured to read (`--pod-labels`), such as `label_team`. */
   labels?: Readonly<Record<string, string>> | undefined;
   /** The scheduler's latest data; absent without one. */
   scheduler?: SchedulerJob | undefined;
