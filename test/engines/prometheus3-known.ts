@@ -32,9 +32,9 @@ const known: readonly KnownResult[] = [
   },
   {
     seed: 20_261_119,
-    fits: (query) => /\bdepth\b/.test(query),
+    fits: (query) => /\b(?:rate|increase|delta)\(\(?depth\b/.test(query),
     reason:
-      "when Prometheus adds histograms of different resolutions after a reset by start time, it counts observations of the bucket (0.25, 1] in (16, 64]; the samples are the same in both",
+      "when Prometheus subtracts or adds histograms of different resolutions, it counts the observations of bucket (0.25, 1] in (16, 64]: the sum of both buckets and the samples themselves are the same in both",
   },
 ];
 
