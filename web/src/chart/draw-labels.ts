@@ -81,7 +81,7 @@ export class LabelPainter {
         ],
         widthPx,
       );
-      return [{ key: `limit ${label}`, text: label, colour: "var(--muted)", ...extent }];
+      return [{ key: `limit ${label}`, text: label, colour: "var(--muted)", extent }];
     });
     const isNamed = shown.length > 1 && shown.length <= MOST_LABELS;
     const named = isNamed
@@ -89,7 +89,7 @@ export class LabelPainter {
           key,
           text: label,
           colour,
-          ...extent,
+          extent,
         }))
       : [];
     const colours = new Map([...limits, ...named].map(({ key, colour }) => [key, colour]));
@@ -99,7 +99,7 @@ export class LabelPainter {
     }));
     const placed = placeLabels(
       wanted,
-      [...limits, ...shown.map(({ extent }) => extent)],
+      [...limits, ...shown].map(({ extent }) => extent),
       { widthPx, heightPx, rowPx: Math.round(fontPx * 1.2) },
       this.#slots,
     );
@@ -128,7 +128,7 @@ export class LabelPainter {
   }
 
   #extent(plot: uPlot, at: number): LineExtent {
-    const [times = [], values = []] = [plot.data[0], plot.data[at + 1]];
+    const [times, values] = [plot.data[0], plot.data[at + 1] ?? []];
     const points = Array.from(values, (value, index): readonly [number, number | undefined] => [
       plot.valToPos(times[index] ?? 0, "x"),
       typeof value === "number" ? plot.valToPos(value, "y") : undefined,

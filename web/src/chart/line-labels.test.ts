@@ -10,10 +10,15 @@ const labelled = (key: string, ...points: (readonly [number, number | undefined]
   key,
   text: key,
   textPx: 60,
-  ...extentOf(points, area.widthPx),
+  extent: extentOf(points, area.widthPx),
 });
 const flat = (key: string, y: number, endX = 400): LabelledLine => labelled(key, [0, y], [endX, y]);
-const place = (...lines: readonly LabelledLine[]) => placeLabels(lines, lines, area);
+const place = (...lines: readonly LabelledLine[]) =>
+  placeLabels(
+    lines,
+    lines.map(({ extent }) => extent),
+    area,
+  );
 
 test("a line covers the columns that it crosses, and no gap", () => {
   const { top, bottom } = extentOf(
@@ -34,6 +39,8 @@ test("a name stands directly above the end of its line, or below it at the upper
     { key: "low", left: 338, top: 100 - 2 - 13 },
     { key: "high", left: 338, top: 4 + 2 },
   ]);
+  // The padding above the plot has room for one at the very top.
+  expect(place(flat("top", 8))).toMatchObject([{ top: 8 - 2 - 13 }]);
 });
 
 test("two lines at the same value have their names on both sides of it", () => {
@@ -42,17 +49,26 @@ test("two lines at the same value have their names on both sides of it", () => {
   expect(below?.top).toBe(82);
 });
 
+test("between two lines, a name stands nearer to its own", () => {
+  const placed = place(flat("upper", 60), flat("lower", 77));
+  expect(placed).toMatchObject([
+    { key: "upper", top: 60 - 2 - 13 },
+    { key: "lower", top: 77 + 2 },
+  ]);
+});
+
 test("a name covers no line and no other name, and stays within 16 pixels of its own line", () => {
   const lines = [20, 31, 40, 60, 66, 75, 120, 140].map((y, at) => flat(`line ${at}`, y));
   const placed = place(...lines);
   expect(placed.length).toBeGreaterThan(3);
   for (const { key, left, top, leader } of placed) {
-    const own = lines.find((line) => line.key === key)?.top[Math.round(left) + 30] ?? Number.NaN;
+    const own =
+      lines.find((line) => line.key === key)?.extent.top[Math.round(left) + 30] ?? Number.NaN;
     const gap = own < top ? own - top : own - (top + area.rowPx);
     expect(Math.abs(gap)).toBeLessThanOrEqual(16);
     expect(leader === undefined, key).toBe(Math.abs(gap) <= 2);
     for (const line of lines) {
-      const y = line.top[Math.round(left) + 30] ?? Number.NaN;
+      const y = line.extent.top[Math.round(left) + 30] ?? Number.NaN;
       expect(y > top && y < top + area.rowPx, `${key} on ${line.key}`).toBe(false);
     }
     for (const other of placed.filter((one) => one.key !== key && Math.abs(one.left - left) < 60))
@@ -78,13 +94,16 @@ test("a line that ended has its name where it ended, and one without readings ha
   expect(place(flat("long ago", 80, 30))).toEqual([]);
 });
 
-test("a name goes back along its line to where it is free, at most 240 pixels, and stays there", () => {
+test("a name goes back along its line to where it is free, at most 160 pixels, and stays there", () => {
   const busy = labelled("busy", [200, 10], [300, 140], [310, 10], [380, 140], [390, 10]);
   const level = flat("level", 75);
-  const [found] = placeLabels([level], [level, busy], area);
+  const [found] = placeLabels([level], [level.extent, busy.extent], area);
   expect(found?.left).toBeLessThan(330);
-  const slots = new Map([["level", { slidePx: 160, gapPx: 2, isAbove: false }]]);
-  expect(placeLabels([level], [level], area, slots)[0]).toMatchObject({ left: 178, top: 77 });
+  const slots = new Map([["level", { slidePx: 112, gapPx: 2, isAbove: false }]]);
+  expect(placeLabels([level], [level.extent], area, slots)[0]).toMatchObject({
+    left: 226,
+    top: 77,
+  });
 });
 
 const line = (dashed: boolean): ChartLine => ({
@@ -97,7 +116,7 @@ const line = (dashed: boolean): ChartLine => ({
 
 test("eight lines are dashed in eight ways, limits all alike", () => {
   const lines = [line(true), ...Array.from({ length: 8 }, () => line(false)), line(true)];
-  const dashes = lines.map((_, place) => dashOf(lines, place).join(" "));
+  const dashes = lines.map((_, at) => dashOf(lines, at).join(" "));
   expect(dashes[0]).toBe("4 4");
   expect(dashes[9]).toBe("4 4");
   expect(dashes[1]).toBe("");

@@ -9,10 +9,11 @@ export interface LineExtent {
   readonly bottom: Float64Array;
 }
 
-export interface LabelledLine extends LineExtent {
+export interface LabelledLine {
   readonly key: string;
   readonly text: string;
   readonly textPx: number;
+  readonly extent: LineExtent;
 }
 
 export interface PlacedLabel {
@@ -40,13 +41,15 @@ interface Box {
 }
 
 /** A name moves at most this far back along its line, */
-const MOST_SLIDE_PX = 240;
-const SLIDE_PX = 8;
+const MOST_SLIDE_PX = 160;
+const SLIDE_PX = 16;
 /** at most this far away from it, with a leader from the second on, */
 const GAPS_PX = [2, 9, 16] as const;
 /** and not to a place where the line itself rises and falls by more than this. */
 const MOST_SWING_PX = 26;
 const AROUND_PX = 2;
+/** A name may stand in the padding above the plot. */
+const ABOVE_PX = 7;
 
 /** @param points `x` and `y` of each reading in time order; `y` is undefined for a gap */
 export function extentOf(
@@ -102,7 +105,7 @@ export function placeLabels(
   const placed: PlacedLabel[] = [];
   const boxes: Box[] = [];
   for (const line of lines) {
-    const end = line.top.findLastIndex((y) => !Number.isNaN(y));
+    const end = line.extent.top.findLastIndex((y) => !Number.isNaN(y));
     if (end < 0) continue;
     const last = before.get(line.key);
     for (const slot of last === undefined ? slots : [last, ...slots]) {
@@ -142,17 +145,22 @@ function tryPlace(
   const right = Math.min(end, area.widthPx - AROUND_PX) - slot.slidePx;
   const left = right - textPx;
   if (left < 0) return undefined;
-  const own = rangeOf(line, left, right);
+  const own = rangeOf(line.extent, left, right);
   if (own === undefined || own.bottom - own.top > MOST_SWING_PX) return undefined;
   const top = slot.isAbove ? own.top - slot.gapPx - area.rowPx : own.bottom + slot.gapPx;
   const box: Box = { left, right, top, bottom: top + area.rowPx };
-  if (box.top < 0 || box.bottom > area.heightPx) return undefined;
+  if (box.top < -ABOVE_PX || box.bottom > area.heightPx) return undefined;
   if (boxes.some((other) => overlaps(box, other))) return undefined;
-  if (all.some((other) => covers(box, other))) return undefined;
+  // Between two lines, a name belongs to the nearer one: the other one is further away than its own.
+  const farPx = slot.gapPx + AROUND_PX;
+  const clear: Box = slot.isAbove
+    ? { ...box, top: box.top - farPx }
+    : { ...box, bottom: box.bottom + farPx };
+  if (all.some((other) => covers(other === line.extent ? box : clear, other))) return undefined;
   const label: PlacedLabel = { key, text, left, top, slot };
   if (slot.gapPx === GAPS_PX[0]) return { label, box };
   const x = Math.round((left + right) / 2);
-  const toY = (slot.isAbove ? line.top[x] : line.bottom[x]) ?? Number.NaN;
+  const toY = (slot.isAbove ? line.extent.top[x] : line.extent.bottom[x]) ?? Number.NaN;
   if (Number.isNaN(toY)) return undefined;
   const fromY = slot.isAbove ? box.bottom : box.top;
   // A leader that crosses another line or name would point at that one.
@@ -176,8 +184,6 @@ const overlaps = (one: Box, other: Box): boolean =>
   other.top < one.bottom;
 
 function covers(box: Box, line: LineExtent): boolean {
-  const range = rangeOf(line, box.left - AROUND_PX, box.right + AROUND_PX);
-  if (range === undefined || range.top >= box.bottom || range.bottom <= box.top) return false;
   const [first, last] = columnsIn(line, box.left - AROUND_PX, box.right + AROUND_PX);
   for (let column = first; column <= last; column += 1) {
     const [top = Number.NaN, bottom = Number.NaN] = [line.top[column], line.bottom[column]];
