@@ -5,6 +5,7 @@ import { lengthOf, timesOf } from "../query/columns.ts";
 import {
   fitTexts,
   incrementsFor,
+  logRange,
   logTexts,
   timeSpacePx,
   timeTexts,
@@ -133,7 +134,7 @@ export class Plot {
         y: this.#isLog
           ? {
               distr: 3,
-              range: (_plot, min, max) => uPlot.rangeLog(min ?? 1, max ?? 10, 10, true),
+              range: (_plot, min, max) => logRange(min, max),
             }
           : {
               range: (_plot, min, max) =>
