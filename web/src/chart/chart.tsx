@@ -26,7 +26,7 @@ import type {
   ChartQuery,
   StoredStatisticsOf,
 } from "./model.ts";
-import { axisPx } from "./edges.ts";
+import { axisFontPx, axisPx, scaled } from "./edges.ts";
 import { enlarge, enlargedHeightPx, useEnlarged } from "./enlarge.ts";
 import { Plot } from "./plot.ts";
 import type { StatisticsOptions } from "./statistics.ts";
@@ -66,7 +66,7 @@ export function Chart(props: ChartProps) {
   const { title, unit, family, data, limits = none, marks = none } = props;
   const [isLog, setLog] = useState(false);
   const isEnlarged = useEnlarged(title);
-  const heightPx = isEnlarged ? enlargedHeightPx() : (props.heightPx ?? 168);
+  const heightPx = isEnlarged ? enlargedHeightPx() : (props.heightPx ?? scaled(168));
   const look: ChartStyle = { title, unit, family, ...edges(props), isLog };
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | undefined>(undefined);
@@ -83,6 +83,8 @@ export function Chart(props: ChartProps) {
     look,
     dark(),
     data === undefined || widthPx === 0,
+    // Captured by the plot when it is created.
+    axisFontPx(),
   ]);
   // Before the frame is painted, not after it.
   useLayoutEffect(() => {
