@@ -4,7 +4,7 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hook
 import { formatReadable } from "../format/readable.ts";
 import type { ApiError } from "../query/http.ts";
 import { useLate } from "../ui/use-late.ts";
-import { useWidth } from "../ui/use-size.ts";
+import { useWidthAfterPaint, widthOf } from "../ui/use-size.ts";
 import { formatInstant, formatRange, rangeBetween, type TimeWindow } from "../view-state/range.ts";
 import { dark } from "../view-state/preferences.ts";
 import { following, range, timeWindow, zoomTo } from "../view-state/time.ts";
@@ -73,28 +73,33 @@ export function Chart(props: ChartProps) {
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [dragged, setDragged] = useState<TimeWindow | undefined>(undefined);
   const [me] = useState(() => ({}));
-  const widthPx = useWidth(host);
+  const measuredPx = useWidthAfterPaint(host);
+  const widthPx = measuredPx ?? 0;
   const id = useId();
-  useEffect(() => props.onWidth?.(widthPx), [widthPx]);
+  useEffect(() => {
+    if (host.current !== null) props.onWidth?.(widthOf(host.current));
+  }, [measuredPx]);
 
   const shape = JSON.stringify([
     data?.lines.map(({ key, label, colour, dashed }) => [key, label, colour, dashed]),
     limits,
     look,
     dark(),
-    data === undefined || widthPx === 0,
+    // False for the first frame, which measures the width itself.
+    data === undefined || measuredPx === 0,
     // Captured by the plot when it is created.
     axisFontPx(),
   ]);
   // Before the frame is painted, not after it.
   useLayoutEffect(() => {
-    if (host.current === null || data === undefined || widthPx === 0) return undefined;
+    const hostPx = host.current === null ? 0 : widthOf(host.current);
+    if (host.current === null || data === undefined || hostPx === 0) return undefined;
     const made = new Plot(
       {
         host: host.current,
         look,
         limits,
-        widthPx,
+        widthPx: hostPx,
         heightPx,
         events: {
           point: (index) => {

@@ -51,6 +51,7 @@ export class Plot {
 
   /** Updates the values of the same lines; other lines need a new plot. */
   update(data: ChartData): void {
+    if (data === this.#data) return;
     this.#data = data;
     this.#plot.setData(columns(data, this.#isLog), false);
     this.#plot.setScale("x", { min: data.window.fromMs, max: data.window.toMs });
@@ -65,7 +66,8 @@ export class Plot {
   }
 
   resize(width: number, height: number): void {
-    this.#plot.setSize({ width, height });
+    const { width: widthPx, height: heightPx } = this.#plot;
+    if (width !== widthPx || height !== heightPx) this.#plot.setSize({ width, height });
   }
 
   /** Moves the cursor to the instant that another chart points at. */
