@@ -78,8 +78,9 @@ function LiveState() {
   const says = {
     connecting: "Connecting…",
     live: isPast ? "Past" : "Live",
-    stale: `Stale: numbers are ${old} old`,
-    lost: fleet.value === undefined ? "Reconnecting…" : `Reconnecting: numbers are ${old} old`,
+    // Short: a longer text would leave no room for the navigation on a laptop.
+    stale: `Stale: ${old} old`,
+    lost: fleet.value === undefined ? "Reconnecting…" : `Reconnecting: ${old} old`,
   }[state];
   return (
     <span class="live-state" data-state={state} data-past={isPast ? "" : undefined}>

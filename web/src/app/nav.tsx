@@ -2,23 +2,20 @@
 import { useEffect, useRef } from "preact/hooks";
 import { hrefOf, page } from "../view-state/address.ts";
 import { isShared } from "../query/me.ts";
+import { useWidth } from "../ui/use-size.ts";
 import { routes } from "./routes.ts";
 
 export function Nav() {
   const nav = useRef<HTMLElement>(null);
-  // On a phone the navigation scrolls sideways; this scrolls the current page into view, also when the window becomes narrower.
-  // `scrollIntoView` would scroll the page too.
+  const width = useWidth(nav);
+  // On a phone the navigation scrolls sideways; this scrolls the current page into view. `scrollIntoView` would scroll the page
+  // too.
   useEffect(() => {
-    const reveal = (): void => {
-      const current = nav.current?.querySelector<HTMLElement>("[aria-current=page]");
-      if (nav.current === null || current === null || current === undefined) return;
-      const missing = current.offsetLeft + current.offsetWidth - nav.current.clientWidth;
-      nav.current.scrollLeft = Math.max(0, Math.min(current.offsetLeft, missing));
-    };
-    reveal();
-    addEventListener("resize", reveal);
-    return () => removeEventListener("resize", reveal);
-  }, [page.value]);
+    const current = nav.current?.querySelector<HTMLElement>("[aria-current=page]");
+    if (nav.current === null || current === null || current === undefined) return;
+    const missing = current.offsetLeft + current.offsetWidth - nav.current.clientWidth;
+    nav.current.scrollLeft = Math.max(0, Math.min(current.offsetLeft, missing));
+  }, [page.value, width]);
   return (
     <nav ref={nav} class="nav" aria-label="Pages">
       {routes

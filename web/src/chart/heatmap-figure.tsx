@@ -28,9 +28,17 @@ export interface HeatmapFigureProps {
   readonly query: string;
   readonly unit: Unit;
   readonly family: ColourFamily;
+  /** Height of the plot. */
+  readonly heightPx?: number;
 }
 
-export function HeatmapFigure({ title, query, unit, family }: HeatmapFigureProps) {
+export function HeatmapFigure({
+  title,
+  query,
+  unit,
+  family,
+  heightPx = HEIGHT_PX,
+}: HeatmapFigureProps) {
   const host = useRef<HTMLElement>(null);
   const id = useId();
   const widthPx = Math.max(0, useWidth(host) - axisPx() - RIGHT_PX);
@@ -69,6 +77,7 @@ export function HeatmapFigure({ title, query, unit, family }: HeatmapFigureProps
             grid={value?.grid ?? grid}
             unit={unit}
             widthPx={widthPx}
+            heightPx={heightPx}
             title={title}
           />
         </TimeFrame>
@@ -105,24 +114,25 @@ function useHeat(
 interface HeatCanvasProps extends Heat {
   readonly unit: Unit;
   readonly widthPx: number;
+  readonly heightPx: number;
   readonly title: string;
 }
 
-function HeatCanvas({ heat, grid, unit, widthPx, title }: HeatCanvasProps) {
+function HeatCanvas({ heat, grid, unit, widthPx, heightPx, title }: HeatCanvasProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [pointed, setPointed] = useState<string | undefined>(undefined);
   const { bounds } = heat;
   const rows = bounds.length - 1;
   useLayoutEffect(() => {
-    if (canvas.current !== null) paint(canvas.current, heat, widthPx);
-  }, [heat, widthPx, dark()]);
-  const labels = useMemo(() => labelled(bounds), [bounds]);
+    if (canvas.current !== null) paint(canvas.current, heat, widthPx, heightPx);
+  }, [heat, widthPx, heightPx, dark()]);
+  const labels = useMemo(() => labelled(bounds, heightPx), [bounds, heightPx]);
   const say = (bound: number): string =>
     Number.isFinite(bound) ? formatReadable(bound, unit) : bound > 0 ? "∞" : "−∞";
   const read = (event: PointerEvent): void => {
     const { left, top, width } = (event.currentTarget as HTMLElement).getBoundingClientRect();
     const at = Math.floor(((event.clientX - left) / width) * heat.columns.length);
-    const row = rows - 1 - Math.floor(((event.clientY - top) / HEIGHT_PX) * rows);
+    const row = rows - 1 - Math.floor(((event.clientY - top) / heightPx) * rows);
     const [lower, upper] = [bounds[row], bounds[row + 1]];
     const count = heat.columns[at]?.[row];
     if (lower === undefined || upper === undefined || count === undefined)
@@ -132,7 +142,7 @@ function HeatCanvas({ heat, grid, unit, widthPx, title }: HeatCanvasProps) {
   };
   return (
     <>
-      <div class="heat-area" style={{ height: `${HEIGHT_PX}px` }}>
+      <div class="heat-area" style={{ height: `${heightPx}px` }}>
         {labels.map((at) => (
           <span key={at} class="heat-bound" style={{ bottom: `${(at / rows) * 100}%` }}>
             {say(bounds[at] ?? 0)}
@@ -154,8 +164,8 @@ function HeatCanvas({ heat, grid, unit, widthPx, title }: HeatCanvasProps) {
 }
 
 /** Selects the bounds that have room for a label. */
-function labelled(bounds: readonly number[]): number[] {
-  const every = Math.max(1, Math.ceil(((bounds.length - 1) * LABEL_PX) / HEIGHT_PX));
+function labelled(bounds: readonly number[], heightPx: number): number[] {
+  const every = Math.max(1, Math.ceil(((bounds.length - 1) * LABEL_PX) / heightPx));
   return [...bounds.keys()].filter((at) => at % every === 0);
 }
 
@@ -163,9 +173,10 @@ function paint(
   canvas: HTMLCanvasElement,
   { bounds, columns, highest }: HeatRows,
   widthPx: number,
+  heightPx: number,
 ): void {
   const ratio = devicePixelRatio;
-  const [width, height] = [Math.round(widthPx * ratio), Math.round(HEIGHT_PX * ratio)];
+  const [width, height] = [Math.round(widthPx * ratio), Math.round(heightPx * ratio)];
   canvas.width = width;
   canvas.height = height;
   const context = canvas.getContext("2d");

@@ -74,6 +74,10 @@ export interface ApiRuleGroup {
   readonly rules: readonly ApiRule[];
 }
 
+/** True for the hub's own file, whose rules were created on the page. */
+export const isPageRule = ({ name, file }: ApiRuleGroup): boolean =>
+  name === "page" && file.endsWith("page.yml");
+
 export interface RulesResponse {
   readonly data: { readonly groups: readonly ApiRuleGroup[] };
 }

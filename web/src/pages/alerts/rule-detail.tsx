@@ -7,7 +7,7 @@ import { hubTimeMs } from "../../live/feed.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { Labels } from "../../ui/labels.tsx";
 import { hrefOf } from "../../view-state/address.ts";
-import { type ApiRule, type ApiRuleGroup, type LabelMap, levelOf } from "./api.ts";
+import { type ApiRule, type ApiRuleGroup, isPageRule, type LabelMap, levelOf } from "./api.ts";
 import { BacktestPanel } from "./backtest.tsx";
 import { resolveChartStyle } from "./chart-style.ts";
 import { OwnRuleTools } from "./rule-form.tsx";
@@ -51,7 +51,7 @@ export function RuleDetail({ rule, group }: { rule: ApiRule; group: ApiRuleGroup
         >
           Silence rule
         </button>
-        {group.name === "page" && group.file.endsWith("page.yml") && <OwnRuleTools rule={rule} />}
+        {isPageRule(group) && <OwnRuleTools rule={rule} />}
         <a class="quiet" href={hrefOf("explore", { expr: query })}>
           Explore
         </a>

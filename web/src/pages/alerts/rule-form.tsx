@@ -1,6 +1,7 @@
-/** The form for a new rule: a chart with a movable threshold, duration, severity, receiver, and a backtest. */
+/** The form for a rule of the page, new or edited: a chart with a movable threshold, duration, severity, receiver, and a backtest. */
 import { useEffect, useId, useState } from "preact/hooks";
 import { QueryChart } from "../../chart/query-chart.tsx";
+import { parseDurationMs } from "../../../../src/config/duration.ts";
 import { formatAge } from "../../../../src/view/age.ts";
 import { send } from "../../query/http.ts";
 import { differingLabelNames, labelText } from "../../query/label-text.ts";
@@ -18,6 +19,8 @@ import { parseThreshold } from "./threshold.ts";
 
 /** The expression of the new rule, with or without its threshold. */
 export const newRule = new Param("new", optional, "push");
+/** The name of the page rule that is edited. */
+export const editedRule = new Param("edit", optional, "push");
 
 const SETTLE_MS = 600;
 const durations = ["0s", "1m", "5m", "15m", "30m", "1h", "6h"] as const;
@@ -33,36 +36,35 @@ interface RuleDraft {
   readonly summary: string;
 }
 
-export function RuleForm({ expr, onSaved }: { expr: string; onSaved: () => void }) {
-  const parsed = parseThreshold(expr);
-  const [draft, setDraft] = useState<RuleDraft>(() => ({
-    name: "",
-    expr: parsed.level === undefined ? expr : parsed.left,
-    op: parsed.op?.startsWith("<") === true ? "<" : ">",
-    level: parsed.level,
-    for: "5m",
-    severity: "warning",
-    summary: "",
-  }));
+export interface RuleFormProps {
+  /** A new rule by its expression, or the page rule that is edited. */
+  readonly from: string | ApiRule;
+  readonly onSaved: () => void;
+}
+
+export function RuleForm({ from, onSaved }: RuleFormProps) {
+  const isNew = typeof from === "string";
+  const [draft, setDraft] = useState<RuleDraft>(() => (isNew ? newDraft(from) : draftOf(from)));
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const asked = useSettled(draft.expr);
   const suggested = useSuggestion(asked);
   const level = draft.level ?? suggested;
   const [drawnLevel, setDrawnLevel] = useState<number | undefined>(draft.level);
-  const ruleOf = (left: string): string =>
-    `${needsBrackets(left) ? `(${left})` : left} ${draft.op} ${level ?? 0}`;
+  const ruleOf = (left: string): string => ruleText(left, draft.op, level ?? 0);
   const save = async (): Promise<void> => {
     setProblem(undefined);
     try {
-      await send("PUT", "api/rules/own", {
+      const { version } = (await send("PUT", "api/rules/own", {
         name: draft.name.trim(),
         expr: ruleOf(draft.expr),
         for: draft.for,
         severity: draft.severity,
         summary: draft.summary.trim(),
-        isNew: true,
-      });
-      toast(`${draft.name.trim()} is saved, and evaluated from now on.`);
+        isNew,
+      })) as { readonly version: number };
+      toast(
+        `${draft.name.trim()} is saved in version ${version} of the page rules, and evaluated from now on.`,
+      );
       onSaved();
       goTo("alerts", { tab: "rules", rule: draft.name.trim(), group: "page" });
     } catch (thrown) {
@@ -75,9 +77,9 @@ export function RuleForm({ expr, onSaved }: { expr: string; onSaved: () => void 
   };
   const style = resolveChartStyle(asked);
   return (
-    <section class="rule-detail" aria-label="New rule">
+    <section class="rule-detail" aria-label={isNew ? "New rule" : `Edit ${draft.name}`}>
       <header>
-        <h2 class="page-title">New rule</h2>
+        <h2 class="page-title">{isNew ? "New rule" : draft.name}</h2>
         <span class="spacer" />
         <a class="quiet" href={hrefOf("alerts", { tab: "rules" })}>
           Cancel
@@ -111,7 +113,7 @@ export function RuleForm({ expr, onSaved }: { expr: string; onSaved: () => void 
             <BacktestPanel asked={{ expr: ruleOf(asked), for: draft.for }} isLive />
           )}
         </div>
-        <RuleFields {...{ draft, level, problem }} onChange={setDraft} onSave={save} />
+        <RuleFields {...{ draft, level, problem, isNew }} onChange={setDraft} onSave={save} />
       </div>
     </section>
   );
@@ -121,11 +123,12 @@ interface RuleFieldsProps {
   readonly draft: RuleDraft;
   readonly level: number | undefined;
   readonly problem: string | undefined;
+  readonly isNew: boolean;
   readonly onChange: (draft: RuleDraft) => void;
   readonly onSave: () => Promise<void>;
 }
 
-function RuleFields({ draft, level, problem, onChange, onSave }: RuleFieldsProps) {
+function RuleFields({ draft, level, problem, isNew, onChange, onSave }: RuleFieldsProps) {
   const id = useId();
   // Keeps the typed text while it is edited, instead of the number parsed from it so far.
   const [typed, setTyped] = useState<string | undefined>(undefined);
@@ -170,7 +173,7 @@ function RuleFields({ draft, level, problem, onChange, onSave }: RuleFieldsProps
         void onSave();
       }}
     >
-      {text("name", "Name", "HotGpu")}
+      {isNew && text("name", "Name", "HotGpu")}
       {text("expr", "Expression", "gpu_power_watts")}
       <div class="rule-line">
         {choice("op", "Fires", [">", "<"])}
@@ -192,7 +195,7 @@ function RuleFields({ draft, level, problem, onChange, onSave }: RuleFieldsProps
             onBlur={() => setTyped(undefined)}
           />
         </div>
-        {choice("for", "For", durations)}
+        {choice("for", "For", [...new Set([...durations, draft.for])])}
         {choice("severity", "Severity", severities)}
       </div>
       {text("summary", "Message", "GPU {{ $labels.gpu }} on {{ $labels.host }} is hot")}
@@ -252,10 +255,41 @@ function useSuggestion(expr: string): number | undefined {
   return values.length === 0 ? undefined : Number((Math.max(...values) * 1.1).toPrecision(2));
 }
 
+const ruleText = (left: string, op: string, level: number): string =>
+  `${needsBrackets(left) ? `(${left})` : left} ${op} ${level}`;
+
+function newDraft(expr: string): RuleDraft {
+  const { left, op, level } = parseThreshold(expr);
+  return {
+    name: "",
+    expr: level === undefined ? expr : left,
+    op: op?.startsWith("<") === true ? "<" : ">",
+    level,
+    for: "5m",
+    severity: "warning",
+    summary: "",
+  };
+}
+
+const draftOf = ({ name, query, duration = 0, labels, annotations = {} }: ApiRule): RuleDraft => ({
+  ...newDraft(query),
+  name,
+  for: durations.find((one) => parseDurationMs(one) === duration * 1_000) ?? `${duration}s`,
+  severity: labels["severity"] ?? "warning",
+  summary: annotations["summary"] ?? "",
+});
+
+/** False for an expression that the form would change, such as one of two comparisons. */
+function isEditable(rule: ApiRule): boolean {
+  const { expr, op, level } = draftOf(rule);
+  const spaceless = (text: string): string => text.replaceAll(/\s/g, "");
+  return level !== undefined && spaceless(ruleText(expr, op, level)) === spaceless(rule.query);
+}
+
 const needsBrackets = (expr: string): boolean =>
   /[-+*/%^<>=!]|\b(?:and|or|unless)\b/.test(expr.replaceAll(/"(?:\\.|[^"\\])*"|\{[^}]*\}/g, ""));
 
-/** Deletes a rule that was created on this page. */
+/** Edits or deletes a rule that was created on this page. */
 export function OwnRuleTools({ rule }: { rule: ApiRule }) {
   const remove = (): void => {
     if (!confirm(`Delete the rule ${rule.name}?`)) return;
@@ -268,13 +302,24 @@ export function OwnRuleTools({ rule }: { rule: ApiRule }) {
     );
   };
   return (
-    <button
-      type="button"
-      class="quiet changes"
-      data-tip={`Made on the page; fires after ${formatAge((rule.duration ?? 0) * 1_000)}`}
-      onClick={remove}
-    >
-      Delete rule
-    </button>
+    <>
+      {isEditable(rule) && (
+        <a
+          class="quiet changes"
+          href={hrefOf("alerts", { tab: "rules", edit: rule.name })}
+          data-tip="Move the threshold, or change the duration, severity or message"
+        >
+          Edit rule
+        </a>
+      )}
+      <button
+        type="button"
+        class="quiet changes"
+        data-tip={`Made on the page; fires after ${formatAge((rule.duration ?? 0) * 1_000)}`}
+        onClick={remove}
+      >
+        Delete rule
+      </button>
+    </>
   );
 }

@@ -8,9 +8,9 @@ import { Table, type TableColumn } from "../../ui/table.tsx";
 import { tableSortCodec } from "../../ui/table-sort.ts";
 import { hrefOf } from "../../view-state/address.ts";
 import { Param, optional } from "../../view-state/param.ts";
-import { type ApiRule, type ApiRuleGroup, levelOf, type RulesResponse } from "./api.ts";
+import { type ApiRule, type ApiRuleGroup, isPageRule, levelOf, type RulesResponse } from "./api.ts";
 import { RuleDetail } from "./rule-detail.tsx";
-import { newRule, RuleForm } from "./rule-form.tsx";
+import { editedRule, newRule, RuleForm } from "./rule-form.tsx";
 
 interface ListedRule extends ApiRule {
   readonly group: ApiRuleGroup;
@@ -48,6 +48,7 @@ export function Rules() {
       (chosenGroup.value === undefined || group.name === chosenGroup.value) &&
       type === "alerting",
   );
+  const edited = all.find((rule) => rule.name === editedRule.value && isPageRule(rule.group));
   const failed = all.filter(({ health }) => health === "err");
   return (
     <>
@@ -57,8 +58,9 @@ export function Rules() {
         </Banner>
       )}
       {newRule.value !== undefined && (
-        <RuleForm key={newRule.value} expr={newRule.value} onSaved={answer.again} />
+        <RuleForm key={newRule.value} from={newRule.value} onSaved={answer.again} />
       )}
+      {edited !== undefined && <RuleForm key={edited.name} from={edited} onSaved={answer.again} />}
       {open !== undefined && <RuleDetail rule={open} group={open.group} />}
       {chosenRule.value !== undefined && open === undefined && (
         <Banner level="note" title={`There is no rule ${chosenRule.value} here.`}>

@@ -119,7 +119,7 @@ export function Page() {
           {error.message}
         </p>
       )}
-      {late && <p class="unit">Loading {lengthOf(grid)} hours…</p>}
+      {late && <p class="unit">Loading {some(lengthOf(grid), "hour")}…</p>}
       {byHour.curves !== undefined && (
         <>
           <EnergyLine hours={hours} energy={hourOf("energy")} price={price()} />

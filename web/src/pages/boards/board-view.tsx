@@ -76,7 +76,9 @@ export function BoardView({ id }: { id: string }) {
       )}
       {board.panels.length === 0 && (
         <Empty title="This board has no panel.">
-          Edit it to add one, or pin a chart with the menu at its top right.
+          {mayChange.value
+            ? "Edit it to add one, or pin a chart with the menu at its top right."
+            : "An administrator can add some."}
         </Empty>
       )}
     </>

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { type Board, defaultVariables } from "../../../../src/view/board/board.ts";
 import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";
+import { mayChange } from "../../query/me.ts";
 import { useJson } from "../../query/use-fetch.ts";
 import { attempt } from "../../ui/attempt.ts";
 import { Empty } from "../../ui/banner.tsx";
@@ -72,8 +73,9 @@ export function BoardList() {
           rowKey={({ id }) => id}
           empty={
             <Empty title="No boards yet.">
-              Make one here, pin a chart with the menu at its top right, or import a Grafana
-              dashboard.
+              {mayChange.value
+                ? "Make one here, pin a chart with the menu at its top right, or import a Grafana dashboard."
+                : "An administrator can make one."}
             </Empty>
           }
         />

@@ -56,7 +56,14 @@ export function Panel({ board, panel, heightPx = panel.rows * ROW_PX, legend = t
       />
     );
   if (kind === "heatmap")
-    return <HeatmapFigure key={text} {...{ title, unit }} query={text} family={familyOf(text)} />;
+    return (
+      <HeatmapFigure
+        key={text}
+        {...{ title, unit, heightPx }}
+        query={text}
+        family={familyOf(text)}
+      />
+    );
   const instant = queries.map((one) => ({
     ...one,
     query: withStep(one.query, { stepMs: 60_000 }),
