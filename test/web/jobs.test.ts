@@ -38,6 +38,10 @@ describe.skipIf("missing" in chromium)(
       past = pastJobsOf(Date.now());
       writePastJobs(data, past);
       up = await startUp(await freePort(), "sim:4", ["--data", data]);
+      const file = path.join(data, "info.om");
+      await writeFile(file, pastGpuInfo(Date.now()));
+      const done = await runGpulse(["import", file, "--format", "openmetrics", "--url", up.url]);
+      if (done.code !== 0) throw new Error(`the import failed: ${done.stderr}`);
       browser = await openBrowser("path" in chromium ? chromium.path : "");
       first = await waitUntil({ what: "jobs in the ledger", timeoutMs: 90_000 }, async () => {
         const answer = await fetch(`${up.url}api/jobs?state=running`);
@@ -156,12 +160,6 @@ describe.skipIf("missing" in chromium)(
     });
 
     test("the jobs of several days have their dates and durations, overlaps name each other, and none is still running", async () => {
-      const file = path.join(await mkdtemp(path.join(tmpdir(), "gpulse-info-")), "info.om");
-      await writeFile(file, pastGpuInfo(Date.now()));
-      const done = await runGpulse([
-        ...["import", file, "--format", "openmetrics", "--url", up.url],
-      ]);
-      expect(done).toMatchObject({ code: 0 });
       const { page, complaints } = await open(`gpu?uuid=${pastGpu}&range=7d`, ".gpu-work a");
       const rows = page.locator(".gpu-work tbody tr", {
         has: page.locator('[data-column="since"]'),
