@@ -344,7 +344,7 @@ describe.skipIf("missing" in chromium)(
       expect(await gpus.first().getAttribute("data-tip")).toMatch(
         /^GPU 0: H200\n.*\n2 links up\nMIG: H200 MIG 1g\.18gb, H200 MIG 3g\.71gb$/,
       );
-      expect(await gpus.last().innerText()).toContain("1 of 2 links");
+      expect(await gpus.last().textContent()).toContain("1 of 2 links");
       expect(await page.locator('.topology-picture .bus[data-via="NVLink"]').count()).toBe(1);
       expect(await page.locator(".topology-picture .part-of").count()).toBe(2);
       expect(complaints).toEqual([]);
