@@ -210,6 +210,25 @@ describe.skipIf("missing" in chromium)(
       await expect
         .poll(() => page.locator(".events").innerText(), poll)
         .toContain("driver changed");
+      const labels = { host: "node1", uuid: "GPU-1", gpu: "3" };
+      const posted = await fetch(`${hub.url}api/events`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ kind: "device", title: "card reseated", labels }),
+      });
+      expect(posted.status).toBe(201);
+      const reseated = page.locator(".events > li", { hasText: "card reseated" });
+      const link = reseated.getByRole("link", { name: "Charts of GPU 3 on node1" });
+      await link.waitFor();
+      const { data } = (await posted.json()) as { data: { event: { time: string } } };
+      const time = Date.parse(data.event.time);
+      const { pathname, searchParams } = new URL(
+        (await link.getAttribute("href")) ?? "",
+        page.url(),
+      );
+      expect([pathname, searchParams.get("uuid")]).toEqual(["/gpu", "GPU-1@node1"]);
+      expect(Date.parse(searchParams.get("from") ?? "")).toBeCloseTo(time - 300_000, -4);
+      expect(Date.parse(searchParams.get("to") ?? "")).toBeCloseTo(time + 300_000, -4);
       await page.goto(`${hub.url}alerts?tab=rules&rule=PowerAbove`);
       await expect
         .poll(() => page.locator(".rule-detail .marks").allTextContents(), poll)

@@ -4,7 +4,7 @@ import path from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../engines/ports.ts";
-import { ensureBuild, type RunningAgent, startAgent } from "../../engines/program.ts";
+import { ensureBuild, type RunningAgent, runGpulse, startAgent } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { layoutFaults } from "./layouts.ts";
 import { openBrowser, openPage } from "./browser.ts";
@@ -23,6 +23,37 @@ workloads:
 faults:
   - { fault: gpu-lost, gpu: 2, at: 20s, for: 24h }
 `;
+
+/** Two GPUs of one NUMA node, joined by NVLink; one link of the second is down, and the first has two MIG instances. */
+function linkedHost(seconds: number): string {
+  const info = (uuid: string, gpu: number, more: string): string =>
+    `gpu_info{host="linked",uuid="${uuid}",gpu="${gpu}",vendor="nvidia",${more}} 1 ${seconds}`;
+  const of = (uuid: string, gpu: number, more: string): string =>
+    `{host="linked",uuid="${uuid}",gpu="${gpu}",${more}}`;
+  const links = [
+    [of("LINK-A", 0, 'link="0"'), 1],
+    [of("LINK-A", 0, 'link="1"'), 1],
+    [of("LINK-B", 1, 'link="0"'), 1],
+    [of("LINK-B", 1, 'link="1"'), 0],
+  ] as const;
+  return [
+    "# TYPE gpu_info gauge",
+    info("LINK-A", 0, 'model="H200",numa_node="0"'),
+    info("LINK-B", 1, 'model="H200",numa_node="0"'),
+    info("MIG-1", 0, 'model="H200 MIG 1g.18gb",parent="LINK-A"'),
+    info("MIG-2", 0, 'model="H200 MIG 3g.71gb",parent="LINK-A"'),
+    "# TYPE gpu_p2p_accessible gauge",
+    `gpu_p2p_accessible${of("LINK-A", 0, 'peer="LINK-B"')} 1 ${seconds}`,
+    `gpu_p2p_accessible${of("LINK-B", 1, 'peer="LINK-A"')} 1 ${seconds}`,
+    "# TYPE gpu_interconnect_up gauge",
+    ...links.map(([labels, isUp]) => `gpu_interconnect_up${labels} ${isUp} ${seconds}`),
+    "# TYPE gpu_interconnect_bandwidth_bytes_per_second gauge",
+    ...links.map(
+      ([labels]) => `gpu_interconnect_bandwidth_bytes_per_second${labels} 26562000000 ${seconds}`,
+    ),
+    "# EOF\n",
+  ].join("\n");
+}
 
 describe.skipIf("missing" in chromium)(
   `a fleet of several kinds in a real browser${skipped}`,
@@ -290,6 +321,34 @@ describe.skipIf("missing" in chromium)(
         expect(await layoutFaults(page), query).toEqual([]);
         await page.context().close();
       }
+    });
+
+    test("NVLink and MIG are part of a host's topology, also in a past range", async () => {
+      const atMs = Math.floor(Date.now() / 1_000) * 1_000 - 1_800_000;
+      const file = path.join(await mkdtemp(path.join(tmpdir(), "gpulse-links-")), "links.om");
+      await writeFile(file, linkedHost(atMs / 1_000));
+      const done = await runGpulse(["import", file, "--format", "openmetrics", "--url", up.url]);
+      expect(done).toMatchObject({ code: 0 });
+      const iso = (ms: number) => new Date(ms).toISOString();
+      const { page, complaints } = await openPage(
+        browser,
+        `${up.url}host?host=linked&from=${iso(atMs - 60_000)}&to=${iso(atMs + 60_000)}`,
+        {},
+        ".topology-picture a",
+      );
+      expect(await page.locator(".topology > p").innerText()).toMatch(
+        /^2 GPUs on 1 NUMA node\. .*reach each other/,
+      );
+      const gpus = page.locator(".topology-picture a");
+      expect(await gpus.count()).toBe(2);
+      expect(await gpus.first().getAttribute("data-tip")).toMatch(
+        /^GPU 0: H200\n.*\n2 links up\nMIG: H200 MIG 1g\.18gb, H200 MIG 3g\.71gb$/,
+      );
+      expect(await gpus.last().textContent()).toContain("1 of 2 links");
+      expect(await page.locator('.topology-picture .bus[data-via="NVLink"]').count()).toBe(1);
+      expect(await page.locator(".topology-picture .part-of").count()).toBe(2);
+      expect(complaints).toEqual([]);
+      await page.context().close();
     });
   },
 );

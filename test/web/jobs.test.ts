@@ -1,12 +1,23 @@
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../engines/ports.ts";
-import { ensureBuild } from "../../engines/program.ts";
+import { ensureBuild, runGpulse } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import type { JobSummary } from "../../src/view/jobs/summary.ts";
 import { openBrowser, openPage } from "./browser.ts";
 import { layoutFaults } from "./layouts.ts";
+import {
+  type PastJob,
+  pastGpu,
+  pastGpuInfo,
+  pastHost,
+  pastJobsOf,
+  writePastJobs,
+} from "./past-jobs.ts";
 import { type RunningUp, startUp } from "./up.ts";
 
 const chromium = findTool("chromium");
@@ -19,15 +30,23 @@ describe.skipIf("missing" in chromium)(
     let up: RunningUp;
     let browser: Browser;
     let first: JobSummary;
+    let past: readonly PastJob[];
 
     beforeAll(async () => {
       await ensureBuild();
-      up = await startUp(await freePort(), "sim:4");
+      const data = await mkdtemp(path.join(tmpdir(), "gpulse-jobs-"));
+      past = pastJobsOf(Date.now());
+      writePastJobs(data, past);
+      up = await startUp(await freePort(), "sim:4", ["--data", data]);
+      const file = path.join(data, "info.om");
+      await writeFile(file, pastGpuInfo(Date.now()));
+      const done = await runGpulse(["import", file, "--format", "openmetrics", "--url", up.url]);
+      if (done.code !== 0) throw new Error(`the import failed: ${done.stderr}`);
       browser = await openBrowser("path" in chromium ? chromium.path : "");
       first = await waitUntil({ what: "jobs in the ledger", timeoutMs: 90_000 }, async () => {
         const answer = await fetch(`${up.url}api/jobs?state=running`);
         const { jobs } = (await answer.json()) as { jobs: JobSummary[] };
-        return jobs.find(({ gpuSeconds }) => gpuSeconds > 20);
+        return jobs.find(({ gpuSeconds, simulated }) => simulated && gpuSeconds > 20);
       });
     }, 300_000);
     afterAll(async () => {
@@ -140,6 +159,40 @@ describe.skipIf("missing" in chromium)(
       await page.close();
     });
 
+    test("the jobs of several days have their dates and durations, overlaps name each other, and none is still running", async () => {
+      const { page, complaints } = await open(`gpu?uuid=${pastGpu}&range=7d`, ".gpu-work a");
+      const rows = page.locator(".gpu-work tbody tr", {
+        has: page.locator('[data-column="since"]'),
+      });
+      await expect.poll(() => rows.count()).toBe(past.length);
+      for (const { name, fromMs, toMs } of past) {
+        const row = rows.filter({ has: page.getByRole("link", { name, exact: true }) });
+        const column = (key: string) => row.locator(`[data-column="${key}"]`).innerText();
+        // Readings are a minute apart.
+        const near = async (key: string, ms: number) =>
+          expect(Math.abs(Date.parse(await column(key)) - ms)).toBeLessThanOrEqual(120_000);
+        await near("since", fromMs);
+        await near("until", toMs);
+        const [, amount = "", unit = ""] = /^([\d.]+)\s(min|h)$/.exec(await column("for")) ?? [];
+        const heldMs = Number(amount) * (unit === "h" ? 3_600_000 : 60_000);
+        expect(Math.abs(heldMs - (toMs - fromMs))).toBeLessThanOrEqual(240_000);
+        expect(await column("state")).toMatch(
+          name === past.at(-1)?.name ? /^not seen for \d+\s[hd]|^expired$/ : /^ended$/,
+        );
+        expect(await column("shared")).toBe(name === "102" || name === "103" ? "1 job" : "");
+      }
+      // The list of jobs that have not ended says the same.
+      await page.goto(`${up.url}jobs`);
+      await page.locator(".jobs tbody a").first().waitFor();
+      const last = page
+        .locator(".jobs tbody tr")
+        .filter({ has: page.getByRole("link", { name: past.at(-1)?.name ?? "", exact: true }) });
+      const states = await last.locator("[data-column=state]").allInnerTexts();
+      expect(states).not.toContain("running");
+      expect(complaints).toEqual([]);
+      await page.close();
+    });
+
     test("one's own jobs are those of the user that was entered, also after a reload", async () => {
       const { page } = await open("jobs?tab=mine", "input[name=user]");
       await page.locator("input[name=user]").fill(first.user ?? "");
@@ -156,8 +209,17 @@ describe.skipIf("missing" in chromium)(
 
     test("the books close, and say so", async () => {
       const { page, complaints } = await open("jobs?tab=books", ".jobs tbody tr td");
-      expect(await page.locator("main").innerText()).toContain("All 4 books");
-      expect(await page.locator(".jobs tbody tr").count()).toBe(4);
+      const rows = page.locator(".jobs tbody tr");
+      const simulated = rows.filter({ hasText: "simulated" });
+      expect(await simulated.count()).toBe(4);
+      // A row per GPU and day, also of days before the hub's last start.
+      const own = await rows
+        .filter({ hasText: pastHost })
+        .locator("td:first-child, th")
+        .allInnerTexts();
+      expect(own.length).toBeGreaterThan(2);
+      expect(new Set(own).size).toBe(own.length);
+      expect(await page.locator("main").innerText()).toContain(`All ${4 + own.length} books`);
       expect(await layoutFaults(page, "jobs-books")).toEqual([]);
       expect(complaints).toEqual([]);
       await page.close();

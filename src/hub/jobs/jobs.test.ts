@@ -359,3 +359,17 @@ test.each([[{}], [{ user: "" }], [{ user: "ada", pseudonym: "yes" }], [{ user: "
     expect((await post("/api/jobs")).body).toMatchObject({ total: 2 });
   },
 );
+
+test("a finished book is listed once after a restart, while its GPU is silent", async () => {
+  const dir = makeFolder();
+  const jobs = open(dir);
+  const midnight = 12 * 3_600;
+  for (let at = midnight - 100; at <= midnight + 100; at += 10) jobs.take(slowFrame(at, "1"));
+  jobs.flush();
+  jobs.close();
+  const again = open(dir);
+  ends.push(() => again.close());
+  const { body } = await (await serve(again))("/api/jobs/books?from=2d");
+  const days = (body as { books: { day: string }[] }).books.map(({ day }) => day);
+  expect(days).toEqual(["2026-11-18", "2026-11-19"]);
+});

@@ -9,6 +9,7 @@ import {
 } from "../../runs/jobs/record.ts";
 import type { Tariff } from "../../runs/jobs/tariff.ts";
 import { type JobSummary, summarizeHeld, summarizeJob } from "../../view/jobs/summary.ts";
+import { deviceKey } from "../../model/device.ts";
 import type { HubJobs } from "./jobs.ts";
 
 export interface JobSelection {
@@ -113,12 +114,15 @@ export class JobQueries {
   }
 
   async books(fromMs: number, toMs: number): Promise<GpuDayBook[]> {
-    const books: GpuDayBook[] = [];
-    for await (const day of this.#days(fromMs, toMs, "oldest")) books.push(...day.books.values());
+    // After a restart a finished book is open again until the GPU's next reading: it counts once.
+    const books = new Map<string, GpuDayBook>();
+    const add = (book: GpuDayBook): void =>
+      void books.set(`${book.day} ${deviceKey(book.host, book.uuid)}`, book);
+    for await (const day of this.#days(fromMs, toMs, "oldest"))
+      for (const book of day.books.values()) add(book);
     const [from, to] = [dayOf(fromMs), dayOf(toMs)];
-    for (const book of this.#jobs.openBooks())
-      if (book.day >= from && book.day <= to) books.push(book);
-    return books;
+    for (const book of this.#jobs.openBooks()) if (book.day >= from && book.day <= to) add(book);
+    return [...books.values()];
   }
 
   async *#days(fromMs: number, toMs: number, order: "oldest" | "newest") {

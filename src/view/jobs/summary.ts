@@ -21,6 +21,8 @@ export const jobSummarySchema = v.object({
   project: v.optional(v.string()),
   partition: v.optional(v.string()),
   state: v.picklist(jobStates),
+  /** Present if a scheduler has reported the job: its state then does not depend on readings. */
+  scheduled: v.optional(v.literal(true)),
   startMs: count,
   /** Absent while the job runs. */
   endMs: v.optional(count),
@@ -98,6 +100,7 @@ export function summarizeJob(job: JobRecord): JobSummary {
     ...defined({ user, account, project: namespace ?? account, partition: scheduler?.partition }),
     ...defined({ controller }),
     state: stateOf(job),
+    ...(scheduler === undefined ? {} : { scheduled: true as const }),
     startMs: job.startMs,
     ...(end === "open" ? {} : { endMs: job.endMs }),
     seenMs: stretches.reduce((newest, { toMs }) => Math.max(newest, toMs), job.startMs),

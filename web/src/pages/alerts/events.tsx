@@ -5,7 +5,8 @@ import { ApiError, getJson, send } from "../../query/http.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import { Labels } from "../../ui/labels.tsx";
 import { toast } from "../../ui/toast.ts";
-import { formatInstant, formatRange } from "../../view-state/range.ts";
+import { hrefOf } from "../../view-state/address.ts";
+import { formatInstant, formatRange, writeRange } from "../../view-state/range.ts";
 import { range, timeWindow, zoomTo } from "../../view-state/time.ts";
 import { type ApiEvent, levelOf } from "./api.ts";
 
@@ -15,6 +16,8 @@ interface EventsAnswer {
 
 /** A live range moves this far before it is queried again. */
 const AHEAD_MS = 10_000;
+/** Shown on each side of an event. */
+const AROUND_MS = 300_000;
 
 export function Events() {
   const { fromMs, toMs } = timeWindow.value;
@@ -89,7 +92,7 @@ export function Events() {
                 class="link"
                 data-tip="Show the minutes around it"
                 onClick={() =>
-                  zoomTo(Date.parse(event.time) - 300_000, Date.parse(event.time) + 300_000)
+                  zoomTo(Date.parse(event.time) - AROUND_MS, Date.parse(event.time) + AROUND_MS)
                 }
               >
                 {formatInstant(Date.parse(event.time))}
@@ -98,6 +101,7 @@ export function Events() {
               <div>
                 <strong>{event.title}</strong>
                 {event.text !== undefined && <p class="unit">{event.text}</p>}
+                <SubjectLink event={event} />
                 <Labels labels={event.labels} without={["severity", "uuid", "job", "instance"]} />
               </div>
             </li>
@@ -105,6 +109,20 @@ export function Events() {
         </ol>
       )}
     </>
+  );
+}
+
+/** Leads to the GPU or the host that the event is about, at its time. */
+function SubjectLink({ event: { labels, time } }: { event: ApiEvent }) {
+  const { uuid, host, gpu } = labels;
+  if (host === undefined) return null;
+  const ms = Date.parse(time);
+  const around = writeRange({ kind: "between", fromMs: ms - AROUND_MS, toMs: ms + AROUND_MS });
+  if (uuid === undefined) return <a href={hrefOf("host", { host, ...around })}>Charts of {host}</a>;
+  return (
+    <a href={hrefOf("gpu", { uuid: `${uuid}@${host}`, ...around })}>
+      Charts of GPU {gpu ?? uuid.slice(0, 12)} on {host}
+    </a>
   );
 }
 

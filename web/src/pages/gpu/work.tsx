@@ -1,7 +1,6 @@
 /** The jobs on the GPU in the range, and its current processes. */
 import type { ComponentChild } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { formatAge } from "../../../../src/view/age.ts";
 import { formatState } from "../../../../src/view/jobs/state.ts";
 import type { WireDevice } from "../../../../src/view/live/protocol.ts";
 import { hubTimeMs } from "../../live/feed.ts";
@@ -15,7 +14,7 @@ import { formatInstant } from "../../view-state/range.ts";
 import { timeWindow } from "../../view-state/time.ts";
 import type { JobsResponse, JobSummary } from "../jobs/api.ts";
 import { UsefulShare } from "../jobs/list.tsx";
-import { formatKey, usefulShare } from "../jobs/words.ts";
+import { formatGpuTime, formatKey, usefulShare } from "../jobs/words.ts";
 import { type Process, processesIn } from "./processes.ts";
 
 const EVERY_MS = 5_000;
@@ -161,7 +160,13 @@ const jobColumns: readonly TableColumn<JobSummary>[] = [
         : formatInstant(job.held?.toMs ?? job.endMs ?? job.seenMs),
     by: ({ endMs }) => endMs ?? Number.POSITIVE_INFINITY,
   },
-  { key: "for", label: "For", numeric: true, cell: (job) => formatAge(heldMs(job)), by: heldMs },
+  {
+    key: "for",
+    label: "For",
+    numeric: true,
+    cell: (job) => formatGpuTime(heldMs(job) / 1_000),
+    by: heldMs,
+  },
   {
     key: "useful",
     label: "Useful",
