@@ -103,32 +103,5 @@ describe.skipIf("missing" in chromium)(
         await page.context().close();
       },
     );
-
-    test("what changed is drawn with the band of the peers and a ribbon where it departs", async () => {
-      const { page, complaints } = await openPage(
-        browser,
-        `${up.url}gpu?uuid=${uuids[2]}&range=5m`,
-        {},
-        ".chart .u-over",
-      );
-      await page.getByRole("button", { name: "Menu of Clocks" }).click();
-      await page.getByRole("menuitem", { name: "What changed here?" }).click();
-      const dialog = page.getByRole("dialog", { name: "What changed here?" });
-      const clock = dialog.locator("li[data-metric=gpu_clock_hertz]").first();
-      await clock.waitFor();
-      const picture = clock.locator("svg.small-chart");
-      for (const part of ["band", "line", "range", "ribbon"])
-        expect(await picture.locator(`.${part}`).count(), part).toBeGreaterThan(0);
-      const height = (part: string) =>
-        picture
-          .locator(`.${part}`)
-          .first()
-          .evaluate((one) => one.getBoundingClientRect().height);
-      expect(await height("band")).toBeGreaterThan(0);
-      expect(await clock.innerText()).toMatch(/its 3 peers are at .+ sigmas apart/);
-      expect(await picture.getAttribute("aria-label")).toContain("peers");
-      expect(complaints).toEqual([]);
-      await page.context().close();
-    });
   },
 );
