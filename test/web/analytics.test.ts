@@ -8,7 +8,14 @@ import { ensureBuild, runGpulse } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { openBrowser, openPage } from "./browser.ts";
 import { layoutFaults } from "./layouts.ts";
-import { mixedHour, mixedUuid, type PastDays, pastDays, pastUuids } from "./past-days.ts";
+import {
+  mixedHour,
+  mixedUuid,
+  type PastDays,
+  pastDays,
+  pastUuids,
+  steadyPeers,
+} from "./past-days.ts";
 import { type RunningUp, startUp } from "./up.ts";
 
 const chromium = findTool("chromium");
@@ -37,16 +44,8 @@ describe.skipIf("missing" in chromium)(
       past = pastDays(nowMs - 2 * 3_600_000, 4);
       // The last whole hour, after the days above.
       mixedFromMs = new Date(nowMs).setMinutes(0, 0, 0) - 3_600_000;
-      const folder = await mkdtemp(path.join(tmpdir(), "gpulse-past-"));
-      for (const [name, text] of Object.entries({
-        past: past.text,
-        mixed: mixedHour(mixedFromMs),
-      })) {
-        const file = path.join(folder, `${name}.om`);
-        await writeFile(file, text);
-        const done = await runGpulse(["import", file, "--format", "openmetrics", "--url", up.url]);
-        if (done.code !== 0) throw new Error(`the import failed: ${done.stderr}`);
-      }
+      await importText(past.text);
+      await importText(mixedHour(mixedFromMs));
       browser = await openBrowser("path" in chromium ? chromium.path : "");
     }, 300_000);
     afterAll(async () => {
@@ -54,6 +53,12 @@ describe.skipIf("missing" in chromium)(
       await up.process.stop();
     });
 
+    const importText = async (text: string): Promise<void> => {
+      const file = path.join(await mkdtemp(path.join(tmpdir(), "gpulse-past-")), "past.om");
+      await writeFile(file, text);
+      const done = await runGpulse(["import", file, "--format", "openmetrics", "--url", up.url]);
+      if (done.code !== 0) throw new Error(`the import failed: ${done.stderr}`);
+    };
     const days = () => {
       const iso = (ms: number) => new Date(ms).toISOString();
       return `analytics?from=${iso(past.fromMs)}&to=${iso(past.toMs)}`;
@@ -187,6 +192,8 @@ describe.skipIf("missing" in chromium)(
       };
       const gpu = (uuid: string, from: number, to: number): string =>
         `${up.url}gpu?uuid=${uuid}@past&from=${at(from)}&to=${at(to)}`;
+      // Last in this file, because the figures of the other tests would include these GPUs.
+      await importText(steadyPeers(Date.parse(at(0)), Date.parse(at(14))));
       // Work begins at eight.
       const address = gpu(pastUuids[0], 6, 10);
       const { page, complaints } = await openPage(browser, address, {}, ".chart .u-over");
@@ -205,7 +212,12 @@ describe.skipIf("missing" in chromium)(
       expect(await power.innerText()).toMatch(
         /GPU 0 of past\s+\d+[.\d]* W → \d+[.\d]* W\s+\d+ sigmas from its own history/,
       );
-      expect(await power.locator("svg .ribbon").count()).toBeGreaterThan(0);
+      expect(await power.innerText()).toMatch(/its 4 peers are at .+ sigmas apart/);
+      for (const part of ["band", "line", "range", "ribbon"]) {
+        const drawn = power.locator(`svg .${part}`).first();
+        const height = await drawn.evaluate((one) => one.getBoundingClientRect().height);
+        expect(height, part).toBeGreaterThan(1);
+      }
       expect(await dialog.locator("li").count()).toBe(3);
       expect(await layoutFaults(page, "what-changed")).toEqual([]);
       await page.reload();

@@ -85,3 +85,26 @@ export function mixedHour(fromMs: number): string {
   for (let ms = 1_815_000; ms <= 3_600_000; ms += 15_000) read(ms, 500, 0.9);
   return openMetrics(families);
 }
+
+/** Three more GPUs of the same machine whose load never changes, as OpenMetrics text. */
+export function steadyPeers(fromMs: number, toMs: number): string {
+  const peers = [2, 3, 4].map((gpu) => ({
+    labels: `uuid="STEADY-${gpu}",host="past",gpu="${gpu}"`,
+    watts: 140 + 5 * gpu,
+  }));
+  const family = (name: string, line: (one: (typeof peers)[number]) => string): string => {
+    const lines = peers.flatMap((one) =>
+      Array.from(
+        { length: Math.floor((toMs - fromMs) / STEP_MS) },
+        (_, at) => `${name}${line(one)} ${(fromMs + at * STEP_MS) / 1_000}`,
+      ),
+    );
+    return `# TYPE ${name} gauge\n${lines.join("\n")}\n`;
+  };
+  return [
+    family("gpu_up", ({ labels }) => `{${labels}} 1`),
+    family("gpu_info", ({ labels }) => `{${labels},model="Past card",vendor="nvidia"} 1`),
+    family("gpu_power_watts", ({ labels, watts }) => `{${labels}} ${watts}`),
+    "# EOF\n",
+  ].join("");
+}
