@@ -17,7 +17,8 @@ const PROGRAMS = [
 /** What takes long though its file is short: begun last, it would run alone while a core stands by. */
 const FIRST = [
   /chaos/,
-  /engines\/(hub-crash|stack|rules|kafka|push|spark-stream|store-elsewhere)\./,
+  /engines\/(hub-crash|stack|rules|kafka|push|spark-stream|store-elsewhere|stream-guide)\./,
+  /(web\/(diagnosis|outage)|docs\/guides)\./,
 ];
 
 class LongFirst extends BaseSequencer {
@@ -43,13 +44,16 @@ export default defineConfig(({ mode }) => {
       ],
       // One table over all files of the chaos suite at the end.
       globalSetup: ["test/chaos/table.ts"],
-      // One core stays free by default; ours has two, and much of a test is waiting. Two files' engines fit into memory.
-      maxWorkers: 2,
+      // One core stays free by default; ours has two. Tests with engines and browsers wait half of their time: three files keep
+      // two cores busy, and their engines fit into memory.
+      maxWorkers: engines ? 3 : 2,
       // One process for many files: 202 s instead of 323 s. A file that mocks modules belongs to the engine tests.
       isolate: engines,
       sequence: { sequencer: LongFirst },
       // A busy machine takes longer than the second that is usual, and waiting costs nothing where all is well.
       expect: { poll: { timeout: engines ? 30_000 : 15_000, interval: 50 } },
+      // Stylesheets are empty in tests, but for the colours, whose contrast is tested.
+      css: { include: /tokens\.css/ },
       // In CI a machine's hiccup gets one more try, and the report says so; tests of lost data say retry: 0 themselves.
       retry: process.env["CI"] === undefined ? 0 : 1,
       testTimeout: engines ? 120_000 : 30_000,

@@ -3,10 +3,10 @@ import { defineConfig } from "vite";
 
 /** Modules of the frame around every page and of most pages. */
 const shared =
-  /\/node_modules\/@?preact\/|vite\/preload-helper|\/web\/src\/(?:app|format|live|query|ui|view-state)\/|\/web\/src\/(?:main\.tsx|chart\/colour\.ts|pages\/fleet\/(?:energy|price)\.ts)|\/src\/view\//;
+  /\/node_modules\/@?preact\/|rolldown\/runtime|vite\/preload-helper|\/web\/src\/(?:app|format|live|query|ui|view-state)\/|\/web\/src\/(?:main\.tsx|chart\/colour\.ts|pages\/fleet\/(?:energy|price)\.ts)|\/src\/view\//;
 /** Among them: what only dialogs and few pages need. */
 const apart =
-  /\/(?:account-dialogs|form|form-fields|meaning|palette|palette-entries|receiver-tests)\.tsx?$/;
+  /\/(?:account-dialogs|dialog-form|form|form-fields|meaning|palette|palette-entries|pin-dialog|receiver-tests|table|table-sort|use-curves)\.tsx?$|\/src\/view\/(?:dictionary\.ts|(?:board|changes|jobs|serving)\/|host\/topology)/;
 
 export default defineConfig({
   base: "./",
@@ -29,7 +29,7 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             { name: "app", priority: 2, test: (id) => shared.test(id) && !apart.test(id) },
-            { name: "chart", priority: 1, test: /\/node_modules\/uplot\/|\/web\/src\/chart\// },
+            { name: "chart", priority: 1, test: /\/node_modules\/uplot\/|\/web\/src\/chart\/|\/src\/view\/board\// },
           ],
         },
       },

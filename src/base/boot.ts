@@ -50,7 +50,7 @@ export function start(folder: string, entry: string): void {
       () => {
         limitGrowth();
         // V8 computes the limit when it collects; the start leaves about 10 MiB of garbage. Not later: a full collection discards
-        // optimized code whose objects do not live at that moment, and the warm-up (src/hub/warm-up.ts) would be in vain.
+        // optimized code whose objects do not live at that moment, and the warm-up (src/hub/warm-up/warm-up.ts) would be in vain.
         if (isServer) collectGarbage();
       },
       isServer ? limitServerAfterMs : storeAfterMs,

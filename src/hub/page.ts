@@ -10,6 +10,7 @@ import { formatError } from "../base/error.ts";
 import { FIRST_LOAD_ID } from "../view/first-load.ts";
 import { firstLoadJson, type FirstLoadOptions } from "./first-load.ts";
 import { guardHeaders } from "./guard.ts";
+import { serveAssets } from "./page-assets.ts";
 import { type PageName, pageNames } from "./page-names.ts";
 import { noStore } from "./reply.ts";
 
@@ -31,6 +32,7 @@ export async function servePage(app: FastifyInstance, options: PageOptions): Pro
     return;
   }
   await app.register(fastifyStatic, { ...staticFiles(webDir), index: false });
+  serveAssets(app, path.join(webDir, "assets"));
   for (const name of pageNames) {
     const { head, tail, policy } = readTemplate(webDir, name);
     const embeddable = name === "boards" && options.embedOrigins.length > 0;

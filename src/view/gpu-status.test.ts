@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { SAMPLE_TIME_MS, sampleGpu } from "../../test/fixtures/web/sample-gpu.ts";
 import { severity, statusBadges, temperatureLevel } from "./gpu-status.ts";
+import { healthStates } from "./health/verdict.ts";
 
 const NOW = SAMPLE_TIME_MS;
 const badges = (...args: Parameters<typeof sampleGpu>) =>
@@ -31,9 +32,9 @@ test("a set clock is a warning where a busy GPU runs at less than half its highe
       facts: { clockMaxSm: 1_980e6 },
       row: { throttle: ["clock_setting"] },
     });
-  expect(set(690e6, 1)).toEqual(["clock set:warn"]);
-  expect(set(1_500e6, 1)).toEqual(["clock set:note"]);
-  expect(set(690e6, 0.1)).toEqual(["clock set:note"]);
+  expect(set(690e6, 1)).toEqual(["clock limit:warn"]);
+  expect(set(1_500e6, 1)).toEqual(["clock limit:note"]);
+  expect(set(690e6, 0.1)).toEqual(["clock limit:note"]);
 });
 
 test("an unknown throttle reason is still shown", () => {
@@ -44,8 +45,12 @@ test("a lost GPU has no other badge", () => {
   expect(badges({ readings: { up: 0 }, row: { throttle: ["thermal"] } })).toEqual(["lost:bad"]);
 });
 
-test("uncorrectable ECC errors are a warning", () => {
-  expect(badges({ readings: { eccUncorrected: 3 } })).toEqual(["ECC 3:warn"]);
+test("uncorrectable ECC errors are critical until the agent's verdict is no worse than degraded", () => {
+  const errors = (healthState: number | "unsupported") =>
+    badges({ readings: { eccUncorrected: 3, healthState } });
+  expect(errors("unsupported")).toEqual(["ECC 3:bad"]);
+  expect(errors(healthStates.indexOf("failing"))).toEqual(["ECC 3:bad"]);
+  expect(errors(healthStates.indexOf("degraded"))).toEqual(["ECC 3:warn"]);
 });
 
 test("an XID is shown for an hour", () => {

@@ -40,7 +40,7 @@ const throttleBadges: Readonly<Record<string, StatusBadge>> = {
   thermal: badge("thermal", "warn", "Clocks are lowered because it is too hot."),
   thermal_hardware: badge("hw thermal", "bad", "The hardware itself cut the clocks: far too hot."),
   sync_boost: badge("sync boost", "note", "Held to the clock of the slowest GPU of its group."),
-  clock_setting: badge("clock set", "note", "Someone set a lower clock for it."),
+  clock_setting: badge("clock limit", "note", "A user has set a lower clock for it."),
 };
 
 export const throttleBadge = (reason: string): StatusBadge =>
@@ -112,13 +112,24 @@ export function statusBadges(gpu: Gpu): readonly StatusBadge[] {
   if (state === "lost") return [badge("lost", "bad", "This GPU has stopped responding.")];
   if (state === "silent") return [badge("silent", "warn", "Its source has sent nothing recent.")];
   const badges = (row.xids ?? []).flatMap((xid) => xidBadges(xid, gpu.timeMs));
-  const ecc = read(gpu, "eccUncorrected");
-  if (typeof ecc === "number" && ecc > 0)
-    badges.push(badge(`ECC ${ecc}`, "warn", `${ecc} uncorrectable memory errors since boot.`));
+  badges.push(...eccBadges(gpu));
   if (state === "asleep")
     badges.push(badge("asleep", "note", "Powered down by its driver; reading it would wake it."));
   badges.push(...throttleBadgesOf(gpu));
   return badges.sort((left, right) => rank[right.level] - rank[left.level]);
+}
+
+/**
+ * Uncorrectable errors since boot are critical, as their alert is. They are a warning once the agent's verdict, which knows their
+ * time, calls the GPU no worse than degraded: a day after the last one.
+ */
+function eccBadges(gpu: Gpu): StatusBadge[] {
+  const count = read(gpu, "eccUncorrected");
+  if (typeof count !== "number" || count === 0) return [];
+  const level = read(gpu, "healthState") === healthStates.indexOf("degraded") ? "warn" : "bad";
+  const errors =
+    count === 1 ? "1 uncorrectable memory error" : `${count} uncorrectable memory errors`;
+  return [badge(`ECC ${count}`, level, `${errors} since boot.`)];
 }
 
 const healthLevels: Readonly<Record<JudgedState, Level>> = {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { labelSet } from "../model/labels.ts";
 import { createEngine } from "../query/engine.ts";
 import { MemoryStore } from "../query/memory-store.ts";
-import { lastQuery, statisticNames, statisticQuery } from "./range-statistics.ts";
+import { hourMeanQuery, lastQuery, statisticNames, statisticQuery } from "./range-statistics.ts";
 
 const HOUR_MS = 3_600_000;
 const labels = labelSet({ __name__: "gpu_power_watts", uuid: "A" });
@@ -30,7 +30,14 @@ test("an average is weighted by time, however often samples were taken", async (
     ),
   ).toEqual([100, 300, 500]);
   // The plain mean of the samples differs.
-  expect(await valueOf(store, "avg_over_time(gpu_power_watts[1h])")).toBeCloseTo(125, 0);
+  expect(await valueOf(store, hourMeanQuery("gpu_power_watts", "of samples"))).toBeCloseTo(125, 0);
+});
+
+test("the mean of an hour is weighted by time, and a gap in it has no weight", async () => {
+  expect(await valueOf(mixedIntervals(), hourMeanQuery("gpu_power_watts", "by time"))).toBe(300);
+  const store = new MemoryStore();
+  for (let ms = HOUR_MS / 2; ms <= HOUR_MS; ms += 600_000) store.append(labels, ms, ms / HOUR_MS);
+  expect(await valueOf(store, hourMeanQuery("gpu_power_watts", "by time"))).toBeCloseTo(0.75, 9);
 });
 
 test("a value holds until the next sample where slices are shorter than the interval", async () => {

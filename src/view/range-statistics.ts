@@ -6,6 +6,8 @@
  *              without a sample the last value still counts, for at most the look-back of 5 minutes; gaps have no weight
  *   now        the newest value, while the range ends at the present
  *   last       the last sample of a range in the past
+ *   hour       the mean of an hour on Analytics: the mean over its slices of 5 minutes, also weighted by time, as far back as
+ *              raw samples are retained; before, the mean of the samples
  */
 
 export const statisticNames = ["min", "avg", "max"] as const;
@@ -25,6 +27,18 @@ export function statisticQuery(name: StatisticName, selector: string, rangeMs: n
   // Without the metric name, so that both sides of `or` are one series.
   return `avg_over_time((avg_over_time(${selector}[${slice}]) or (${selector} + 0))[${over}:${slice}])`;
 }
+
+/** Where 5-minute slices may be gone, the hourly rollups know only the mean of the samples. */
+export type HourMean = "by time" | "of samples";
+
+/**
+ * The mean of each series over the hour before the evaluation time. Rollups of 5 minutes answer it, so that a week of 2,000 GPUs
+ * takes as long as the plain mean of the samples. A slice without a sample has no weight.
+ */
+export const hourMeanQuery = (selector: string, mean: HourMean): string =>
+  mean === "by time"
+    ? `avg_over_time(avg_over_time(${selector}[5m])[1h:5m])`
+    : `avg_over_time(${selector}[1h])`;
 
 /** The last sample of each series in the range, with its name. */
 export const lastQuery = (selector: string, rangeMs: number): string =>

@@ -52,7 +52,7 @@ describe.skipIf("missing" in chromium)(
         .poll(() => row(page, "Child").innerText(), poll)
         .toMatch(/inhibited\s+by HostHot: The host is hot/);
       expect(await row(page, "Waits").innerText()).toContain("pending");
-      expect(await page.locator(".banner").innerText()).toMatch(/\d alerts fire/);
+      expect(await page.locator(".banner").innerText()).toMatch(/\d alerts firing/);
       // Child has severity info, which needs no attention.
       const severities = async (): Promise<string[]> => {
         const answer = await fetch(`${hub.url}api/v1/alerts`);

@@ -8,7 +8,7 @@ import { ensureBuild, runGpulse } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { openBrowser, openPage } from "./browser.ts";
 import { layoutFaults } from "./layouts.ts";
-import { type PastDays, pastDays, pastUuids } from "./past-days.ts";
+import { mixedHour, mixedUuid, type PastDays, pastDays, pastUuids } from "./past-days.ts";
 import { type RunningUp, startUp } from "./up.ts";
 
 const chromium = findTool("chromium");
@@ -28,15 +28,25 @@ describe.skipIf("missing" in chromium)(
     let up: RunningUp;
     let browser: Browser;
     let past: PastDays;
+    let mixedFromMs: number;
 
     beforeAll(async () => {
       await ensureBuild();
       up = await startUp(await freePort(), "sim:2");
-      past = pastDays(Date.now() - 3_600_000, 4);
-      const file = path.join(await mkdtemp(path.join(tmpdir(), "gpulse-past-")), "past.om");
-      await writeFile(file, past.text);
-      const done = await runGpulse(["import", file, "--format", "openmetrics", "--url", up.url]);
-      if (done.code !== 0) throw new Error(`the import failed: ${done.stderr}`);
+      const nowMs = Date.now();
+      past = pastDays(nowMs - 2 * 3_600_000, 4);
+      // The last whole hour, after the days above.
+      mixedFromMs = new Date(nowMs).setMinutes(0, 0, 0) - 3_600_000;
+      const folder = await mkdtemp(path.join(tmpdir(), "gpulse-past-"));
+      for (const [name, text] of Object.entries({
+        past: past.text,
+        mixed: mixedHour(mixedFromMs),
+      })) {
+        const file = path.join(folder, `${name}.om`);
+        await writeFile(file, text);
+        const done = await runGpulse(["import", file, "--format", "openmetrics", "--url", up.url]);
+        if (done.code !== 0) throw new Error(`the import failed: ${done.stderr}`);
+      }
       browser = await openBrowser("path" in chromium ? chromium.path : "");
     }, 300_000);
     afterAll(async () => {
@@ -68,6 +78,10 @@ describe.skipIf("missing" in chromium)(
       const kwh = Number(answer.data.result[0]?.value[1]) / 3_600_000;
       const [energy = "", cost = ""] = await page.locator(".analysis-figures dd").allInnerTexts();
       expect(Math.abs(Number.parseFloat(energy) / kwh - 1)).toBeLessThan(0.02);
+      const daily = await page.locator('td[data-column="energy"]').allInnerTexts();
+      const summed = daily.reduce((sum, text) => sum + Number.parseFloat(text), 0);
+      expect(daily.length).toBeGreaterThan(3);
+      expect(summed).toBeCloseTo(Number.parseFloat(energy), 1);
       expect(Number.parseFloat(cost)).toBeCloseTo(Number.parseFloat(energy) / 2, 1);
       // Idle at night, busy by day: the lowest values are at night.
       const pattern = page.locator("table.pattern tbody tr", { hasText: fullDay }).locator("td");
@@ -101,7 +115,43 @@ describe.skipIf("missing" in chromium)(
       await page.goBack();
       await page.locator(`a[href*="uuid=${pastUuids[0]}"]`).first().click();
       await page.waitForSelector('main[data-page="gpu"]');
-      expect(new URL(page.url()).searchParams.get("uuid")).toBe(`${pastUuids[0]}@past`);
+      const { searchParams } = new URL(page.url());
+      expect(searchParams.get("uuid")).toBe(`${pastUuids[0]}@past`);
+      const [from, to] = ["from", "to"].map((name) => Date.parse(searchParams.get(name) ?? ""));
+      expect(from).toBe(past.spikeMs - 1_800_000);
+      expect(to).toBe(past.spikeMs + 1_800_000);
+      await page.context().close();
+    });
+
+    test("means of mixed intervals are weighted by time, and the energy of a GPU without a counter is its power's", async () => {
+      const iso = (ms: number) => new Date(ms).toISOString();
+      const range = `from=${iso(mixedFromMs)}&to=${iso(mixedFromMs + 3_600_000)}`;
+      const { page, complaints } = await open(`analytics?scope=gpu:${mixedUuid}@past&${range}`);
+      const column = (name: string) =>
+        page.locator(`td[data-column="${name}"]`).first().innerText();
+      expect(await column("utilization")).toMatch(/^50\s%$/);
+      expect(await column("power")).toMatch(/^300\sW$/);
+      expect(await column("energy")).toMatch(/^0\.(?:29|30|31)\skWh$/);
+      expect(await page.locator(".analysis-bar").innerText()).toContain("weighted by time");
+      // The page of the GPU has the same means, in its table and in the legends of its charts.
+      await page.goto(`${up.url}gpu?uuid=${mixedUuid}@past&${range}`);
+      await page.waitForSelector(".chart .u-over");
+      for (const [key, title, line, mean] of [
+        ["utilization", "Utilisation", "GPU", 50],
+        ["power", "Power", "board", 300],
+      ] as const) {
+        const cell = page.locator(`tr[data-reading="${key}"] > *`).nth(4);
+        const legend = page
+          .locator(".chart", { has: page.getByRole("heading", { name: title, exact: true }) })
+          .locator(".chart-legend tbody tr", { hasText: line })
+          .locator("td")
+          .last();
+        for (const figure of [cell, legend])
+          await expect
+            .poll(async () => Math.abs(Number.parseFloat(await figure.innerText()) / mean - 1))
+            .toBeLessThan(0.015);
+      }
+      expect(complaints).toEqual([]);
       await page.context().close();
     });
 

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../engines/ports.ts";
@@ -7,6 +8,7 @@ import { waitUntil } from "../../engines/wait.ts";
 import { packRun } from "../../src/runs/file/file.ts";
 import { fixtureRun } from "../fixtures/runs/runs.ts";
 import { openBrowser, openPage } from "./browser.ts";
+import { drawnTexts, recordDrawing } from "./drawn.ts";
 import { type RunningUp, startUp } from "./up.ts";
 import { layoutFaults } from "./layouts.ts";
 
@@ -118,7 +120,32 @@ describe.skipIf("missing" in chromium)(
         await page.locator(".compare-words").innerText(),
       );
       expect(complaints).toEqual([]);
-      expect(await layoutFaults(shared.page)).toEqual([]);
+      const { page: other } = shared;
+      await recordDrawing(other);
+      const saved = async (entry: string): Promise<{ name: string; bytes: Buffer }> => {
+        await other.getByRole("button", { name: "Menu of Power" }).click();
+        const download = other.waitForEvent("download");
+        await other.getByRole("menuitem", { name: entry }).click();
+        const file = await download;
+        return { name: file.suggestedFilename(), bytes: await readFile(await file.path()) };
+      };
+      const picture = await saved("PNG picture");
+      expect(picture.name).toMatch(/^gpulse-.*small-large-.*\.png$/);
+      expect(picture.bytes.subarray(1, 4).toString()).toBe("PNG");
+      const texts = (await drawnTexts(other)).map(({ text }) => text);
+      expect(texts).toContainEqual(expect.stringMatching(/: small, large$/));
+      expect(texts).toContainEqual(expect.stringMatching(/^\S.* on \S+$/));
+      expect(texts).toContainEqual(expect.stringMatching(/^large {3}3 runs$/));
+      const rows = (await saved("CSV table")).bytes.toString().trim().split("\n").slice(2);
+      expect(rows[0]).toBe("subject,run,seconds,value");
+      expect(new Set(rows.slice(1).map((row) => row.split(",")[0]))).toEqual(
+        new Set(["small", "large"]),
+      );
+      const watts = rows.flatMap((row) =>
+        row.startsWith("large,") ? [Number(row.split(",")[3])] : [],
+      );
+      expect(watts.some((value) => value > 240)).toBe(true);
+      expect(await layoutFaults(other, "compare-runs")).toEqual([]);
       await shared.page.context().close();
       await page.context().close();
     });

@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { freePort } from "../../engines/ports.ts";
 import { startProcess } from "../../engines/process.ts";
-import { program } from "../../engines/program.ts";
+import { program, startAgent } from "../../engines/program.ts";
 import { openPage } from "./browser.ts";
 import { lowestContrast } from "./contrast.ts";
 import { describeInBrowser } from "./suite.ts";
@@ -63,7 +63,7 @@ describeInBrowser("the fleet page", {}, (suite) => {
     await page.context().close();
   });
 
-  test("an empty hub shows how to add a machine, copies the line and waits for the first agent", async () => {
+  test("an empty hub shows how to add a machine and copies the line; the first agents turn it into the fleet by themselves", async () => {
     const port = await freePort();
     const data = await mkdtemp(path.join(tmpdir(), "gpulse-empty-"));
     const args = [program, "hub", "--port", String(port), "--data", data, "--no-self-scrape"];
@@ -72,14 +72,50 @@ describeInBrowser("the fleet page", {}, (suite) => {
       const url = `http://127.0.0.1:${port}/`;
       await hub.waitForUrl(`${url}-/ready`);
       const permissions = ["clipboard-read", "clipboard-write"];
-      const { page } = await openPage(suite.browser, url, { permissions }, ".onboarding");
-      expect(await page.locator(".onboarding [role=status]").innerText()).toBe(
-        "Waiting for the first agent…",
+      const { page, complaints } = await openPage(
+        suite.browser,
+        url,
+        { permissions },
+        ".onboarding",
       );
+      const status = page.locator(".onboarding [role=status]");
+      expect(await status.innerText()).toBe("Waiting for the first agent…");
       await page.getByRole("button", { name: "Copy the line that adds a machine" }).click();
       await expect
         .poll(() => page.evaluate<string>("navigator.clipboard.readText()"))
         .toBe(`npx gpulse agent --push http://127.0.0.1:${port}`);
+      const other = await page.context().newPage();
+      for (const [place, text] of [
+        ["alerts", "No GPU has reported to this hub"],
+        ["analytics", "No GPU has reported to this hub"],
+      ] as const) {
+        await other.goto(url + place);
+        await expect
+          .poll(() => other.locator("main").innerText(), { timeout: 30_000 })
+          .toContain(text);
+      }
+      await other.close();
+      await page.evaluate("window.notReloaded = true");
+      const push = ["--push", url.replace(/\/$/, "")];
+      const bare = await startAgent(["--source", "host:", "--host-name", "bare", ...push]);
+      try {
+        await expect
+          .poll(() => status.innerText(), { timeout: 30_000 })
+          .toBe(
+            "bare reports, without a GPU so far. Run gpulse doctor there: it shows what each source found.",
+          );
+        const agent = await startAgent(["--source", "sim:2", "--host-name", "first", ...push]);
+        try {
+          await expect.poll(() => indexes(page), { timeout: 60_000 }).toEqual([0, 1]);
+          expect(await page.locator(".onboarding").count()).toBe(0);
+          expect(await page.evaluate("window.notReloaded")).toBe(true);
+          expect(complaints).toEqual([]);
+        } finally {
+          await agent.stop();
+        }
+      } finally {
+        await bare.stop();
+      }
       await page.context().close();
     } finally {
       await hub.stop();

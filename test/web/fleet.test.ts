@@ -189,6 +189,40 @@ describe.skipIf("missing" in chromium)(
       );
       for (const title of ["CPU", "Memory", "Network", "GPU utilisation"])
         await page.getByRole("heading", { name: title, exact: true }).waitFor();
+      // A line per disk and file system that this machine reports; a machine without any says so.
+      const series = async (metric: string): Promise<readonly Record<string, string>[]> => {
+        const query = new URLSearchParams({ "match[]": `${metric}{host="own"}` });
+        const answer = await fetch(`${up.url}api/v1/series?${query.toString()}`);
+        return ((await answer.json()) as { data: Record<string, string>[] }).data;
+      };
+      const absent = page.locator(".host-charts p", { hasText: "Not reported by this machine" });
+      for (const [title, metric, line] of [
+        ["Disk throughput", "host_disk_bytes_total", ["disk", "action"]],
+        ["Disk busy", "host_disk_busy_seconds_total", ["disk"]],
+        ["Disk space used", "host_filesystem_size_bytes", ["mountpoint"]],
+      ] as const) {
+        const lines = (await series(metric)).map((labels) =>
+          line.map((name) => labels[name]).join(" "),
+        );
+        if (lines.length === 0) expect(await absent.innerText()).toContain(title);
+        else
+          await expect
+            .poll(
+              async () =>
+                (
+                  await page
+                    .locator(".chart", {
+                      has: page.getByRole("heading", { name: title, exact: true }),
+                    })
+                    .locator(".chart-legend tbody th button:first-of-type")
+                    .allInnerTexts()
+                )
+                  .map((text) => text.trim())
+                  .sort(),
+              { timeout: 60_000 },
+            )
+            .toEqual(lines.sort());
+      }
       const row = page.locator(".host-events li", { hasText: line });
       await row.getByRole("button").click();
       await expect.poll(() => row.getAttribute("data-at-cursor")).toBe("");

@@ -8,6 +8,7 @@ import { findTool } from "../../engines/tools.ts";
 import { violationsOn } from "./accessible.ts";
 import { layoutFaults } from "./layouts.ts";
 import { openBrowser, openPage } from "./browser.ts";
+import { drawnDashes, drawnTexts, recordDrawing } from "./drawn.ts";
 import { type RunningUp, startUp } from "./up.ts";
 
 const chromium = findTool("chromium");
@@ -265,6 +266,14 @@ describe.skipIf("missing" in chromium)(
         .poll(async () => (await plot.boundingBox())?.height ?? 0)
         .toBeGreaterThan(2 * (small?.height ?? 0));
       expect(new URL(page.url()).searchParams.get("chart")).toBe("Clocks");
+      // The names of the lines are drawn at them; graphics and SM clock are one line, whose second name may find no place.
+      const names = async () => {
+        const texts = await drawnTexts(page);
+        return texts.flatMap(({ chart: title, text }) => (title === "Clocks" ? [text] : []));
+      };
+      await recordDrawing(page);
+      await expect.poll(names).toEqual(expect.arrayContaining(["graphics", "memory", "video"]));
+      expect((await drawnDashes(page, "Clocks")).length).toBeGreaterThanOrEqual(4);
       const pixels = () =>
         page.evaluate<string>(`document.querySelector(".chart[data-enlarged] canvas").toDataURL()`);
       const linear = await pixels();
@@ -275,6 +284,10 @@ describe.skipIf("missing" in chromium)(
       await chart.locator(".chart-legend tbody tr").nth(1).hover();
       await chart.getByRole("button", { name: "Show only memory" }).click();
       await expect.poll(() => chart.locator("tr[data-off]").count()).toBe(3);
+      // A line alone needs no name.
+      await recordDrawing(page);
+      await expect.poll(names).toContainEqual(expect.stringMatching(/[MG]Hz/));
+      expect(await names()).not.toContain("memory");
       await chart.getByRole("button", { name: "Show all lines" }).click();
       await expect.poll(() => chart.locator("tr[data-off]").count()).toBe(0);
       await page.keyboard.press("Escape");
@@ -316,14 +329,108 @@ describe.skipIf("missing" in chromium)(
       await expect.poll(() => between(page)[0]).not.toBe("");
       const [from, to] = between(page).map((text) => Date.parse(text));
       expect((to ?? 0) - (from ?? 0)).toBeLessThan(100_000);
+      // Held before it moves, a finger drags a range.
+      await touch("touchStart", 0.3);
+      await setTimeout(400);
+      await touch("touchMove", 0.4);
+      await touch("touchMove", 0.7);
+      await touch("touchEnd");
+      await expect.poll(() => between(page)[0]).not.toBe(new Date(from ?? 0).toISOString());
+      const [draggedFrom, draggedTo] = between(page).map((text) => Date.parse(text));
+      const share = ((draggedTo ?? 0) - (draggedFrom ?? 0)) / ((to ?? 0) - (from ?? 0));
+      expect(share).toBeGreaterThan(0.3);
+      expect(share).toBeLessThan(0.5);
+      expect(draggedFrom).toBeGreaterThan(from ?? 0);
       await page.context().close();
     });
 
-    test("the dictionary explains an Xid by its number", async () => {
+    test("eight GPUs are eight dashes in the plot and in the legend", async () => {
+      const { page } = await open("explore?expr=gpu_power_watts&range=5m");
+      await recordDrawing(page);
+      await expect
+        .poll(
+          async () =>
+            (await drawnDashes(page, "gpu_power_watts")).filter((one) => one !== "").length,
+        )
+        .toBeGreaterThanOrEqual(7);
+      const dashes = await page
+        .locator(".chart-legend .line-swatch path")
+        .evaluateAll((all) => all.map((one) => one.getAttribute("stroke-dasharray")));
+      expect(new Set(dashes).size).toBe(8);
+      await page.context().close();
+    });
+
+    test("event marks stand at their time, and the type of charts grows with a wall display", async () => {
+      const { page } = await open("gpu?range=15m");
+      const chart = page.locator(".chart", { has: page.getByRole("heading", { name: "Power" }) });
+      // The GPU was found when gpulse started.
+      await chart.locator(".marks li").first().waitFor();
+      const sizes: number[] = [];
+      for (const width of [1_280, 2_560]) {
+        await page.setViewportSize({ width, height: 1_080 });
+        await recordDrawing(page);
+        await expect
+          .poll(async () => new Set((await drawnTexts(page)).map(({ chart: title }) => title)).size)
+          .toBeGreaterThan(5);
+        const size = await page.evaluate<number>("document.body.clientWidth");
+        expect(size).toBeGreaterThan(width - 100);
+        await expect
+          .poll(async () => {
+            await recordDrawing(page);
+            await expect.poll(async () => (await drawnTexts(page)).length).toBeGreaterThan(20);
+            return [...new Set((await drawnTexts(page)).map(({ sizePx }) => sizePx))];
+          })
+          .toHaveLength(1);
+        sizes.push((await drawnTexts(page))[0]?.sizePx ?? 0);
+        const [marks, over] = await Promise.all([
+          chart.locator(".marks").boundingBox(),
+          chart.locator(".u-over").boundingBox(),
+        ]);
+        expect(Math.abs((marks?.x ?? 0) - (over?.x ?? -9))).toBeLessThanOrEqual(1);
+        expect(Math.abs((marks?.width ?? 0) - (over?.width ?? -9))).toBeLessThanOrEqual(1);
+      }
+      expect(sizes).toEqual([11, 14]);
+      await page.context().close();
+    });
+
+    test("a chart's picture names the chart, the GPU, the time and every line", async () => {
+      const { page } = await open("gpu?range=5m");
+      const chart = page.locator(".chart", { has: page.getByRole("heading", { name: "Power" }) });
+      await expect.poll(() => chart.locator(".chart-legend tbody tr").count()).toBe(2);
+      await recordDrawing(page);
+      const download = page.waitForEvent("download");
+      await chart.getByRole("button", { name: "Menu of Power" }).click();
+      await page.getByRole("menuitem", { name: "PNG picture" }).click();
+      const file = await download;
+      expect(file.suggestedFilename()).toMatch(/^gpulse-power-nvidia-h200-0-on-.*\.png$/);
+      expect((await readFile(await file.path())).subarray(1, 4).toString()).toBe("PNG");
+      const texts = (await drawnTexts(page)).filter((one) => one.chart === "");
+      const [{ host } = { host: "" }] = await devices(page);
+      expect(texts[0]?.text).toBe(`Power: NVIDIA H200 #0 on ${host}`);
+      expect(texts[1]?.text).toMatch(/^\d{4}-\d\d-\d\d .* – \d{4}-/);
+      expect(texts.slice(2).map(({ text }) => text)).toEqual([
+        expect.stringMatching(/^board {3}min .* max .* avg /),
+        expect.stringMatching(/^limit {3}min .* max .* avg /),
+      ]);
+      await page.context().close();
+    });
+
+    test("the dictionary explains an Xid by its number, memory errors and throttle reasons by their words", async () => {
       const { page } = await open("gpu?range=5m");
       await page.getByText("Dictionary of Xid errors").click();
       await page.getByLabel("Search the dictionary").fill("79");
-      await expect.poll(() => page.locator(".dictionary dt").allInnerTexts()).toEqual(["Xid 79"]);
+      const terms = () => page.locator(".dictionary dt").allInnerTexts();
+      await expect.poll(terms).toEqual(["Xid 79"]);
+      for (const [word, term] of [
+        ["uncorrect", /ECC|uncorrect/i],
+        ["power brake", /power brake/i],
+      ] as const) {
+        await page.getByLabel("Search the dictionary").fill(word);
+        await expect.poll(terms).toContainEqual(expect.stringMatching(term));
+        expect((await page.locator(".dictionary dd").first().innerText()).length).toBeGreaterThan(
+          20,
+        );
+      }
       await page.getByLabel("Search the dictionary").fill("");
       expect(await layoutFaults(page, "gpu-dictionary")).toEqual([]);
       await page.context().close();

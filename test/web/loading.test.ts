@@ -1,5 +1,8 @@
-/** Loading is not absence: while the hub's answers are awaited, no page says that something is missing or that nothing is wrong. */
-import type { Page } from "playwright-core";
+/**
+ * Loading is not absence: while the hub's answers are awaited, no page says that something is missing or that nothing is wrong. Once
+ * they arrive, each of them was compressed.
+ */
+import type { Page, Response } from "playwright-core";
 import { expect, test } from "vitest";
 import { describeInBrowser } from "./suite.ts";
 
@@ -48,12 +51,30 @@ const claims = (page: Page) =>
     return [...lines, ...cells];
   })()`);
 
+/** Smaller responses fit into one network packet. */
+const SMALL_BYTES = 1_400;
+
 describeInBrowser("a page before its data", {}, (suite) => {
+  /** The responses with a larger body by path, and those of them that were not compressed. */
+  const [large, plain] = [new Set<string>(), new Set<string>()];
+  const record = async (response: Response): Promise<void> => {
+    const { pathname } = new URL(response.url());
+    const headers = response.headers();
+    // A stream has no body yet, and a page that is closed has none any more.
+    if (response.status() !== 200 || pathname === "/api/live") return;
+    const bytes = await response.body().catch(() => Buffer.alloc(0));
+    if (bytes.length < SMALL_BYTES || headers["content-type"]?.startsWith("image/png")) return;
+    large.add(pathname);
+    if (headers["content-encoding"] === undefined) plain.add(pathname);
+  };
+
   test.each(places)("%s claims no absence before the hub has answered", async (place) => {
     const context = await suite.browser.newContext({ viewport: { width: 1440, height: 900 } });
     // Requests of a shared worker could not be held back.
     await context.addInitScript("delete window.SharedWorker");
     const page = await context.newPage();
+    const recorded: Promise<void>[] = [];
+    page.on("response", (response) => recorded.push(record(response)));
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     let held = 0;
@@ -76,7 +97,31 @@ describeInBrowser("a page before its data", {}, (suite) => {
     await expect
       .poll(() => page.locator("main").innerText(), { timeout: 20_000 })
       .not.toMatch(/loading…|reading [a-z ]+…|waiting for the first/i);
+    await Promise.all(recorded);
     await page.unrouteAll({ behavior: "ignoreErrors" });
     await context.close();
+  });
+
+  test("every answer to these pages was compressed, and so is the live stream", async () => {
+    expect([...plain]).toEqual([]);
+    const paths = [...large].join("\n");
+    for (const path of [
+      /^\/$|^\/fleet$/m,
+      /\.js$/m,
+      /\.css$/m,
+      /^\/api\/v1\/query_range$/m,
+      /^\/api\/v1\/query$/m,
+      /^\/api\/v1\/series$/m,
+      /^\/api\/v1\/rules$/m,
+      /^\/api\/jobs$/m,
+    ])
+      expect(paths).toMatch(path);
+    const abort = new AbortController();
+    const live = await fetch(`${suite.up.url}api/live`, {
+      headers: { "accept-encoding": "gzip", accept: "text/event-stream" },
+      signal: abort.signal,
+    });
+    expect(live.headers.get("content-encoding")).toBe("gzip");
+    abort.abort();
   });
 });

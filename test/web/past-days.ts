@@ -1,4 +1,7 @@
-/** Days of readings as OpenMetrics text: two GPUs that work by day and idle by night, with one short temperature spike. */
+/**
+ * Readings of the past as OpenMetrics text: days of two GPUs that work by day and idle by night, with one short temperature spike,
+ * and an hour of a GPU that was read at mixed intervals.
+ */
 
 const STEP_MS = 300_000;
 const DAY_MS = 86_400_000;
@@ -49,9 +52,36 @@ export function pastDays(endMs: number, days: number): PastDays {
       add("gpu_energy_joules", "gpu_energy_joules_total", labels, joules, ms);
     }
   });
+  return { text: openMetrics(families), fromMs, toMs, spikeMs };
+}
+
+function openMetrics(families: ReadonlyMap<string, readonly string[]>): string {
   const text = [...families].map(([family, lines]) => {
     const kind = family === "gpu_energy_joules" ? "counter" : "gauge";
     return `# TYPE ${family} ${kind}\n${lines.join("\n")}\n`;
   });
-  return { text: `${text.join("")}# EOF\n`, fromMs, toMs, spikeMs };
+  return `${text.join("")}# EOF\n`;
+}
+
+export const mixedUuid = "MIXED";
+
+/** 100 W at 10 % read every second for half an hour, then 500 W at 90 % read every 15 s. Without an energy counter. */
+export function mixedHour(fromMs: number): string {
+  const families = new Map<string, string[]>();
+  const read = (ms: number, watts: number, ratio: number): void => {
+    const labels = `{uuid="${mixedUuid}",host="past",gpu="2"`;
+    for (const [family, more, value] of [
+      ["gpu_up", "", 1],
+      ["gpu_info", ',model="Past card",vendor="nvidia"', 1],
+      ["gpu_power_watts", "", watts],
+      ["gpu_utilization_ratio", "", ratio],
+    ] as const) {
+      const lines = families.get(family) ?? [];
+      lines.push(`${family}${labels}${more}} ${value} ${(fromMs + ms) / 1_000}`);
+      families.set(family, lines);
+    }
+  };
+  for (let ms = 1_000; ms <= 1_800_000; ms += 1_000) read(ms, 100, 0.1);
+  for (let ms = 1_815_000; ms <= 3_600_000; ms += 15_000) read(ms, 500, 0.9);
+  return openMetrics(families);
 }

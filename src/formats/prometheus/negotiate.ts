@@ -40,12 +40,15 @@ function weightsOf(accept: string | undefined): Weights {
   return weights;
 }
 
-/** True if the client accepts gzip: named, or covered by `*`, and not with weight 0. */
-export function acceptsGzip(acceptEncoding: string | undefined): boolean {
+export const acceptsGzip = (acceptEncoding: string | undefined): boolean =>
+  acceptsEncoding(acceptEncoding, "gzip");
+
+/** True if the client accepts this encoding: named, or covered by `*`, and not with weight 0. */
+export function acceptsEncoding(acceptEncoding: string | undefined, encoding: string): boolean {
   let wildcard = false;
   for (const part of (acceptEncoding ?? "").slice(0, 2_000).split(",")) {
     const [coding = "", ...parameters] = part.split(";").map((piece) => piece.trim().toLowerCase());
-    if (coding === "gzip") return quality(parameters) > 0;
+    if (coding === encoding) return quality(parameters) > 0;
     if (coding === "*") wildcard = quality(parameters) > 0;
   }
   return wildcard;

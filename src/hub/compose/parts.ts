@@ -39,6 +39,7 @@ import { identityOf } from "../../model/identity.ts";
 import type { History, SampleWriter } from "../../storage/history.ts";
 import type { OpenSource } from "../../sources/open.ts";
 import { externalUrlOf, openAlerting } from "./alerting.ts";
+import { requiresAuth } from "../auth/authenticator.ts";
 import { openHubAccessControl } from "./access-control.ts";
 import { openHubLake, withJobTable } from "./lake.ts";
 import { openHubSinks } from "./sinks.ts";
@@ -46,7 +47,7 @@ import { openHubPipes } from "./pipes.ts";
 import { loadScrapeFiles, type ScrapeFiles } from "./scrape-config.ts";
 import type { HubScrapeRunner } from "./scraping.ts";
 import { startSelfScrape, startUpSeries } from "./self-scrape.ts";
-import { startWarmUp } from "../warm-up.ts";
+import { startWarmUp } from "../warm-up/warm-up.ts";
 
 /** Beside the folder of the bundle, which contains every chunk. */
 const webDir = fileURLToPath(new URL("../web", import.meta.url));
@@ -308,7 +309,15 @@ export async function openParts(
   const self = { writer, host: settings.hostName, log };
   if (sources.length > 0) parts.push(startUpSeries(identityOf(settings.hostName), self));
   if (options.selfScrape) parts.push(startSelfScrape(collector, self));
-  if (settings.store === undefined) parts.push(startWarmUp(log));
+  const { store } = storage.api;
+  if (store !== undefined) {
+    const isOpen = (): boolean =>
+      !web.secure &&
+      settings.limits?.queriesPerSecond === undefined &&
+      (control.access.openReads || !requiresAuth(control.access));
+    const url = (): string | undefined => (isOpen() ? hub.url : undefined);
+    parts.push(startWarmUp({ store, url, log }));
+  }
   return { collector, shedding };
 }
 

@@ -161,12 +161,15 @@ export function summarizeComparison(
     before === undefined || after === undefined
       ? ""
       : `, ${formatMeasurement(after, metric.unit, workUnit(subjects[at]))} against ${formatMeasurement(before, metric.unit, workUnit(first))}`;
+  const size = difference.amount === undefined ? "" : `, ${formatDifference(metric, difference)}`;
   const more =
     verdict === "likely"
       ? steadyText(metric, difference)
       : verdict === "undecided" && why !== undefined
-        ? `: ${lower(why)}`
-        : "";
+        ? `${size}: ${lower(why)}`
+        : verdict === "real"
+          ? size
+          : "";
   const about = `${upper(phraseOf(metric).noun)} of ${subjects[at]?.name ?? ""} and ${first.name}`;
   return { grade: gradeOf[verdict], text: `${about}${values}${more}.` };
 }

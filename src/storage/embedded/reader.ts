@@ -49,6 +49,11 @@ export interface ReadSources {
   readonly rules: readonly RetainedSeries[];
 }
 
+export interface MetricSize {
+  readonly name: string;
+  readonly series: number;
+}
+
 /** Warnings about files that cannot be opened. Rollups matter only where raw samples are gone. */
 export function warnUnopened(
   { unopened, unopenedRollups }: ReadSources["quarantine"],
@@ -148,6 +153,27 @@ export class StoreReader implements Queryable {
     const found: LabelSet[] = [];
     await this.#eachPresent(sets, fromMs, toMs, (ref) => found.push(index.labels(ref)));
     return found;
+  }
+
+  /** Every metric name with the number of its series. */
+  metrics(): readonly MetricSize[] {
+    const { symbols, pairs } = this.#from().index;
+    const nameId = symbols.find("__name__");
+    if (nameId === undefined) return [];
+    return Array.from(pairs.ofName.view(nameId), (pair) => ({
+      name: symbols.text(pairs.value(pair)),
+      series: pairs.series.length(pair),
+    }));
+  }
+
+  /** The time of the newest sample; undefined without samples. */
+  newestMs(): number | undefined {
+    const { head, blocks } = this.#from();
+    const newestMs = Math.max(
+      ...head.epochs.map(({ epoch }) => epoch.maxTimeMs),
+      ...blocks.map(({ footer }) => footer.maxTimeMs),
+    );
+    return Number.isFinite(newestMs) ? newestMs : undefined;
   }
 
   /** The series that match any of the matcher sets, ascending and unique. Series of start times only if requested. */

@@ -8,7 +8,13 @@ import { parseSource } from "../../sources/open.ts";
 import { encodeChanges } from "./changes.ts";
 import { decodeCurve, encodeCurve } from "./curve-text.ts";
 import { LiveFleet } from "./fleet.ts";
-import { decodeFleet, decodeFrame, encodeFleet, encodeFrame } from "./fleet-columns.ts";
+import {
+  decodeCurves,
+  decodeFleet,
+  decodeFrame,
+  encodeFleet,
+  encodeFrame,
+} from "./fleet-columns.ts";
 import { HISTORY_SECONDS } from "./history.ts";
 import { columnKeys, historyKeys, type LiveFrame, type WireFleet } from "./protocol.ts";
 
@@ -76,7 +82,13 @@ test.each([0, 1, 2, 40])("a fleet of %i GPUs is the same after the columns", asy
   const whole = fleet.describe();
   const decoded = decodeFleet(overWire(encodeFleet(whole)));
   const { frame: _, ...rest } = overWire(whole);
-  expect({ ...overWire(decoded), frame: undefined }).toEqual({ ...rest, frame: undefined });
+  const { endSecond, keys } = decoded.history;
+  const points = decoded.devices.map((_device, at) => decodeCurves(decoded.history, at));
+  const history = { endSecond, keys, points };
+  expect({ ...overWire(decoded), history, frame: undefined }).toEqual({
+    ...rest,
+    frame: undefined,
+  });
   expectAlike(decoded.frame, whole.frame);
   expectAlike(decodeFrame(overWire(encodeFrame(whole.frame))), whole.frame);
 });
@@ -86,9 +98,10 @@ test("the curves of a fleet too large for all of them keep their gaps, and 1 % o
   for (let second = 0; second < 12; second += 3) await pass(second);
   const { history } = fleet.describe();
   expect(history.points[0]?.[0]?.length).toBeLessThan(HISTORY_SECONDS);
-  const decoded = decodeFleet(overWire(encodeFleet(fleet.describe()))).history;
+  const { history: encoded } = decodeFleet(overWire(encodeFleet(fleet.describe())));
+  const decoded = history.points.map((_curves, at) => decodeCurves(encoded, at));
   const most = { utilization: 0.01, memoryUsedRatio: 0.01, power: 7, temperatureEdge: 1 };
-  decoded.points.forEach((curves, at) =>
+  decoded.forEach((curves, at) =>
     curves.forEach((curve, nth) => {
       const [sent = [], key = "power"] = [history.points[at]?.[nth], historyKeys[nth]];
       expect(curve.map((point) => point === null)).toEqual(sent.map((point) => point === null));

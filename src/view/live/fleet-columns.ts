@@ -91,10 +91,16 @@ export function encodeFleet({ devices, history, frame, ...rest }: WireFleet): Wi
   };
 }
 
-export function decodeFleet(encoded: WireFleetColumns): WireFleet {
-  const { devices, facts, history, frame, ...rest } = encoded;
-  const { keys, grains, endSecond, curves } = history;
-  const count = frame.count;
+export type EncodedHistory = WireFleetColumns["history"];
+
+/** A fleet whose curves are decoded when they are needed: a page shows those of a few of its GPUs. */
+export interface DecodedFleet extends Omit<WireFleet, "history"> {
+  readonly history: EncodedHistory;
+}
+
+export function decodeFleet(encoded: WireFleetColumns): DecodedFleet {
+  const { devices, facts, frame, ...rest } = encoded;
+  const { count } = frame;
   return {
     ...rest,
     devices: Array.from({ length: count }, (_, at) => ({
@@ -105,16 +111,16 @@ export function decodeFleet(encoded: WireFleetColumns): WireFleet {
       >),
       facts: byKey(factKeys, (key) => valueAt(facts[key], at) ?? "stale"),
     })),
-    history: {
-      endSecond,
-      keys,
-      points: Array.from({ length: count }, (_, at) =>
-        keys.map((key, nth) => decodeCurve(key, curves[nth]?.[at] ?? "", grains[nth])),
-      ),
-    },
     frame: decodeFrame(frame),
   };
 }
+
+/** The curves of one device, in the order of `history.keys`. */
+export const decodeCurves = (
+  { keys, grains, curves }: EncodedHistory,
+  place: number,
+): (number | null)[][] =>
+  keys.map((key, nth) => decodeCurve(key, curves[nth]?.[place] ?? "", grains[nth]));
 
 export function encodeFrame({ rows, ...rest }: LiveFrame): WireFrameColumns {
   const ages = ageColumns(rows);

@@ -27,7 +27,7 @@ export function AlertBadge() {
   const count = firingCount.value ?? 0;
   if (summary === undefined || count === 0) return null;
   const isCritical = summary.active.some(({ severity }) => severityLevel(severity) === "bad");
-  const says = `${count} ${count === 1 ? "alert fires" : "alerts fire"}`;
+  const says = `${count} ${count === 1 ? "alert" : "alerts"} firing`;
   const quiet = [
     summary.silenced > 0 ? `${summary.silenced} silenced` : "",
     summary.inhibited > 0 ? `${summary.inhibited} inhibited` : "",

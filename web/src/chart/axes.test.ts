@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fitTexts, logTexts, timeSpacePx, valueRange, valueTexts } from "./axes.ts";
+import { fitTexts, logRange, logTexts, timeSpacePx, valueRange, valueTexts } from "./axes.ts";
 import { ticksOf } from "./ticks.ts";
 
 test("all ticks of an axis share one unit", () => {
@@ -76,4 +76,11 @@ test("a label that the right edge would cut off is blank, the others stay", () =
     "",
   ]);
   expect(fitTexts(["02:07"], [1], { ...sizes, rightPx: 20 })).toEqual(["02:07"]);
+});
+
+test("a logarithmic axis has the powers of ten around its values, also around one value", () => {
+  expect(logRange(0.7, 320)).toEqual([0.1, 1_000]);
+  expect(logRange(3.2e9, 3.2e9)).toEqual([1e9, 1e10]);
+  expect(logRange(1_000, 1_000)).toEqual([1_000, 10_000]);
+  expect(logRange(null, null)).toEqual([1, 10]);
 });

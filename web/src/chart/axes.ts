@@ -98,3 +98,10 @@ export function valueRange(
   const max = given.max !== undefined && high <= given.max ? given.max : high + room;
   return [min, max > min ? max : min + 1];
 }
+
+/** The powers of ten around all values of a logarithmic axis. */
+export function logRange(least: number | null, most: number | null): [number, number] {
+  const low = 10 ** Math.floor(Math.log10(least ?? 1));
+  const high = 10 ** Math.ceil(Math.log10(most ?? 10));
+  return [low, high > low ? high : low * 10];
+}

@@ -10,7 +10,7 @@ import { copyToClipboard } from "../ui/copy.tsx";
 import { csvOf, fileName, jsonOf, save } from "./export.ts";
 import type { ChartData, ChartQuery, ChartStyle } from "./model.ts";
 import { askForChanges, type ChangeSubject } from "./changes-subject.ts";
-import { pictureOf } from "./picture.ts";
+import { pictureOf, pictureText } from "./picture.ts";
 import { combineQueries, fillStep } from "./promql.ts";
 import type { StatisticsOptions } from "./statistics.ts";
 
@@ -138,8 +138,7 @@ async function savePicture(chart: ChartContext): Promise<void> {
   const plot = canvas?.();
   if (data === undefined || options === undefined || plot === undefined) return;
   const title = fullTitle(chart);
-  save(
-    await pictureOf({ ...look, title }, data, plot, options),
-    fileName(title, data.window, "png"),
-  );
+  const size = { width: plot.width / devicePixelRatio, height: plot.height / devicePixelRatio };
+  const picture = await pictureOf(pictureText({ ...look, title }, data, options), plot, size);
+  save(picture, fileName(title, data.window, "png"));
 }

@@ -8,14 +8,16 @@ export interface ChartMenuProps extends ChartContext {
   readonly own?: readonly MenuItem[];
 }
 
+/** Runs a menu entry; its error is shown as a message. */
+export async function runEntry(run: () => void | Promise<void>): Promise<void> {
+  try {
+    await run();
+  } catch (thrown) {
+    toast(thrown instanceof Error ? thrown.message : String(thrown), "bad");
+  }
+}
+
 export function ChartMenu({ own = [], ...chart }: ChartMenuProps) {
-  const start = async (run: () => void | Promise<void>): Promise<void> => {
-    try {
-      await run();
-    } catch (thrown) {
-      toast(thrown instanceof Error ? thrown.message : String(thrown), "bad");
-    }
-  };
   return (
     <Menu
       label={`Menu of ${chart.look.title}`}
@@ -24,7 +26,7 @@ export function ChartMenu({ own = [], ...chart }: ChartMenuProps) {
         ...own,
         ...chartActions
           .filter(({ isOffered }) => isOffered(chart))
-          .map(({ label, run }) => ({ label, run: () => void start(() => run(chart)) })),
+          .map(({ label, run }) => ({ label, run: () => void runEntry(() => run(chart)) })),
       ]}
     >
       <span aria-hidden="true">⋯</span>

@@ -4,7 +4,7 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hook
 import { formatReadable } from "../format/readable.ts";
 import type { ApiError } from "../query/http.ts";
 import { useLate } from "../ui/use-late.ts";
-import { useWidth } from "../ui/use-size.ts";
+import { useWidthAfterPaint, widthOf } from "../ui/use-size.ts";
 import { formatInstant, formatRange, rangeBetween, type TimeWindow } from "../view-state/range.ts";
 import { dark } from "../view-state/preferences.ts";
 import { following, range, timeWindow, zoomTo } from "../view-state/time.ts";
@@ -26,7 +26,7 @@ import type {
   ChartQuery,
   StoredStatisticsOf,
 } from "./model.ts";
-import { axisPx } from "./edges.ts";
+import { axisFontPx, axisPx, scaled } from "./edges.ts";
 import { enlarge, enlargedHeightPx, useEnlarged } from "./enlarge.ts";
 import { Plot } from "./plot.ts";
 import type { StatisticsOptions } from "./statistics.ts";
@@ -66,33 +66,40 @@ export function Chart(props: ChartProps) {
   const { title, unit, family, data, limits = none, marks = none } = props;
   const [isLog, setLog] = useState(false);
   const isEnlarged = useEnlarged(title);
-  const heightPx = isEnlarged ? enlargedHeightPx() : (props.heightPx ?? 168);
+  const heightPx = isEnlarged ? enlargedHeightPx() : (props.heightPx ?? scaled(168));
   const look: ChartStyle = { title, unit, family, ...edges(props), isLog };
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | undefined>(undefined);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [dragged, setDragged] = useState<TimeWindow | undefined>(undefined);
   const [me] = useState(() => ({}));
-  const widthPx = useWidth(host);
+  const measuredPx = useWidthAfterPaint(host);
+  const widthPx = measuredPx ?? 0;
   const id = useId();
-  useEffect(() => props.onWidth?.(widthPx), [widthPx]);
+  useEffect(() => {
+    if (host.current !== null) props.onWidth?.(widthOf(host.current));
+  }, [measuredPx]);
 
   const shape = JSON.stringify([
     data?.lines.map(({ key, label, colour, dashed }) => [key, label, colour, dashed]),
     limits,
     look,
     dark(),
-    data === undefined || widthPx === 0,
+    // False for the first frame, which measures the width itself.
+    data === undefined || measuredPx === 0,
+    // Captured by the plot when it is created.
+    axisFontPx(),
   ]);
   // Before the frame is painted, not after it.
   useLayoutEffect(() => {
-    if (host.current === null || data === undefined || widthPx === 0) return undefined;
+    const hostPx = host.current === null ? 0 : widthOf(host.current);
+    if (host.current === null || data === undefined || hostPx === 0) return undefined;
     const made = new Plot(
       {
         host: host.current,
         look,
         limits,
-        widthPx,
+        widthPx: hostPx,
         heightPx,
         events: {
           point: (index) => {

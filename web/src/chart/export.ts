@@ -46,7 +46,7 @@ const written = (value: number | undefined): string =>
   value === undefined || Number.isNaN(value) ? "" : formatValue(value);
 
 /** A spreadsheet would interpret text with such a start as a formula. */
-const quoted = (text: string): string => {
+export const quoted = (text: string): string => {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 };

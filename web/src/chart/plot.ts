@@ -5,6 +5,7 @@ import { lengthOf, timesOf } from "../query/columns.ts";
 import {
   fitTexts,
   incrementsFor,
+  logRange,
   logTexts,
   timeSpacePx,
   timeTexts,
@@ -13,8 +14,8 @@ import {
 } from "./axes.ts";
 import { resolveColour } from "./colour.ts";
 import { dashOf } from "./dash.ts";
-import { axisFontPx, axisPx, RIGHT_PX } from "./edges.ts";
-import { drawLineLabels } from "./line-labels.ts";
+import { LabelPainter } from "./draw-labels.ts";
+import { axisFontPx, axisPx, RIGHT_PX, scaled } from "./edges.ts";
 import { watchTouch } from "./touch.ts";
 import type { ChartData, ChartLimit, ChartLine, ChartStyle } from "./model.ts";
 
@@ -50,6 +51,7 @@ export class Plot {
 
   /** Updates the values of the same lines; other lines need a new plot. */
   update(data: ChartData): void {
+    if (data === this.#data) return;
     this.#data = data;
     this.#plot.setData(columns(data, this.#isLog), false);
     this.#plot.setScale("x", { min: data.window.fromMs, max: data.window.toMs });
@@ -64,7 +66,8 @@ export class Plot {
   }
 
   resize(width: number, height: number): void {
-    this.#plot.setSize({ width, height });
+    const { width: widthPx, height: heightPx } = this.#plot;
+    if (width !== widthPx || height !== heightPx) this.#plot.setSize({ width, height });
   }
 
   /** Moves the cursor to the instant that another chart points at. */
@@ -108,6 +111,7 @@ export class Plot {
     const colour = (css: string): string => resolveColour(css, host);
     const [muted, grid] = [colour("var(--muted)"), colour("var(--line)")];
     const fontPx = axisFontPx();
+    const labels = new LabelPainter(limits, colour);
     const axis = {
       stroke: muted,
       font: `${fontPx}px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif`,
@@ -132,7 +136,7 @@ export class Plot {
         y: this.#isLog
           ? {
               distr: 3,
-              range: (_plot, min, max) => uPlot.rangeLog(min ?? 1, max ?? 10, 10, true),
+              range: (_plot, min, max) => logRange(min, max),
             }
           : {
               range: (_plot, min, max) =>
@@ -147,7 +151,7 @@ export class Plot {
         {
           ...axis,
           grid: { show: false },
-          size: 24,
+          size: scaled(24),
           space: (_plot, _axis, min, max, plotPx) =>
             timeSpacePx(max - min, { plotPx, fontPx, isNarrow: widthPx < NARROW_PX }),
           values: (plot, ticks, _at, _space, every) => {
@@ -160,8 +164,9 @@ export class Plot {
         {
           ...axis,
           size: axisPx,
-          space: 32,
-          gap: 6,
+          space: scaled(32),
+          // The first event mark stands between the values and the plot.
+          gap: 8,
           // uPlot marks omitted ticks of a logarithmic axis with null.
           values: (_plot, ticks: readonly (number | null)[]) =>
             this.#isLog
@@ -180,10 +185,7 @@ export class Plot {
         ),
       ],
       hooks: {
-        draw: [
-          (plot) => drawLimits(plot, limits, colour),
-          (plot) => drawLineLabels(plot, this.#data.lines, colour),
-        ],
+        draw: [(plot) => labels.draw(plot, this.#data.lines)],
         // uPlot's own hook also fires for new data and for the cursors of other charts.
         ready: [(plot) => watchPointer(plot, events), (plot) => watchTouch(plot, events)],
         setSelect: [
@@ -242,32 +244,4 @@ function columns({ grid, lines }: ChartData, isLog: boolean): uPlot.AlignedData 
       return Number.isFinite(value) && (!isLog || value > 0) ? value : null;
     });
   return [Array.from(timesOf(grid)), ...lines.map(nullable)];
-}
-
-function drawLimits(
-  plot: uPlot,
-  limits: readonly ChartLimit[],
-  colour: (css: string) => string,
-): void {
-  const { ctx, bbox } = plot;
-  const ratio = devicePixelRatio;
-  ctx.save();
-  ctx.font = `${11 * ratio}px system-ui, sans-serif`;
-  ctx.textAlign = "right";
-  ctx.textBaseline = "bottom";
-  for (const { label, value, level } of limits) {
-    const y = Math.round(plot.valToPos(value, "y", true)) + 0.5;
-    if (y < bbox.top - 1 || y > bbox.top + bbox.height + 1) continue;
-    const stroke = colour(level === "bad" || level === "warn" ? `var(--${level})` : "var(--edge)");
-    ctx.strokeStyle = stroke;
-    ctx.setLineDash([5 * ratio, 4 * ratio]);
-    ctx.lineWidth = ratio;
-    ctx.beginPath();
-    ctx.moveTo(bbox.left, y);
-    ctx.lineTo(bbox.left + bbox.width, y);
-    ctx.stroke();
-    ctx.fillStyle = colour("var(--muted)");
-    ctx.fillText(label, bbox.left + bbox.width - 4 * ratio, y - 2 * ratio);
-  }
-  ctx.restore();
 }

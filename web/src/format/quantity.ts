@@ -64,5 +64,7 @@ export function formatWithUnit({ text, unit }: FormattedQuantity): string {
 export function formatFixedPoint(value: number, digits: number): string {
   const text = value.toFixed(digits);
   const unsigned = Number(text) === 0 ? text.replace("-", "") : text;
+  // Most figures of a page are small, and each is formatted with every update.
+  if (value > -1_000 && value < 999) return unsigned;
   return unsigned.replace(/\B(?=(?:\d{3})+(?!\d))(?<!\.\d*)/g, "\u202f");
 }

@@ -4,6 +4,7 @@
  */
 import { applyChanges } from "../../../src/view/live/changes.ts";
 import {
+  type DecodedFleet,
   decodeFleet,
   decodeFrame,
   type WireFleetColumns,
@@ -13,7 +14,6 @@ import type {
   LiveFrame,
   WireChanges,
   WireClosed,
-  WireFleet,
 } from "../../../src/view/live/protocol.ts";
 import { retryDelayMs } from "./backoff.ts";
 
@@ -41,7 +41,7 @@ interface StreamEvents {
 }
 
 export interface LinkEvents {
-  fleet(fleet: WireFleet): void;
+  fleet(fleet: DecodedFleet): void;
   frame(frame: LiveFrame): void;
   state(state: LinkState): void;
 }

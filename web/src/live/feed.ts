@@ -2,7 +2,8 @@
 import { computed, signal } from "@preact/signals";
 import { GpuHistory } from "../../../src/view/gpu-history.ts";
 import { HISTORY_SECONDS } from "../../../src/view/live/history.ts";
-import { type LiveFrame, SCHEMA, type WireFleet } from "../../../src/view/live/protocol.ts";
+import type { DecodedFleet } from "../../../src/view/live/fleet-columns.ts";
+import { type LiveFrame, SCHEMA } from "../../../src/view/live/protocol.ts";
 import { type Gpu, gpuId, gpuOf } from "../../../src/view/gpu.ts";
 import type { LinkState } from "./connection.ts";
 import { openLink } from "./link.ts";
@@ -11,7 +12,10 @@ import { getJson } from "../query/http.ts";
 /** After this silence of the hub the values are no longer shown as current. */
 const STALE_AFTER_MS = 3_000;
 
-export const fleet = signal<WireFleet | undefined>(undefined);
+/** Without its curves, which `history` takes over, and its first frame: they would stay in memory as long as the page. */
+export type KnownFleet = Omit<DecodedFleet, "history" | "frame">;
+
+export const fleet = signal<KnownFleet | undefined>(undefined);
 export const frame = signal<LiveFrame | undefined>(undefined);
 /** True if the hub uses a newer protocol than this page. */
 export const outdated = signal(false);
@@ -69,7 +73,7 @@ let hubAheadMs = 0;
 export const hubTimeMs = (): number => Date.now() + hubAheadMs;
 
 /** `first`: the fleet that came with the HTML. */
-export function startLive(url: string, first: WireFleet | undefined): void {
+export function startLive(url: string, first: DecodedFleet | undefined): void {
   const tick = (): void => {
     tickMs.value = performance.now();
   };
@@ -83,12 +87,15 @@ export function startLive(url: string, first: WireFleet | undefined): void {
     frame.value = newest;
     for (const gpu of gpus.value) history.record(gpu);
   };
-  const begin = (next: WireFleet): void => {
+  const begin = (next: DecodedFleet): void => {
     outdated.value = next.schema !== SCHEMA;
     if (outdated.value) return;
-    fleet.value = next;
-    recall(next);
-    show(next.frame);
+    const { history: curves, frame: newest, ...rest } = next;
+    fleet.value = rest;
+    // They also cover the time this page was disconnected.
+    history.forgetAllBut(new Set(rest.devices.map(gpuId)));
+    history.restoreEncoded(rest.devices, curves);
+    show(newest);
   };
   if (first !== undefined) begin(first);
   const known = first && { fleet: first.fleet, timeMs: first.frame.timeMs };
@@ -109,10 +116,4 @@ export function startLive(url: string, first: WireFleet | undefined): void {
 /** Sends any request, so that a 401 leads to the login form. */
 function askWhoWeAre(): void {
   getJson("api/v1/status/buildinfo").catch(() => undefined);
-}
-
-/** Replaces the curves by the hub's history, which also covers the time this page was disconnected. */
-function recall(next: WireFleet): void {
-  history.forgetAllBut(new Set(next.devices.map(gpuId)));
-  history.restore(next);
 }

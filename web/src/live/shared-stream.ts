@@ -1,6 +1,10 @@
 /** The shared worker: one live stream for all open pages of a browser. */
-import { decodeFleet, type WireFleetColumns } from "../../../src/view/live/fleet-columns.ts";
-import type { LiveFrame, WireFleet } from "../../../src/view/live/protocol.ts";
+import {
+  type DecodedFleet,
+  decodeFleet,
+  type WireFleetColumns,
+} from "../../../src/view/live/fleet-columns.ts";
+import type { LiveFrame } from "../../../src/view/live/protocol.ts";
 import { type KnownFleet, LiveConnection, type LinkState } from "./connection.ts";
 
 export type FromPage =
@@ -11,7 +15,7 @@ export type FromPage =
 
 export type ToPage =
   | { readonly kind: "state"; readonly state: LinkState }
-  | { readonly kind: "fleet"; readonly fleet: WireFleet }
+  | { readonly kind: "fleet"; readonly fleet: DecodedFleet }
   | { readonly kind: "frame"; readonly frame: LiveFrame };
 
 /** Timeout for pages that crashed without leaving. */

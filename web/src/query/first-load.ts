@@ -1,7 +1,6 @@
 /** The data in the HTML: the first view is drawn from it, every later one from fetched data. */
 import { FIRST_LOAD_ID, type FirstLoad, type GpuWindow } from "../../../src/view/first-load.ts";
-import { decodeFleet } from "../../../src/view/live/fleet-columns.ts";
-import type { WireFleet } from "../../../src/view/live/protocol.ts";
+import { type DecodedFleet, decodeFleet } from "../../../src/view/live/fleet-columns.ts";
 import { range } from "../view-state/time.ts";
 import { alertSummary } from "./alert-summary.ts";
 import { type Matrix, readNumber } from "./columns.ts";
@@ -13,7 +12,7 @@ const FORGET_AFTER_MS = 10_000;
 let gpu: GpuWindow | undefined;
 
 /** Reads the block once and removes it; undefined if the hub inlined none. */
-export function readFirstLoad(): WireFleet | undefined {
+export function readFirstLoad(): DecodedFleet | undefined {
   const element = document.querySelector(`#${FIRST_LOAD_ID}`);
   if (element === null) return undefined;
   const data = JSON.parse(element.textContent ?? "") as FirstLoad;

@@ -48,7 +48,8 @@ export function Tip() {
     const { offsetWidth, offsetHeight } = box.current;
     const below = at.bottom + GAP_PX + offsetHeight <= innerHeight;
     box.current.style.left = `${Math.max(GAP_PX, Math.min(at.left, innerWidth - offsetWidth - GAP_PX))}px`;
-    box.current.style.top = `${below ? at.bottom + GAP_PX : at.top - GAP_PX - offsetHeight}px`;
+    const top = below ? at.bottom + GAP_PX : at.top - GAP_PX - offsetHeight;
+    box.current.style.top = `${Math.max(GAP_PX, Math.min(top, innerHeight - offsetHeight - GAP_PX))}px`;
   });
   if (text === null || target.value?.isConnected !== true) return null;
   return (

@@ -9,6 +9,7 @@ import { formatError, systemCode } from "../../../base/error.ts";
 import { scanFrames, type ScannedRecord } from "../../../base/state/record.ts";
 import { salvageFile, type SalvagedFile } from "../../../base/state/salvage.ts";
 import { readVarint, unzigzag } from "../codec/varint.ts";
+import type { Label } from "../../../model/labels.ts";
 import type { LabelIndex } from "../index/index.ts";
 import { OldSeriesRecords } from "./old-series-log.ts";
 import {
@@ -52,7 +53,7 @@ export function openSeriesLog(
       isDamaged: false,
     };
   const loader = new Loader(options, index, log, check, minRecords);
-  const end = loader.load();
+  const end = index.load(() => loader.load());
   return { log: new SeriesLog(options, end, minRecords), ...loader.result() };
 }
 
@@ -191,15 +192,9 @@ class Loader {
   }
 
   #readSeries(payload: Buffer): void {
-    const index = this.#index;
-    readSeriesRecord(payload, (ref, labels) => {
-      // The newer record wins: the record that dropped the older series may be lost.
-      const before = index.find(labels);
-      if (before === ref) return;
-      if (before !== undefined) index.drop(before);
-      if (index.table.isAlive(ref)) index.drop(ref);
-      index.add(labels, ref);
-    });
+    const known = new Map<Label, number>();
+    // The newer record wins: the record that dropped the older series may be lost.
+    readSeriesRecord(payload, (ref, labels) => this.#index.assign(labels, ref, known));
   }
 
   #readDropped(payload: Buffer): void {

@@ -20,6 +20,7 @@ export class LabelIndex {
   readonly #matching = new MatcherCache(this.symbols);
   readonly #labels = new Map<number, Label>();
   #scratch = new Uint32Array(64);
+  #isLoading = false;
 
   find(labels: LabelSet): number | undefined {
     let count = 0;
@@ -51,14 +52,53 @@ export class LabelIndex {
     return this.#addPairs(count, wanted);
   }
 
+  /**
+   * Gives a label set this number; whatever had the number or the labels before is dropped. `known` holds the pairs of labels
+   * resolved before: the labels of a record's series are mostly the same objects.
+   */
+  assign(labels: LabelSet, ref: number, known: Map<Label, number>): void {
+    let count = 0;
+    for (const label of labels) {
+      let pair = known.get(label);
+      if (pair === undefined) {
+        pair = this.pairs.intern(this.symbols.intern(label[0]), this.symbols.intern(label[1]));
+        known.set(label, pair);
+      }
+      this.#scratchAt(count++, pair);
+    }
+    const before = this.table.find(this.#scratch, count);
+    if (before === ref) return;
+    if (before !== undefined) this.drop(before);
+    if (this.table.isAlive(ref)) this.drop(ref);
+    this.#addPairs(count, ref);
+  }
+
+  /**
+   * Runs `load` on an empty index without updating the lists of series per pair, and makes them at the end. At a start no code
+   * is optimized yet: list by list, 2,560 series took 20 ms of processor time more.
+   */
+  load<Result>(load: () => Result): Result {
+    this.#isLoading = true;
+    try {
+      return load();
+    } finally {
+      this.#isLoading = false;
+      this.pairs.series.fill(this.pairs.count, (visit) => this.table.eachPair(visit));
+    }
+  }
+
   drop(ref: number): void {
-    const count = this.table.pairCount(ref);
+    const count = this.#isLoading ? 0 : this.table.pairCount(ref);
     for (let i = 0; i < count; i++) this.pairs.series.remove(this.table.pair(ref, i), ref);
     this.table.drop(ref);
   }
 
   /** Drops many series at once: each posting list is filtered once, however many series leave it. */
   dropAll(refs: readonly number[]): void {
+    if (this.#isLoading) {
+      for (const ref of refs) this.table.drop(ref);
+      return;
+    }
     const marked = new Uint8Array(this.table.end);
     const touched = new Set<number>();
     for (const ref of refs) {
@@ -150,6 +190,7 @@ export class LabelIndex {
 
   #addPairs(count: number, wanted?: number): number {
     const ref = this.table.add(this.#scratch, count, wanted);
+    if (this.#isLoading) return ref;
     for (let i = 0; i < count; i++) this.pairs.series.add(this.#scratch[i] as number, ref);
     return ref;
   }

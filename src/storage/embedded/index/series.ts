@@ -50,6 +50,19 @@ export class SeriesTable {
     return this.#slab.array[(this.#start.array[ref] as number) + 1 + index] as number;
   }
 
+  /** Visits every pair of every series, in ascending order of the series. */
+  eachPair(visit: (pair: number, ref: number) => void): void {
+    const [alive, start, slab] = [this.#alive.array, this.#start.array, this.#slab.array];
+    for (let ref = 0; ref < this.#next; ref++) {
+      if (alive[ref] !== 1) continue;
+      const from = (start[ref] as number) + 1;
+      const end = from + (slab[from - 1] as number);
+      // Pairs are ordered: one that a damaged record names twice follows itself.
+      for (let at = from; at < end; at++)
+        if (at === from || slab[at] !== slab[at - 1]) visit(slab[at] as number, ref);
+    }
+  }
+
   find(pairs: Uint32Array, count: number): number | undefined {
     const entry = this.#table[this.#place(pairs, count, hashOf(pairs, count))] as number;
     return entry === 0 ? undefined : entry - 1;

@@ -2,6 +2,7 @@
 import { runbookHref } from "../../format/runbook-link.ts";
 import { formatAge } from "../../../../src/view/age.ts";
 import { hubTimeMs } from "../../live/feed.ts";
+import { knownGpus, storeAsked, useKnownGpus } from "../../query/known-gpus.ts";
 import { type FetchState, useJson } from "../../query/use-fetch.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import { Explain } from "../../ui/explain.tsx";
@@ -30,6 +31,7 @@ export function Now({
   silences: readonly GettableSilence[];
 }) {
   const raw = useJson<RawAlerts>("api/v1/alerts", 5_000);
+  useKnownGpus();
   const pending = (raw.value?.data.alerts ?? []).filter(({ state }) => state === "pending");
   if (groups.error !== undefined && groups.error.status !== 0)
     return <Elsewhere says={groups.error.message} alerts={raw.value?.data.alerts ?? []} />;
@@ -39,6 +41,8 @@ export function Now({
   );
   const all = [...byPrint.values()];
   const [loud, quiet] = split(groups.value);
+  if (all.length === 0 && pending.length === 0 && knownGpus.value.length === 0)
+    return storeAsked.value ? <NoGpus /> : <p class="waiting">Loading…</p>;
   return (
     <>
       <Summary all={all} pending={pending.length} />
@@ -63,6 +67,13 @@ export function Now({
     </>
   );
 }
+
+/** Without a GPU the rules have no input, so the absence of alerts means nothing. */
+const NoGpus = () => (
+  <Empty title="No GPU has reported to this hub: its rules have nothing to check.">
+    <a href={hrefOf("fleet")}>Add a machine</a>
+  </Empty>
+);
 
 const keyOf = ({ labels, receiver }: ApiAlertGroup): string =>
   `${receiver.name} ${JSON.stringify(labels)}`;
@@ -107,7 +118,7 @@ function Summary({ all, pending }: { all: readonly GettableAlert[]; pending: num
   return (
     <Banner
       level={level}
-      title={active.length === 1 ? "1 alert fires" : `${active.length} alerts fire`}
+      title={`${active.length} ${active.length === 1 ? "alert" : "alerts"} firing`}
     >
       {[...counted].map(([name, count]) => `${count} ${name}`).join(", ")}
       {all.length > active.length && `; ${all.length - active.length} silenced or inhibited`}

@@ -1,14 +1,15 @@
 /** The queries of the page. Every figure is PromQL with the same result in Explore. Pure. */
 import type { ColourFamily } from "../../chart/model.ts";
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
-import { selectorOf } from "./scope.ts";
+import { matchersOf } from "../../../../src/view/first-load.ts";
+import { type HourMean, hourMeanQuery } from "../../../../src/view/range-statistics.ts";
 
-/** Per hour; `$` is the selector. */
+/** Per hour; `$` is the selector, and `mean()` the mean of each series over the hour. */
 export const hourly = {
-  utilization: "avg(avg_over_time(gpu_utilization_ratio$[1h]))",
-  power: "sum(avg_over_time(gpu_power_watts$[1h]))",
+  utilization: "avg(mean(gpu_utilization_ratio$))",
+  power: "sum(mean(gpu_power_watts$))",
   temperature: "max(max_over_time(gpu_temperature_celsius$[1h]))",
-  memory: "avg(avg_over_time(gpu_memory_used_ratio$[1h]))",
+  memory: "avg(mean(gpu_memory_used_ratio$))",
   // Without an energy counter, the integral of power: a reading is valid until the next, for at most the look-back of 5 minutes.
   energy:
     "sum(increase(gpu_energy_joules_total$[1h]) or on (host, uuid) increase(gpu_energy_integrated_joules_total$[1h]) or on (host, uuid) (sum_over_time(gpu_power_watts$[1h:2m]) * 120))",
@@ -16,8 +17,10 @@ export const hourly = {
 } as const;
 export type HourlyKey = keyof typeof hourly;
 
-export const hourlyQuery = (key: HourlyKey, scope: string): string =>
-  hourly[key].replaceAll("$", selectorOf(scope));
+export const hourlyQuery = (key: HourlyKey, scope: string, mean: HourMean): string =>
+  hourly[key]
+    .replace(/mean\(([^)]*)\)/, (_, selector: string) => hourMeanQuery(selector, mean))
+    .replaceAll("$", selectorOf(scope));
 
 export const patterns = [
   { key: "utilization", label: "Utilisation", unit: "ratio", family: "utilization" },
@@ -65,3 +68,18 @@ export const correlatedQuery = (
 
 export const spikeQuery = (scope: string): string =>
   `max by (host, uuid) (max_over_time(gpu_temperature_celsius${selectorOf(scope, 'sensor="edge"')}[$step]))`;
+
+function gpuMatchers(id: string): string {
+  const at = id.lastIndexOf("@");
+  return at < 0
+    ? `uuid=${JSON.stringify(id)}`
+    : matchersOf({ uuid: id.slice(0, at), host: id.slice(at + 1) });
+}
+
+/** Returns a selector for the scope, with additional matchers. */
+export function selectorOf(chosen: string, more = ""): string {
+  const [, kind, name = ""] = /^(host|gpu):(.*)$/s.exec(chosen) ?? [];
+  const own =
+    kind === undefined ? "" : kind === "host" ? `host=${JSON.stringify(name)}` : gpuMatchers(name);
+  return `{${[own, more].filter((part) => part !== "").join(",")}}`;
+}

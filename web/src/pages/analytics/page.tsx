@@ -2,18 +2,23 @@
 import { useMemo } from "preact/hooks";
 import { formatAge } from "../../../../src/view/age.ts";
 import { type Gpu, nameOf } from "../../../../src/view/gpu.ts";
+import { parseDurationMs } from "../../../../src/config/duration.ts";
+import type { HourMean } from "../../../../src/view/range-statistics.ts";
+import { hubTimeMs } from "../../live/feed.ts";
 import { gridOf, lengthOf } from "../../query/columns.ts";
-import { knownGpus, useKnownGpus } from "../../query/known-gpus.ts";
+import { knownGpus, storeAsked, useKnownGpus } from "../../query/known-gpus.ts";
+import { useJson } from "../../query/use-fetch.ts";
 import { type CurveQuery, useCurves, type CurvesState } from "../../query/use-curves.ts";
-import { Banner } from "../../ui/banner.tsx";
+import { Banner, Empty } from "../../ui/banner.tsx";
 import { useLate } from "../../ui/use-late.ts";
+import { hrefOf } from "../../view-state/address.ts";
 import { formatRange } from "../../view-state/range.ts";
 import { stepMsFor } from "../../../../src/view/step.ts";
 import { range, rangeMs, setRange, timeWindow } from "../../view-state/time.ts";
 import { price } from "../fleet/energy.ts";
 import { DaysTable } from "./days-table.tsx";
 import { EnergyLine } from "./energy-line.tsx";
-import { hourGrid, hoursOf } from "./hours.ts";
+import { aggregateHours, hourGrid, hoursOf } from "./hours.ts";
 import { LakeSections } from "./lake-sections.tsx";
 import { CorrelationMatrix } from "./matrix.tsx";
 import {
@@ -51,8 +56,11 @@ export function Page() {
       : [fromMs, toMs];
   const grid = hourGrid(from, to);
   const hours = useMemo(() => hoursOf(grid), [grid.startMs, grid.endMs]);
+  const mean = useHourMean(from);
   const byHour = useCurves(
-    hourlyKeys.map((key) => ({ key, query: hourlyQuery(key, chosen), shiftMs: 0 })),
+    mean === undefined
+      ? []
+      : hourlyKeys.map((key) => ({ key, query: hourlyQuery(key, chosen, mean), shiftMs: 0 })),
     grid,
     turn,
   );
@@ -72,6 +80,10 @@ export function Page() {
     spikeGrid,
   );
   const hourOf = (key: string) => byHour.curves?.matrices.get(key)?.series[0]?.values;
+  // Those with readings in the range, which may be other GPUs than the present ones.
+  const gpus = aggregateHours(hourOf("gpus"), [...hours.keys()], "max") ?? within.length;
+  if (gpus === 0 && known.length === 0 && storeAsked.value && byHour.curves !== undefined)
+    return <NoGpus />;
   const error = byHour.error ?? byStep.error ?? spikes.error;
   const late = useLate(byHour.curves === undefined && byHour.loading);
   return (
@@ -79,8 +91,10 @@ export function Page() {
       <div class="bar-line analysis-bar">
         <ScopeChoice known={known} chosen={chosen} />
         <span class="unit">
-          {formatRange(range.value)}: {some(lengthOf(grid), "hour")} of {some(within.length, "GPU")}
-          , in whole hours ({Intl.DateTimeFormat().resolvedOptions().timeZone})
+          {formatRange(range.value)}: {some(lengthOf(grid), "hour")}
+          {gpus > 0 && ` of ${some(gpus, "GPU")}`}, in whole hours (
+          {Intl.DateTimeFormat().resolvedOptions().timeZone}
+          ). {mean !== undefined && meanWords[mean]}
         </span>
       </div>
       {rangeMs.value < DAY_MS && (
@@ -136,6 +150,30 @@ export function Page() {
     </>
   );
 }
+
+const meanWords: Readonly<Record<HourMean, string>> = {
+  "by time": "Means are weighted by time.",
+  "of samples":
+    "The range begins before the retention of raw samples: each hour counts the mean of its samples.",
+};
+
+/** Undefined until the hub has reported its retention. An engine of its own may report none: it has raw samples only. */
+function useHourMean(fromMs: number): HourMean | undefined {
+  const { value, error } = useJson<RuntimeInfo>("api/v1/status/runtimeinfo");
+  if (value === undefined) return error === undefined || error.status === 0 ? undefined : "by time";
+  const retentionMs = parseDurationMs(value.data.storageRetention ?? "") ?? Infinity;
+  return fromMs >= hubTimeMs() - retentionMs ? "by time" : "of samples";
+}
+
+interface RuntimeInfo {
+  readonly data: { readonly storageRetention?: string };
+}
+
+const NoGpus = () => (
+  <Empty title="No GPU has reported to this hub in this range.">
+    <a href={hrefOf("fleet")}>Add a machine</a>
+  </Empty>
+);
 
 const isSettled = ({ curves, loading }: CurvesState): boolean => curves !== undefined || !loading;
 

@@ -2,13 +2,22 @@
 import type { Comparison } from "../../../../src/runs/compare/compare.ts";
 import type { Curve } from "../../../../src/runs/compare/curves.ts";
 import type { CompareUnit } from "../../../../src/runs/compare/metrics.ts";
-import { formatNumber, sizeOf } from "../../../../src/runs/compare/quantity.ts";
-import { pathOf } from "../../../../src/runs/compare/report/time-chart.ts";
-import { ticksOf } from "../../../../src/lake/analyses/report/chart.ts";
+import { runEntry } from "../../chart/chart-menu.tsx";
+import { resolveColour } from "../../chart/colour.ts";
+import { fileName, save } from "../../chart/export.ts";
+import { pictureOf } from "../../chart/picture.ts";
+import { copyToClipboard } from "../../ui/copy.tsx";
+import { Menu, type MenuItem } from "../../ui/menu.tsx";
 import type { Colour } from "./difference-table.tsx";
-
-const [width, height] = [560, 200] as const;
-const edge = { left: 54, right: 10, top: 10, bottom: 24 } as const;
+import {
+  plotEdge,
+  plotHeight,
+  plotWidth,
+  runCsvOf,
+  runGpus,
+  type RunPlot,
+  runPlotOf,
+} from "./run-plot.ts";
 
 export function RunCharts({
   comparison,
@@ -26,7 +35,7 @@ export function RunCharts({
           return metric === undefined ? null : (
             <RunChart
               key={curve.metric}
-              {...{ curve, colours }}
+              {...{ comparison, curve, colours }}
               title={metric.title}
               unit={metric.unit}
             />
@@ -38,63 +47,109 @@ export function RunCharts({
 }
 
 interface RunChartProps {
+  readonly comparison: Comparison;
   readonly title: string;
   readonly unit: CompareUnit;
   readonly curve: Curve;
   readonly colours: readonly Colour[];
 }
 
-function RunChart({ title, unit, curve, colours }: RunChartProps) {
-  const runs = curve.of.flatMap((own, subject) => own.map((points) => ({ subject, points })));
-  const known = runs.flatMap(({ points }) => points.values.filter((one) => one !== null));
-  const most = known.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
-  const least = known.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
-  const size = sizeOf(most, unit);
-  const ticks = ticksOf(least / size.divisor, most / size.divisor);
-  const [low = 0, high = 1] = [ticks[0], ticks.at(-1)];
-  const seconds = Math.max(...runs.map(({ points }) => points.stepSeconds * points.values.length));
-  const x = (at: number) => edge.left + ((width - edge.left - edge.right) * at) / seconds;
-  const y = (value: number) =>
-    edge.top +
-    (height - edge.top - edge.bottom) * (1 - (value / size.divisor - low) / (high - low || 1));
-  const caption = `${title} (${size.unit})`;
+function RunChart({ comparison, title, unit, curve, colours }: RunChartProps) {
+  const plot = runPlotOf(title, unit, curve);
+  const { caption, ticks, times, lines } = plot;
+  const fullTitle = `${title}: ${comparison.subjects.map(({ name }) => name).join(", ")}`;
+  const startMs = Math.min(
+    ...comparison.subjects.flatMap(({ runs }) => runs.map((run) => run.startMs)),
+  );
+  const name = (ending: string): string => fileName(fullTitle, { fromMs: startMs }, ending);
+  // Explore, alerts and boards read the hub's series, which a recorded run is none of.
+  const items: readonly MenuItem[] = [
+    {
+      label: "Copy link",
+      run: () =>
+        void copyToClipboard(location.href, "The link is in the clipboard. It shows these runs."),
+    },
+    {
+      label: "PNG picture",
+      run: () =>
+        void runEntry(async () => {
+          const rows = comparison.subjects.map((subject, at) => ({
+            label: subject.name,
+            numbers: `${subject.runs.length} ${subject.runs.length === 1 ? "run" : "runs"}`,
+            colour: colours[at]?.colour ?? "var(--text)",
+            dash: [],
+          }));
+          const text = { title: fullTitle, subtitle: runGpus(comparison), rows };
+          const size = { width: plotWidth, height: plotHeight };
+          save(await pictureOf(text, drawn(plot, colours), size), name("png"));
+        }),
+    },
+    {
+      label: "CSV table",
+      run: () =>
+        save(
+          new Blob([runCsvOf({ title: fullTitle, unit }, comparison, curve)], { type: "text/csv" }),
+          name("csv"),
+        ),
+    },
+  ];
   return (
     <figure>
-      <figcaption>{caption}</figcaption>
-      <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={caption}>
-        {ticks.map((tick) => (
-          <g key={tick}>
-            <line
-              x1={edge.left}
-              x2={width - edge.right}
-              y1={y(tick * size.divisor)}
-              y2={y(tick * size.divisor)}
-            />
-            <text x={edge.left - 6} y={y(tick * size.divisor) + 4} text-anchor="end">
-              {formatNumber(tick)}
+      <figcaption>
+        {caption}
+        <span class="spacer" />
+        <Menu label={`Menu of ${title}`} class="quiet chart-more" items={items}>
+          <span aria-hidden="true">⋯</span>
+        </Menu>
+      </figcaption>
+      <svg viewBox={`0 0 ${plotWidth} ${plotHeight}`} role="img" aria-label={caption}>
+        {ticks.map(({ y, text }) => (
+          <g key={text}>
+            <line x1={plotEdge.left} x2={plotWidth - plotEdge.right} y1={y} y2={y} />
+            <text x={plotEdge.left - 6} y={y + 4} text-anchor="end">
+              {text}
             </text>
           </g>
         ))}
-        {ticksOf(0, seconds)
-          .filter((at) => at <= seconds)
-          .map((at) => (
-            <text
-              key={at}
-              x={x(at)}
-              y={height - 6}
-              text-anchor={at === 0 ? "start" : at > 0.95 * seconds ? "end" : "middle"}
-            >
-              {`${formatNumber(at)} s`}
-            </text>
-          ))}
-        {runs.map(({ subject, points }, at) => (
-          <path
-            key={at}
-            style={{ stroke: colours[subject]?.colour }}
-            d={pathOf(points.values, (place) => x((place + 0.5) * points.stepSeconds), y)}
-          />
+        {times.map(({ x, text, anchor }) => (
+          <text key={text} x={x} y={plotHeight - 6} text-anchor={anchor}>
+            {text}
+          </text>
+        ))}
+        {lines.map(({ subject, path }, at) => (
+          <path key={at} style={{ stroke: colours[subject]?.colour }} d={path} />
         ))}
       </svg>
     </figure>
   );
+}
+
+/** The same chart on a canvas, for a picture. */
+function drawn({ ticks, times, lines }: RunPlot, colours: readonly Colour[]): HTMLCanvasElement {
+  const canvas = document.createElement("canvas");
+  const scale = Math.max(2, devicePixelRatio);
+  [canvas.width, canvas.height] = [plotWidth * scale, plotHeight * scale];
+  const paint = canvas.getContext("2d");
+  if (paint === null) throw new Error("This browser has no canvas.");
+  const colour = (css: string): string => resolveColour(css, document.body);
+  paint.scale(scale, scale);
+  paint.font = "11px system-ui, sans-serif";
+  paint.fillStyle = colour("var(--muted)");
+  paint.strokeStyle = colour("var(--line)");
+  for (const { y, text } of ticks) {
+    paint.textAlign = "end";
+    paint.fillText(text, plotEdge.left - 6, y + 4);
+    paint.stroke(new Path2D(`M${plotEdge.left} ${y}H${plotWidth - plotEdge.right}`));
+  }
+  for (const { x, text, anchor } of times) {
+    paint.textAlign = anchor === "middle" ? "center" : anchor;
+    paint.fillText(text, x, plotHeight - 6);
+  }
+  paint.lineWidth = 1.25;
+  paint.lineCap = "round";
+  for (const { subject, path } of lines) {
+    paint.strokeStyle = colour(colours[subject]?.colour ?? "var(--text)");
+    paint.stroke(new Path2D(path));
+  }
+  return canvas;
 }

@@ -22,7 +22,10 @@ export function findAttention(gpus: readonly Gpu[]): readonly Attention[] {
   const add = (title: string, level: Level, says: string, gpu: Gpu): void => {
     const known = found.get(title);
     if (known === undefined) found.set(title, { level, says, gpus: [gpu] });
-    else known.gpus.push(gpu);
+    else {
+      known.gpus.push(gpu);
+      if (rank[level] > rank[known.level]) known.level = level;
+    }
   };
   for (const gpu of gpus) {
     for (const { text, level, tip } of statusBadges(gpu))

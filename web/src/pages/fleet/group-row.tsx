@@ -45,7 +45,7 @@ export function GroupRow({ group, open, index }: GroupRowProps) {
           </button>
           {by.value === "host" && <a href={hrefOf("host", { host: group.name })}>Host page</a>}
           <span class="unit">{formatGroupTotals(summary).join(" · ")}</span>
-          {lost > 0 && <span class="word bad">{lost} lost or silent</span>}
+          {lost > 0 && <span class="word bad">{lost} not reporting</span>}
         </div>
       </th>
     </tr>

@@ -1,6 +1,7 @@
 /** Utilisation, power, temperature, memory and waste of all GPUs together. */
 import { useMemo } from "preact/hooks";
 import { ACTIVE_FROM_RATIO } from "../../../../src/view/gpu.ts";
+import { scaled } from "../../chart/edges.ts";
 import type { ChartQuery, ChartStyle } from "../../chart/model.ts";
 import { QueryChart } from "../../chart/query-chart.tsx";
 import { useJson } from "../../query/use-fetch.ts";
@@ -82,7 +83,7 @@ export function RoomCharts() {
           key={title}
           {...chart}
           title={title}
-          heightPx={HEIGHT_PX}
+          heightPx={scaled(HEIGHT_PX)}
           legend={false}
           empty="No reading in this range."
           {...(window === undefined ? {} : { window })}

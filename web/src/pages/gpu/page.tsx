@@ -7,22 +7,16 @@ import { knownGpus, storeAsked, useKnownGpus } from "../../query/known-gpus.ts";
 import { matchersOf } from "../../../../src/view/first-load.ts";
 import { Empty } from "../../ui/banner.tsx";
 import { Explain } from "../../ui/explain.tsx";
-import { useAfterPaint } from "../../ui/use-after-paint.ts";
+import { useLaterCode } from "../../ui/use-later-code.ts";
 import { goTo, hrefOf } from "../../view-state/address.ts";
 import { Param, optional } from "../../view-state/param.ts";
 import { range, zoomOut } from "../../view-state/time.ts";
 import { formatRange } from "../../view-state/range.ts";
 import { ChartGrid } from "./chart-grid.tsx";
-import { Dictionary } from "./dictionary.tsx";
 import { Head, compareHref, neighbour } from "./head.tsx";
 import { Health } from "./health.tsx";
-import { Histograms } from "./histograms.tsx";
-import { Identity } from "./identity.tsx";
-import { ReadingsTable } from "./readings-table.tsx";
 import { useSeriesStatistics } from "./use-series-statistics.ts";
-import { Timelines } from "./timelines.tsx";
 import { useReportedMetrics } from "../../query/use-reported-metrics.ts";
-import { Work } from "./work.tsx";
 import "./gpu.css";
 
 const uuidParam = new Param("uuid", optional, "push");
@@ -71,7 +65,10 @@ function GpuDetails({ gpu }: { gpu: Gpu }) {
   const who = matchersOf(gpu.device);
   const { value: reported, error } = useReportedMetrics(who);
   const found = useSeriesStatistics(gpu, who, reported);
-  const isPainted = useAfterPaint();
+  const { Loaded: BelowCharts, isMissing } = useLaterCode(
+    async () => (await import("./below-charts.tsx")).BelowCharts,
+  );
+  const hasReadings = reported !== undefined && reported.size > 0;
   return (
     <>
       <Head gpu={gpu} all={knownGpus.value} />
@@ -93,23 +90,20 @@ function GpuDetails({ gpu }: { gpu: Gpu }) {
           </button>
         </Empty>
       )}
-      {reported !== undefined && reported.size > 0 && (
-        <>
-          <ChartGrid device={gpu.device} {...{ reported, found }} />
-          {/* The first drawing has one row of charts; anything below it would be moved by the other charts. */}
-          {isPainted && (
-            <>
-              <Timelines who={who} />
-              <ReadingsTable {...{ gpu, reported, found }} />
-              <Histograms who={who} />
-              <Work device={gpu.device} {...{ who, reported }} />
-            </>
-          )}
-        </>
+      {hasReadings && <ChartGrid device={gpu.device} {...{ reported, found }} />}
+      {/* The first drawing has one row of charts; anything below it would be moved by the other charts. */}
+      {BelowCharts !== undefined && (
+        <BelowCharts
+          {...{ gpu, who, found }}
+          reported={hasReadings ? reported : undefined}
+          isSettled={reported !== undefined || error !== undefined}
+        />
       )}
-      {/* Drawn after the content above it, which would move it. */}
-      {isPainted && (reported !== undefined || error !== undefined) && <Identity gpu={gpu} />}
-      {isPainted && <Dictionary />}
+      {isMissing && (
+        <p class="unit" role="alert">
+          The readings could not be loaded: reload the page.
+        </p>
+      )}
     </>
   );
 }

@@ -28,7 +28,7 @@ export function Head({ host, hosts, gpus }: HostHeadProps) {
   return (
     <div class="gpu-head">
       <h2 class="page-title">{host}</h2>
-      {lost > 0 && <span class="word bad">{lost} lost or silent</span>}
+      {lost > 0 && <span class="word bad">{lost} not reporting</span>}
       {gpus.some(({ device }) => device.simulated) && <span class="word note">simulated</span>}
       <span class="spacer" />
       <nav class="gpu-actions" aria-label="Hosts">
