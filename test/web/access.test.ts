@@ -134,6 +134,48 @@ describe.skipIf("missing" in chromium)(
       await page.context().close();
     });
 
+    test("a guest opens a shared board with its chosen host, and may read it only", async () => {
+      const { page } = await openLogin("boards");
+      await logIn(page, "ada");
+      await page.getByRole("button", { name: "New board" }).click();
+      await page.getByRole("heading", { name: "GPUs that report" }).waitFor();
+      const host = page.getByRole("combobox", { name: "host" });
+      await expect.poll(() => host.locator("option").count(), poll).toBe(2);
+      await host.selectOption({ index: 1 });
+      await account(page, "Share this view");
+      await page.getByRole("dialog").getByLabel("Name").fill("a board");
+      await page.getByRole("button", { name: "Create link" }).click();
+      const shown = page.getByLabel("the link", { exact: true });
+      await expect.poll(() => shown.innerText(), poll).toMatch(/\/share#/);
+
+      const { page: guest, complaints } = await openPage(
+        browser,
+        await shown.innerText(),
+        {},
+        ".board-panel",
+      );
+      expect(guest.url()).toBe(page.url());
+      const count = guest.getByRole("figure", { name: "GPUs that report" }).locator("strong");
+      await expect.poll(() => count.innerText(), poll).toBe("2");
+      await guest.locator(".board .chart canvas").first().waitFor();
+      expect(await guest.getByRole("button", { name: "Edit" }).count()).toBe(0);
+      await guest.getByRole("button", { name: "More about this board" }).click();
+      expect(await guest.getByRole("menuitem").allInnerTexts()).toEqual([
+        "Copy link",
+        "Export JSON",
+      ]);
+      const refused = await guest.evaluate<number>(
+        `fetch("api/boards/new-board", { method: "DELETE" }).then(({ status }) => status)`,
+      );
+      expect(refused).toBe(403);
+      await guest.keyboard.press("Escape");
+      await guest.getByRole("link", { name: "TV mode" }).click();
+      await guest.locator(".tv-line").first().waitFor();
+      expect(complaints.filter((one) => !one.includes("403"))).toEqual([]);
+      await guest.context().close();
+      await page.context().close();
+    });
+
     test("a shared link keeps the time that was on screen where that is chosen", async () => {
       const { page } = await openLogin("explore?expr=gpu_power_watts&range=1h");
       await logIn(page, "ada");

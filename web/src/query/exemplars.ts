@@ -3,8 +3,9 @@ import type { ChartExemplar } from "../chart/model.ts";
 import type { TimeWindow } from "../view-state/range.ts";
 import { readNumber, type Labels } from "./columns.ts";
 import { getJson } from "./http.ts";
+import { isShared } from "./me.ts";
 import { traceOf } from "./trace-url.ts";
-import { useFetch, useJson } from "./use-fetch.ts";
+import { useFetch } from "./use-fetch.ts";
 
 /** More dots hide the lines; the newest are shown. */
 const MOST_DOTS = 200;
@@ -28,8 +29,6 @@ export function useExemplars(
   query: string | undefined,
   window: TimeWindow | undefined,
 ): readonly ChartExemplar[] {
-  const flags = useJson<FlagsAnswer>("api/v1/status/flags");
-  const template = flags.value?.data["gpulse.trace-url"];
   const fromMs = Math.floor((window?.fromMs ?? 0) / EVERY_MS) * EVERY_MS;
   const toMs = Math.ceil((window?.toMs ?? 0) / EVERY_MS) * EVERY_MS;
   const isAsked = query !== undefined && window !== undefined;
@@ -40,8 +39,14 @@ export function useExemplars(
     const form = new URLSearchParams(params).toString();
     return (await getJson(`api/v1/query_exemplars?${form}`, signal)) as ExemplarAnswer;
   });
-  return (value?.data ?? [])
-    .flatMap(({ exemplars }) => exemplars)
+  const found = (value?.data ?? []).flatMap(({ exemplars }) => exemplars);
+  // A shared view may not read the hub's settings.
+  const isLinked = found.length > 0 && !isShared.value;
+  const flags = useFetch<FlagsAnswer | undefined>(isLinked ? "flags" : "", async (signal) =>
+    isLinked ? ((await getJson("api/v1/status/flags", signal)) as FlagsAnswer) : undefined,
+  );
+  const template = flags.value?.data["gpulse.trace-url"];
+  return found
     .map(({ labels, value: text, timestamp }) => ({
       timeMs: timestamp * 1_000,
       value: readNumber(text),

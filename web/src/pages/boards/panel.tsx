@@ -73,7 +73,14 @@ export function Panel({ board, panel, heightPx = panel.rows * ROW_PX, legend = t
       <figcaption>
         <h3>{title}</h3>
       </figcaption>
-      <div class="panel-body" style={{ "--panel-height": `${heightPx}px` }}>
+      {/* Scrolls if its values need more room, so that it takes the focus. */}
+      <div
+        class="panel-body"
+        role="group"
+        aria-label={`Values of ${title}`}
+        tabIndex={0}
+        style={{ "--panel-height": `${heightPx}px` }}
+      >
         {kind === "table"
           ? instant.map(({ query }) => <ResultsTable key={query} query={query} unit={unit} />)
           : instant.map(({ query, legend: name }) => (

@@ -35,12 +35,11 @@ export function Inspector() {
         <button
           type="button"
           class="quiet"
-          aria-label="Close the details"
           onClick={() => {
             selected.value = undefined;
           }}
         >
-          Close <kbd>Esc</kbd>
+          Close<span class="unseen"> the details</span> <kbd aria-hidden="true">Esc</kbd>
         </button>
       </div>
       <Identity gpu={gpu} />

@@ -1,6 +1,9 @@
 /** The monitor itself: machines that report, storage and sinks, pipes, notification channels and access. */
+import { isShared } from "../../query/me.ts";
 import { useJson } from "../../query/use-fetch.ts";
+import { Empty } from "../../ui/banner.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
+import { hrefOf } from "../../view-state/address.ts";
 import { Param, oneOf } from "../../view-state/param.ts";
 import { Access } from "./access.tsx";
 import type { AgentsResponse, PipesResponse, TargetsResponse } from "./api.ts";
@@ -15,6 +18,16 @@ const tabs = ["machines", "storage", "pipes", "channels", "access", "audit"] as 
 const tab = new Param("tab", oneOf(tabs), "push");
 
 export function Page() {
+  if (isShared.value)
+    return (
+      <Empty title="A shared view does not include this page.">
+        <a href={hrefOf("fleet")}>Open the fleet</a>
+      </Empty>
+    );
+  return <System />;
+}
+
+function System() {
   const agents = useJson<AgentsResponse>("api/agents", 5_000);
   const targets = useJson<TargetsResponse>("api/v1/targets?state=active", 10_000);
   const pipes = useJson<PipesResponse>("api/pipes", 3_000);
