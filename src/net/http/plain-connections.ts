@@ -118,9 +118,12 @@ export class PlainConnections {
   }
 }
 
-/** The connection used last that the server is not about to close. */
+/**
+ * The connection idle for longest that the server is not about to close. With the one used last, those that only a burst needs would
+ * idle until the server closes them, and every burst would open them again.
+ */
 function usable(peer: Peer): Connection | undefined {
-  for (let found = peer.idle.pop(); found !== undefined; found = peer.idle.pop()) {
+  for (let found = peer.idle.shift(); found !== undefined; found = peer.idle.shift()) {
     if (!found.socket.destroyed && performance.now() < found.idleUntilMs) return found;
     found.socket.destroy();
   }
