@@ -17,8 +17,11 @@ import { processCost } from "./process-cost.ts";
 export const targets = 200;
 const gpusPerTarget = 8;
 export const perPage = gpusPerTarget * seriesPerGpu;
-/** The number of pages that are prepared in advance and served in rotation. */
-const variants = 4;
+/**
+ * The number of pages of each target that are prepared in advance, one for each second. With four of them counters went back at every
+ * second scrape, which no machine does, and each time is a reset for the hub's job ledger.
+ */
+const variants = 32;
 /** Time until the series exist and V8 has compiled the hub's code. */
 export const warmUpSeconds = 30;
 
@@ -101,24 +104,7 @@ export class Pages {
   readonly #pages: readonly (readonly Buffer[])[];
 
   constructor() {
-    const instants = new Instants(targets * gpusPerTarget);
-    const series = fleetSeries(targets * gpusPerTarget).map((labels) => {
-      const name = labels.find(([label]) => label === "__name__")?.[1] ?? "";
-      const inside = labels
-        .filter(([label]) => !["__name__", "job", "instance"].includes(label))
-        .map(([label, value]) => `${label}="${value}"`);
-      return `${name}{${inside.join(",")}} `;
-    });
-    this.#pages = Array.from({ length: variants }, () => {
-      instants.next();
-      return Array.from({ length: targets }, (_, target) => {
-        const from = target * perPage;
-        const lines = series
-          .slice(from, from + perPage)
-          .map((head, i) => `${head}${instants.row[from + i] ?? 0}\n`);
-        return gzipSync(lines.sort().join(""));
-      });
-    });
+    this.#pages = preparePages();
     this.#server = createServer((request, response) => {
       const target = Number(request.url?.split("/")[1]);
       const page =
@@ -147,4 +133,30 @@ export class Pages {
     this.#server.closeAllConnections();
     return new Promise((resolve) => this.#server.close(() => resolve()));
   }
+}
+
+let prepared: readonly (readonly Buffer[])[] | undefined;
+
+/** By instant and target; the same for all engines. */
+function preparePages(): readonly (readonly Buffer[])[] {
+  if (prepared !== undefined) return prepared;
+  const instants = new Instants(targets * gpusPerTarget);
+  const series = fleetSeries(targets * gpusPerTarget).map((labels) => {
+    const name = labels.find(([label]) => label === "__name__")?.[1] ?? "";
+    const inside = labels
+      .filter(([label]) => !["__name__", "job", "instance"].includes(label))
+      .map(([label, value]) => `${label}="${value}"`);
+    return `${name}{${inside.join(",")}} `;
+  });
+  prepared = Array.from({ length: variants }, () => {
+    instants.next();
+    return Array.from({ length: targets }, (_, target) => {
+      const from = target * perPage;
+      const lines = series
+        .slice(from, from + perPage)
+        .map((head, i) => `${head}${instants.row[from + i] ?? 0}\n`);
+      return gzipSync(lines.sort().join(""));
+    });
+  });
+  return prepared;
 }

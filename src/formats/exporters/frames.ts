@@ -2,11 +2,19 @@
 import { isStale } from "../../model/stale.ts";
 import { type SampleBatch, wordsOf } from "../samples/batch.ts";
 import { ExporterInstant } from "./instant.ts";
-import { type ExporterLimits, type SampleOrigin, SeriesCache } from "./series-cache.ts";
+import { OwnFramePlan } from "./own-frame.ts";
+import {
+  type ExporterLimits,
+  type KnownSeries,
+  type SampleOrigin,
+  SeriesCache,
+} from "./series-cache.ts";
 import type { ExporterFrame } from "./targets.ts";
 
 export class ExporterFrames {
   readonly #cache: SeriesCache;
+  /** By the series of a batch, the same list as long as its columns are. */
+  readonly #plans = new WeakMap<readonly (KnownSeries | null)[], OwnFramePlan>();
 
   constructor(limits: Partial<ExporterLimits> = {}) {
     this.#cache = new SeriesCache(limits);
@@ -20,6 +28,18 @@ export class ExporterFrames {
   frames(batch: SampleBatch): readonly ExporterFrame[] {
     const known = this.#cache.all(batch);
     if (known === undefined) return [];
+    const planned = this.#plans.get(known)?.frame(batch);
+    if (planned !== undefined) return [planned];
+    const frames = this.#read(batch, known);
+    const [only] = frames;
+    if (only !== undefined && frames.length === 1) {
+      const plan = OwnFramePlan.of(batch, known, only);
+      if (plan !== undefined) this.#plans.set(known, plan);
+    }
+    return frames;
+  }
+
+  #read(batch: SampleBatch, known: readonly (KnownSeries | null)[]): readonly ExporterFrame[] {
     const words = wordsOf(batch);
     const origins = new Map<SampleOrigin, Map<number, ExporterInstant>>();
     for (let at = 0; at < batch.sampleCount; at++) {

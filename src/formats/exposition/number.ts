@@ -28,6 +28,40 @@ export function readFloat(bytes: Buffer, start: number, end: number): number | u
   return isNegative ? -value : value;
 }
 
+/**
+ * Parses the number from `start` to the end of its line into `values[index]`, and returns that end; -1 if there is no number or
+ * the line does not end. Returning the number itself would allocate it.
+ */
+export function putFloatLine(
+  bytes: Buffer,
+  start: number,
+  values: Float64Array,
+  index: number,
+): number {
+  const isNegative = bytes[start] === 45;
+  const first = isNegative ? start + 1 : start;
+  let at = first;
+  let digits = 0;
+  let pointAt = -1;
+  for (; ; at++) {
+    const digit = (bytes[at] ?? 10) - 48;
+    if (digit >= 0 && digit <= 9) digits = digits * 10 + digit;
+    else if (digit === -2 && pointAt === -1) pointAt = at;
+    else break;
+  }
+  const count = at - first - (pointAt === -1 ? 0 : 1);
+  if (bytes[at] === 10 && count > 0 && count <= 15) {
+    const value = pointAt === -1 ? digits : digits / (tens[at - pointAt - 1] as number);
+    values[index] = isNegative ? -value : value;
+    return at;
+  }
+  const end = bytes.indexOf(10, at);
+  const value = end === -1 ? undefined : readFloat(bytes, start, end);
+  if (value === undefined) return -1;
+  values[index] = value;
+  return end;
+}
+
 const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const infinite = /^([+-]?)inf(?:inity)?$/i;
 

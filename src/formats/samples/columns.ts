@@ -26,6 +26,15 @@ export class BatchColumns {
     return index;
   }
 
+  /** Adds a sample of each of the first `count` series to empty columns; their values are to be set. */
+  addRow(count: number, timeMs: number): void {
+    if (this.count > 0) throw new Error("BUG: a row is added to columns that have samples");
+    while (this.times.length < count) this.#grow();
+    for (let at = 0; at < count; at++) this.series[at] = at;
+    this.times.fill(timeMs, 0, count);
+    this.count = count;
+  }
+
   finish(): { sampleSeries: Uint32Array; times: Float64Array; values: Float64Array } {
     return {
       sampleSeries: this.series.subarray(0, this.count),

@@ -110,3 +110,35 @@ test("a scrape that fails ends what is shown of its GPUs", async () => {
   expect(shown).toHaveLength(2);
   expect(shown.at(-1)?.frame.presence[slot ?? -1]).toBe(5);
 });
+
+test("frames of a gpulse agent's pages are the same when its pages repeat each other", async () => {
+  const bodyOf = (power: string, more = ""): string =>
+    `gpu_power_watts{uuid="GPU-a",gpu="0",host="n1"} ${power}\ngpu_utilization_ratio{uuid="GPU-a",gpu="0",host="n1"} 0.5\n${more}`;
+  const other = 'gpu_power_watts{uuid="GPU-b",gpu="1",host="n1"} 9\n';
+  const bodies = ["70", "71", "72.5", "NaN", "-5", "73", "1e9", "74"].map((power) => bodyOf(power));
+  bodies.push(bodyOf("75", other), bodyOf("76", other), bodyOf("77", other), bodyOf("78"), "");
+  bodies.push(bodyOf("79"), bodyOf("80"), bodyOf("81"));
+  const { gpus, shown, scrape } = openGpus();
+  for (const [at, body] of bodies.entries()) {
+    const batch = scrape(body, startMs + at * 2_000);
+    await gpus.observe(batch);
+    // Frames of a hub that has seen no page before are built sample by sample.
+    const fresh = openGpus();
+    fresh.setNow(startMs + at * 2_000);
+    await fresh.gpus.observe(batch);
+    const [own, expected] = [shown.at(-1), fresh.shown.at(-1)];
+    expect(expected).toBeDefined();
+    expect(readingsOf(own)).toEqual(readingsOf(expected));
+    expect(own?.devices).toEqual(expected?.devices);
+  }
+  expect(count(gpus)).toBe(2);
+});
+
+const readingsOf = (delivery: Delivery | undefined) =>
+  delivery?.frame.layout.series.map(({ metric, labels }, slot) => [
+    metric.name,
+    labelValue(labels, "uuid"),
+    delivery.frame.timeMs,
+    delivery.frame.presence[slot],
+    delivery.frame.presence[slot] === 0 ? delivery.frame.values[slot] : undefined,
+  ]);

@@ -6,7 +6,7 @@
 import { ExporterFrames } from "../../formats/exporters/frames.ts";
 import type { ExporterFrame } from "../../formats/exporters/targets.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
-import { deviceKey } from "../../model/device.ts";
+import { type Device, deviceKey } from "../../model/device.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
 import { self } from "../../model/catalogue/index.ts";
@@ -45,8 +45,11 @@ interface SeenTarget {
   readonly exporter: string;
   lastTimeMs: number;
   freshForMs: number;
-  /** GPUs, with the time of their last frame. */
+  /** GPUs, with the time of their last frame; without those of `devices`, which nearly every frame repeats. */
   readonly gpus: Map<string, number>;
+  devices: readonly Device[];
+  devicesMs: number;
+  host: string;
   /** Frame times by layout: an agent sends some metrics every second and others every minute. */
   readonly layouts: WeakMap<Layout, FrameTimes>;
 }
@@ -70,8 +73,11 @@ export class ExporterGpus {
 
   /** Call with the samples of one scrape, after they were stored. Rejects if the writer does. */
   async observe(batch: SampleBatch, options: ObserveOptions = {}): Promise<void> {
+    const all = this.#frames.frames(batch);
+    const [only] = all;
+    if (only !== undefined && all.length === 1) return this.write(only, options);
     const byTarget = new Map<string, ExporterFrame[]>();
-    for (const found of this.#frames.frames(batch)) {
+    for (const found of all) {
       const target = JSON.stringify(found.origin);
       const frames = byTarget.get(target);
       if (frames === undefined) byTarget.set(target, [found]);
@@ -90,6 +96,7 @@ export class ExporterGpus {
     const gpus = new Map<string, Set<string>>();
     const freshMs = this.#options.nowMs();
     for (const target of this.#targets.values()) {
+      noteDevices(target);
       const known = gpus.get(target.exporter) ?? new Set();
       gpus.set(target.exporter, known);
       for (const [gpu, lastTimeMs] of target.gpus)
@@ -142,6 +149,9 @@ export class ExporterGpus {
         lastTimeMs: timeMs,
         freshForMs: firstFreshMs,
         gpus: new Map(),
+        devices: [],
+        devicesMs: timeMs,
+        host,
         layouts: new WeakMap(),
       };
       this.#targets.set(source, target);
@@ -156,8 +166,12 @@ export class ExporterGpus {
       times.lastTimeMs = timeMs;
     }
     target.lastTimeMs = Math.max(target.lastTimeMs, timeMs);
-    for (const { uuid, parent } of devices)
-      if (parent === undefined) target.gpus.set(deviceKey(host, uuid), timeMs);
+    if (target.devices !== devices) {
+      noteDevices(target);
+      target.devices = devices;
+      target.host = host;
+    }
+    target.devicesMs = timeMs;
     return times.freshForMs;
   }
 
@@ -166,6 +180,11 @@ export class ExporterGpus {
     for (const [source, { lastTimeMs, freshForMs }] of this.#targets)
       if (nowMs - lastTimeMs > freshForMs) this.#targets.delete(source);
   }
+}
+
+function noteDevices({ devices, devicesMs, host, gpus }: SeenTarget): void {
+  for (const { uuid, parent } of devices)
+    if (parent === undefined) gpus.set(deviceKey(host, uuid), devicesMs);
 }
 
 const sourceOf = ({ exporter, origin, host }: ExporterFrame): string =>

@@ -101,6 +101,27 @@ test("a connection that the server is about to close is not used again", async (
   expect(ports.size).toBe(2);
 });
 
+test("connections that a burst opened are used in turn, so that none idles until the server closes it", async () => {
+  const ports: (number | undefined)[] = [];
+  let waiting: http.ServerResponse[] | undefined = [];
+  const base = await listen(
+    http.createServer((asked, answer) => {
+      ports.push(asked.socket.remotePort);
+      if (waiting === undefined) answer.end("x");
+      else if (waiting.push(answer) === 3) {
+        for (const one of waiting) one.end("x");
+        waiting = undefined;
+      }
+    }),
+  );
+  const agent = agentOf();
+  await Promise.all([1, 2, 3].map(() => ask(base, agent)));
+  expect(new Set(ports.splice(0)).size).toBe(3);
+  for (let at = 0; at < 6; at++) await ask(base, agent);
+  expect(new Set(ports.slice(0, 3)).size).toBe(3);
+  expect(ports.slice(3)).toEqual(ports.slice(0, 3));
+});
+
 test("bytes that nobody asked for end the connection, and are not the next response", async () => {
   let onClosed: () => void = () => undefined;
   const closed = new Promise<void>((resolve) => (onClosed = resolve));

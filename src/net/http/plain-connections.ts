@@ -35,8 +35,14 @@ const specialHeaders = new Set([
   "upgrade",
 ]);
 
-/** True if a GET of this URL with these headers can be sent here. */
+/** The head of the last request with these headers: scrapes of a target repeat both. */
+const heads = new WeakMap<Readonly<Record<string, string>>, { url: URL; head: string }>();
+
+/** True if a GET of this URL with these headers can be sent here. Headers and URLs passed here must not be changed afterwards. */
 export const isPlain = (url: URL, headers: Readonly<Record<string, string>>): boolean =>
+  heads.get(headers)?.url === url || isPlainRequest(url, headers);
+
+const isPlainRequest = (url: URL, headers: Readonly<Record<string, string>>): boolean =>
   url.protocol === "http:" &&
   url.username === "" &&
   url.password === "" &&
@@ -118,9 +124,12 @@ export class PlainConnections {
   }
 }
 
-/** The connection used last that the server is not about to close. */
+/**
+ * The connection idle for longest that the server is not about to close. With the one used last, those that only a burst needs would
+ * idle until the server closes them, and every burst would open them again.
+ */
 function usable(peer: Peer): Connection | undefined {
-  for (let found = peer.idle.pop(); found !== undefined; found = peer.idle.pop()) {
+  for (let found = peer.idle.shift(); found !== undefined; found = peer.idle.shift()) {
     if (!found.socket.destroyed && performance.now() < found.idleUntilMs) return found;
     found.socket.destroy();
   }
@@ -240,6 +249,14 @@ class Exchange implements PlainExchange {
 }
 
 function headOf(url: URL, headers: Readonly<Record<string, string>>): string {
+  const known = heads.get(headers);
+  if (known?.url === url) return known.head;
+  const head = writeHead(url, headers);
+  heads.set(headers, { url, head });
+  return head;
+}
+
+function writeHead(url: URL, headers: Readonly<Record<string, string>>): string {
   let head = `GET ${url.pathname}${url.search} HTTP/1.1\r\n`;
   let hasHost = false;
   for (const name in headers) {

@@ -62,7 +62,7 @@ export type TlsOptions = Pick<
 /** Options of a request apart from its address. */
 interface StartOptions {
   readonly method?: string;
-  readonly headers: Record<string, string>;
+  readonly headers: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -137,7 +137,8 @@ export class HttpAgent {
   }
 }
 
-export async function request(url: string, options: RequestOptions): Promise<HttpResponse> {
+/** @param url a URL that is requested repeatedly is best parsed once */
+export async function request(url: string | URL, options: RequestOptions): Promise<HttpResponse> {
   // One timer and no AbortController: a hub makes a request for every scrape.
   const deadline = new Deadline();
   const end = (): void => deadline.end();
@@ -167,14 +168,15 @@ class Deadline {
 }
 
 async function follow(
-  url: string,
+  url: string | URL,
   options: RequestOptions,
   deadline: Deadline,
 ): Promise<HttpResponse> {
-  let here = new URL(url);
+  let here = typeof url === "string" ? new URL(url) : url;
   let headers = options.headers ?? {};
   for (let hops = options.maxRedirects ?? 0; ; hops--) {
-    const answer = await once(here, { ...options, headers }, deadline);
+    const isFirst = headers === options.headers;
+    const answer = await once(here, isFirst ? options : { ...options, headers }, deadline);
     const target = answer.headers["location"];
     if (options.maxRedirects === undefined || !isRedirect(answer.status) || target === undefined)
       return answer;
@@ -187,11 +189,7 @@ async function follow(
 
 async function once(url: URL, options: RequestOptions, deadline: Deadline): Promise<HttpResponse> {
   const { agent, method = "GET", body, maxBytes } = options;
-  const headers = {
-    "accept-encoding": "gzip",
-    ...options.headers,
-    ...(body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) }),
-  };
+  const headers = headersOf(options);
   try {
     const exchange =
       method === "GET" && body === undefined ? agent?.getPlain(url, headers, maxBytes) : undefined;
@@ -201,6 +199,16 @@ async function once(url: URL, options: RequestOptions, deadline: Deadline): Prom
   } catch (thrown) {
     throw toRequestError(thrown, url, options, deadline);
   }
+}
+
+/** The given headers themselves if they are complete, since what is made of them is cached. */
+function headersOf({ headers, body }: RequestOptions): Readonly<Record<string, string>> {
+  if (body === undefined && headers?.["accept-encoding"] !== undefined) return headers;
+  return {
+    "accept-encoding": "gzip",
+    ...headers,
+    ...(body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) }),
+  };
 }
 
 async function receive(
@@ -218,7 +226,7 @@ async function receive(
 
 function send(
   url: URL,
-  options: RequestOptions & { readonly headers: Record<string, string> },
+  options: RequestOptions & { readonly headers: Readonly<Record<string, string>> },
   deadline: Deadline,
 ): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {

@@ -153,11 +153,20 @@ export class Appender {
         refs[series] = known;
         continue;
       }
-      refs[series] = this.rawRef(hashes, series * hashWords, () =>
-        readLabelBlock(bytes, labelStarts[series] as number, labelEnds[series] as number),
-      );
+      refs[series] = this.#newRef(batch, hashes, series);
     }
     return refs;
+  }
+
+  /** A method of its own: a function in the loop would allocate its variables for every series, known ones too. */
+  #newRef(
+    { bytes, labelStarts, labelEnds }: SampleBatch,
+    hashes: Uint32Array,
+    series: number,
+  ): number {
+    return this.rawRef(hashes, series * hashWords, () =>
+      readLabelBlock(bytes, labelStarts[series] as number, labelEnds[series] as number),
+    );
   }
 
   /** Use `addBits` for a NaN whose payload matters: a number may lose it. */

@@ -13,7 +13,6 @@ import type { PastPoints } from "./prime.ts";
 import {
   columnKeys,
   factKeys,
-  type HistoryKey,
   historyKeys,
   type LiveFrame,
   SCHEMA,
@@ -69,23 +68,22 @@ export class LiveFleet {
    * stay as they were. Returns false, and writes nothing, if a device is new: then call `update`.
    */
   updateCurves(deliveries: readonly Delivery[], nowMs: number): boolean {
-    const points = new Map<string, Partial<Record<HistoryKey, number>>>();
+    const history = this.#history;
+    for (const { frame, host = this.#identity.host } of deliveries)
+      for (const { device } of planCurves(frame.layout, host))
+        if (!this.#known.has(device) && this.#known.size < DEVICES_KEPT) return false;
+    history.beginPoints(Math.floor(nowMs / 1_000));
     for (const { frame, host = this.#identity.host } of deliveries)
       for (const { device, slots } of planCurves(frame.layout, host)) {
-        if (!this.#known.has(device)) {
-          if (this.#known.size >= DEVICES_KEPT) continue;
-          return false;
-        }
-        let point = points.get(device);
-        if (point === undefined) points.set(device, (point = {}));
+        if (!this.#known.has(device)) continue;
+        const point = history.openPoint(device);
+        if (point === undefined) continue;
         for (const { slot, key } of slots) {
           const value = frame.values[slot];
-          if (frame.presence[slot] !== presence.present || value === undefined) continue;
-          point[key] = Math.max(value, point[key] ?? value);
+          if (frame.presence[slot] === presence.present && value !== undefined)
+            history.raise(point, key, value);
         }
       }
-    const second = Math.floor(nowMs / 1_000);
-    for (const [device, point] of points) this.#history.write(device, second, point);
     return true;
   }
 

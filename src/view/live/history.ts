@@ -17,14 +17,23 @@ const ABSENT = 0xffff;
 
 export type HistoryPoint = Readonly<Partial<Record<HistoryKey, number>>>;
 
+const noReadings: HistoryPoint = {};
+
 interface Ring {
   readonly columns: Uint16Array;
   newestSecond: number;
+  /** The last second of `beginPoints` that opened it. */
+  opening: number;
 }
+
+/** A device's point of the second that `beginPoints` named. */
+export type OpenPoint = Pick<Ring, "columns">;
 
 export class RecentHistory {
   readonly seconds: number;
   readonly #rings = new Map<string, Ring>();
+  #opening = 0;
+  #openSecond = 0;
 
   constructor(seconds: number) {
     this.seconds = seconds;
@@ -35,9 +44,36 @@ export class RecentHistory {
     const ring = this.#rings.get(device) ?? this.#add(device, second);
     if (second <= ring.newestSecond - this.seconds) return;
     const from = Math.max(ring.newestSecond + 1, second - this.seconds + 1);
-    for (let blank = from; blank <= second; blank += 1) this.#fill(ring, blank, {});
+    for (let blank = from; blank < second; blank += 1) this.#fill(ring, blank, noReadings);
     this.#fill(ring, second, point);
     ring.newestSecond = Math.max(ring.newestSecond, second);
+  }
+
+  /** Begins the points of a second, for `openPoint` and `raise`: they write what `write` does without an object per device. */
+  beginPoints(second: number): void {
+    this.#opening++;
+    this.#openSecond = second;
+  }
+
+  /** Opens a device's point: without readings, unless it was opened for this second before. Undefined if the second is too old. */
+  openPoint(device: string): OpenPoint | undefined {
+    const second = this.#openSecond;
+    let ring = this.#rings.get(device);
+    if (ring?.opening === this.#opening) return ring;
+    this.write(device, second, noReadings);
+    ring ??= this.#rings.get(device);
+    if (ring === undefined || second <= ring.newestSecond - this.seconds) return undefined;
+    ring.opening = this.#opening;
+    return ring;
+  }
+
+  /** Sets a reading of an open point, if it has none or a smaller one. */
+  raise({ columns }: OpenPoint, key: HistoryKey, value: number): void {
+    const step = stepOf(key, value);
+    if (step === undefined) return;
+    const at = historyKeys.indexOf(key) * this.seconds + slotOf(this.#openSecond, this.seconds);
+    const before = columns[at] ?? ABSENT;
+    if (before === ABSENT || step > before) columns[at] = step;
   }
 
   /** Writes a point for every second up to `endSecond`, as curves by key. */
@@ -90,16 +126,19 @@ export class RecentHistory {
 
   #add(device: string, second: number): Ring {
     const columns = new Uint16Array(historyKeys.length * this.seconds).fill(ABSENT);
-    const ring: Ring = { columns, newestSecond: second };
+    const ring: Ring = { columns, newestSecond: second, opening: 0 };
     this.#rings.set(device, ring);
     return ring;
   }
 
-  #fill(ring: Ring, second: number, point: HistoryPoint): void {
-    historyKeys.forEach((key, at) => {
-      ring.columns[at * this.seconds + slotOf(second, this.seconds)] =
-        stepOf(key, point[key]) ?? ABSENT;
-    });
+  #fill({ columns }: Ring, second: number, point: HistoryPoint): void {
+    const slot = slotOf(second, this.seconds);
+    if (point === noReadings)
+      for (let at = 0; at < historyKeys.length; at++) columns[at * this.seconds + slot] = ABSENT;
+    else
+      historyKeys.forEach((key, at) => {
+        columns[at * this.seconds + slot] = stepOf(key, point[key]) ?? ABSENT;
+      });
   }
 }
 

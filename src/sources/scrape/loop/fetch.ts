@@ -49,6 +49,41 @@ function knownAcceptHeader(formats: readonly ExpositionFormat[]): string {
   return header;
 }
 
+/** The parts of a target's requests that repeat, computed once. */
+interface PreparedRequest {
+  readonly config: ScrapeConfig;
+  /** Of the client: credentials may change. */
+  readonly given: Readonly<Record<string, string>>;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const prepared = new WeakMap<Target, PreparedRequest>();
+
+function prepare(
+  target: Target,
+  config: ScrapeConfig,
+  given: Readonly<Record<string, string>>,
+  version: string,
+): PreparedRequest {
+  const known = prepared.get(target);
+  if (known?.config === config && known.given === given) return known;
+  const made = {
+    config,
+    given,
+    url: new URL(target.url),
+    headers: {
+      accept: knownAcceptHeader(config.formats),
+      "accept-encoding": config.enableCompression ? "gzip" : "identity",
+      "user-agent": `gpulse/${version}`,
+      "x-prometheus-scrape-timeout-seconds": String(target.timeoutMs / 1_000),
+      ...given,
+    },
+  };
+  prepared.set(target, made);
+  return made;
+}
+
 /** Size limit if none is configured: larger than any page, smaller than the memory. */
 const maxBytes = 512 * 1024 * 1024;
 
@@ -58,17 +93,12 @@ export async function fetchPage(
   client: HttpClient,
   options: { readonly version: string; readonly signal: AbortSignal },
 ): Promise<FetchedPage> {
-  const { headers, ...how } = await client.options();
+  const { headers: given, ...how } = await client.options();
+  const { url, headers } = prepare(target, config, given, options.version);
   const limit = config.limits.bodyBytes;
-  const answer = await once(target.url, {
+  const answer = await once(url, {
     ...how,
-    headers: {
-      accept: knownAcceptHeader(config.formats),
-      "accept-encoding": config.enableCompression ? "gzip" : "identity",
-      "user-agent": `gpulse/${options.version}`,
-      "x-prometheus-scrape-timeout-seconds": String(target.timeoutMs / 1_000),
-      ...headers,
-    },
+    headers,
     timeoutMs: target.timeoutMs,
     // Prometheus also rejects a body exactly as large as the limit.
     maxBytes: limit > 0 ? limit - 1 : maxBytes,
@@ -84,7 +114,7 @@ export async function fetchPage(
 }
 
 /** Retries once if the target closed an idle connection at this moment. */
-async function once(url: string, options: RequestOptions): Promise<HttpResponse> {
+async function once(url: URL, options: RequestOptions): Promise<HttpResponse> {
   const startMs = performance.now();
   try {
     return await request(url, options);

@@ -15,6 +15,9 @@ import type { CachedSeries } from "./scrape-cache.ts";
 
 const maxAheadMs = 600_000;
 
+/** The places of the page being read; one page is read at a time. */
+let places = new Int32Array(1_024);
+
 /** The batch being filled, and its series. */
 export interface PageBatch {
   open(exposed: LabelSet, emptied: readonly string[], config: ScrapeConfig): CachedSeries;
@@ -41,6 +44,10 @@ export class PageIntake implements PageVisitor<CachedSeries> {
   readonly starts: (readonly [CachedSeries, BatchStart])[] = [];
   /** Samples that count against the limit. */
   appended = 0;
+  /** True while each sample is a number without a timestamp, an exemplar, a start time and a part in another metric. */
+  isPlain = true;
+  /** Samples in the batch. */
+  added = 0;
   readonly #batch: PageBatch;
   readonly #moment: PageMoment;
   readonly #classic = new Map<string, PageHistogram>();
@@ -68,8 +75,10 @@ export class PageIntake implements PageVisitor<CachedSeries> {
   }
 
   sample(series: CachedSeries, value: number, ownTimeMs: number | undefined): void {
+    if (series.part !== undefined || ownTimeMs !== undefined) this.isPlain = false;
     if (series.part !== undefined && !this.#takesPart(series.part, value, ownTimeMs)) return;
     const timeMs = this.#admit(series, ownTimeMs);
+    this.#notePlace(timeMs === undefined ? -1 : this.added++);
     if (timeMs === undefined) return;
     this.#batch.add(series, timeMs, value);
     this.#lastMs = timeMs;
@@ -81,15 +90,18 @@ export class PageIntake implements PageVisitor<CachedSeries> {
     checked: Histogram | HistogramFault,
     ownTimeMs: number | undefined,
   ): void {
+    this.isPlain = false;
     if (series.part !== undefined) this.#native.add(series.part.key);
     this.#histogram(series, checked, ownTimeMs);
   }
 
   exemplar(series: CachedSeries, exemplar: PageExemplar): void {
+    this.isPlain = false;
     if (this.#batch.isInBatch(series)) this.#batch.exemplar(series, exemplar, this.#lastMs);
   }
 
   start(series: CachedSeries, startMs: number): void {
+    this.isPlain = false;
     if (startMs === series.startMs || !this.#batch.isInBatch(series)) return;
     const { place } = series;
     const histogram = this.#lastHistogram;
@@ -101,6 +113,12 @@ export class PageIntake implements PageVisitor<CachedSeries> {
 
   metadata(kind: "type" | "help" | "unit", family: string, text: string): void {
     this.#batch.metadata(kind, family, text);
+  }
+
+  /** For each sample of a plain page its place in the batch, or -1; undefined if each one has its own number as its place. */
+  placesOfPlain(): Int32Array | undefined {
+    const { scraped } = this.counts;
+    return this.added === scraped ? undefined : places.slice(0, scraped);
   }
 
   /** To be called after the last line. */
@@ -119,6 +137,16 @@ export class PageIntake implements PageVisitor<CachedSeries> {
       this.#lastHistogram = undefined;
       this.start(series, startMs);
     }
+  }
+
+  #notePlace(place: number): void {
+    const at = this.counts.scraped - 1;
+    if (at >= places.length) {
+      const more = new Int32Array(2 * places.length);
+      more.set(places);
+      places = more;
+    }
+    places[at] = place;
   }
 
   /** True if the part is stored as a series of its own. */

@@ -23,6 +23,13 @@ export class RepeatedList<Item> {
     return index;
   }
 
+  /** Pushes the first `count` items of the last list, onto an empty list. */
+  repeat(count: number): void {
+    if (this.#count > 0 || count > this.#last.length)
+      throw new Error(`BUG: ${count} of ${this.#last.length} items cannot be repeated`);
+    this.#count = count;
+  }
+
   /** Returns the last list itself if this one is the same. */
   finish(): readonly Item[] {
     if (this.#own === undefined && this.#count < this.#last.length)

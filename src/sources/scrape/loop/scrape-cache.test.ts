@@ -156,3 +156,73 @@ test("metadata is handed on once, and again when it changes", () => {
   expect(learn(page)).toEqual([]);
   expect(learn(page.replace("Some", "Other"))).toEqual([{ ...reported, help: "Other help." }]);
 });
+
+/** The samples of the page in a cache of its own, which has seen no page before. */
+const alone = (body: string, timeMs: number) => bookOf().page(body, timeMs).lines;
+
+test("a page that repeats the last one but for its values gives what a new target's page gives", () => {
+  const { page } = bookOf();
+  const bodyOf = (a: string, b: string): string =>
+    `# TYPE a gauge\na{x="1"} ${a}\na{x="1"} 9\nb ${b}\n`;
+  const values = [
+    ["1", "2"],
+    ["1", "2"],
+    ["3", "4.5"],
+    ["NaN", "1e3"],
+    ["-1", "0.1"],
+  ] as const;
+  for (const [at, [a, b]] of values.entries()) {
+    const body = bodyOf(a, b);
+    const { lines, counts } = page(body, at * 1_000);
+    expect(lines).toEqual(alone(body, at * 1_000));
+    expect(counts).toEqual({
+      scraped: 3,
+      kept: 3,
+      seriesAdded: at === 0 ? 2 : 0,
+      duplicates: 1,
+      outOfBounds: 0,
+    });
+  }
+});
+
+test("after pages that repeat each other a series still ends, comes back, and ends with a failure", () => {
+  const { page } = bookOf();
+  for (const timeMs of [1_000, 2_000, 3_000]) page("a 1\nb 2\n", timeMs);
+  expect(page("b 3\n", 4_000).lines).toEqual(['b{job="j"} 3 @4000', 'a{job="j"} stale @4000']);
+  for (const timeMs of [5_000, 6_000]) page("b 3\n", timeMs);
+  expect(page("a 1\nb 3\n", 7_000)).toMatchObject({
+    lines: ['a{job="j"} 1 @7000', 'b{job="j"} 3 @7000'],
+    counts: { seriesAdded: 1 },
+  });
+  for (const timeMs of [8_000, 9_000]) page("a 1\nb 3\n", timeMs);
+  expect(page("", 10_000).lines).toEqual(['a{job="j"} stale @10000', 'b{job="j"} stale @10000']);
+  for (const timeMs of [11_000, 12_000, 13_000])
+    expect(page("a 1\nb 3\n", timeMs).lines).toEqual([
+      `a{job="j"} 1 @${timeMs}`,
+      `b{job="j"} 3 @${timeMs}`,
+    ]);
+  expect(page("a 1\nb x\n", 14_000).lines).toEqual([
+    'a{job="j"} stale @14000',
+    'b{job="j"} stale @14000',
+  ]);
+});
+
+test("a timestamp on a page that repeats others is used", () => {
+  const { page } = bookOf();
+  for (const timeMs of [1_000, 2_000, 3_000]) page("a 1\n", timeMs);
+  expect(page("a 1 500\n", 4_000).lines).toEqual(['a{job="j"} 1 @500', 'a{job="j"} stale @4000']);
+});
+
+test("reports follow the samples of a page that repeats others", () => {
+  const book = new ScrapeCache(labelSet({ job: "j" }));
+  const config = scrapeConfig();
+  for (const timeMs of [1_000, 2_000, 3_000]) {
+    book.takePage(Buffer.from("a 1\nb 2\n"), text, timeMs, nowMs, config);
+    book.report("up", timeMs, 1);
+    expect(batchText(book.finish())).toEqual([
+      `a{job="j"} 1 @${timeMs}`,
+      `b{job="j"} 2 @${timeMs}`,
+      `up{job="j"} 1 @${timeMs}`,
+    ]);
+  }
+});

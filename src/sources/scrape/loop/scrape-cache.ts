@@ -4,6 +4,7 @@
  */
 import { formatOf, parsePage } from "../../../formats/exposition/parse.ts";
 import { parseProtobufPage } from "../../../formats/exposition/protobuf.ts";
+import { RepeatedPage } from "../../../formats/exposition/repeated-page.ts";
 import { SeriesMemory } from "../../../formats/exposition/series-memory.ts";
 import type { ExpositionFormat, PageExemplar } from "../../../formats/exposition/visit.ts";
 import { BatchAttachments } from "../../../formats/samples/attachments.ts";
@@ -53,6 +54,17 @@ export interface PageOutcome {
   readonly outOfBounds: number;
 }
 
+/** A page of plain samples that the next page most likely repeats with other values. */
+interface PlainPage {
+  readonly layout: RepeatedPage;
+  readonly format: ExpositionFormat;
+  readonly config: ScrapeConfig;
+  /** See `PageIntake.placesOfPlain`. */
+  readonly places: Int32Array | undefined;
+  readonly added: number;
+  readonly outcome: PageOutcome;
+}
+
 type SeriesColumns = Pick<
   SampleBatch,
   "bytes" | "seriesCount" | "labelStarts" | "labelEnds" | "labelHashes"
@@ -77,6 +89,7 @@ export class ScrapeCache {
   readonly #intake: PageBatch;
   #slots = new RepeatedList<number>();
   #lastColumns: { readonly slots: readonly number[]; readonly columns: SeriesColumns } | undefined;
+  #plainPage: PlainPage | undefined;
   #batch = 0;
   #page = 0;
 
@@ -105,9 +118,11 @@ export class ScrapeCache {
     config: ScrapeConfig,
   ): PageOutcome {
     this.#begin();
+    const format = formatOf(contentType) ?? config.fallbackFormat;
+    const repeated = this.#takeRepeated(body, format, timeMs, config);
+    if (repeated !== undefined) return repeated;
     const moment = { timeMs, nowMs, page: ++this.#page, config };
     const page = new PageIntake(this.#intake, moment, this.#tracked);
-    const format = formatOf(contentType) ?? config.fallbackFormat;
     let error = this.#read(body, format, config, page);
     const limit = config.limits.samples;
     if (error === undefined && limit > 0 && page.appended > limit)
@@ -117,7 +132,10 @@ export class ScrapeCache {
         series.startMs = start.startMs;
         this.#attached.start(start);
       }
-      this.#endTracked(page.tracked.finish(), timeMs);
+      const tracked = page.tracked.finish();
+      const isSame = tracked === this.#tracked;
+      this.#endTracked(tracked, timeMs);
+      if (isSame && page.isPlain) this.#plainPage = plainPageOf(body, format, config, page);
     } else {
       this.endAll(timeMs);
       page.counts.seriesAdded = 0;
@@ -125,9 +143,37 @@ export class ScrapeCache {
     return { error, ...page.counts };
   }
 
+  /** Takes a page that differs from the last one by its values only; undefined if it is another one. */
+  #takeRepeated(
+    body: Buffer,
+    format: ExpositionFormat,
+    timeMs: number,
+    config: ScrapeConfig,
+  ): PageOutcome | undefined {
+    const known = this.#plainPage;
+    this.#plainPage = undefined;
+    if (known === undefined || this.#lastColumns === undefined) return undefined;
+    if (known.config !== config || known.format !== format) return undefined;
+    const values = known.layout.read(body);
+    if (values === undefined) return undefined;
+    const { added, places } = known;
+    this.#slots.repeat(added);
+    const samples = this.#samples;
+    samples.addRow(added, timeMs);
+    if (places === undefined) samples.values.set(values.subarray(0, added));
+    else
+      for (let at = 0; at < places.length; at++) {
+        const place = places[at] as number;
+        if (place >= 0) samples.values[place] = values[at] as number;
+      }
+    this.#plainPage = known;
+    return known.outcome;
+  }
+
   /** Begins a batch that ends every series except the report series. */
   endAll(timeMs: number): void {
     this.#begin();
+    this.#plainPage = undefined;
     for (const series of this.#tracked) this.#end(series, timeMs);
     this.#tracked = [];
   }
@@ -337,6 +383,25 @@ export class ScrapeCache {
     this.#arena = next;
     this.#lastColumns = undefined;
   }
+}
+
+function plainPageOf(
+  body: Buffer,
+  format: ExpositionFormat,
+  config: ScrapeConfig,
+  page: PageIntake,
+): PlainPage | undefined {
+  const { counts } = page;
+  const layout = format === "protobuf" ? undefined : RepeatedPage.of(body, counts.scraped);
+  if (layout === undefined) return undefined;
+  return {
+    layout,
+    format,
+    config,
+    places: page.placesOfPlain(),
+    added: page.added,
+    outcome: { error: undefined, ...counts, seriesAdded: 0 },
+  };
 }
 
 /** Shared by all series that relabeling drops; only their text is stored. */
