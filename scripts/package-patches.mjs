@@ -8,7 +8,7 @@ import path from "node:path";
 const lazily = (name, id, functions) =>
   `const ${name} = { ${functions.map((one) => `${one}: (...given) => require('${id}').${one}(...given)`).join(", ")} }`;
 
-/** Milliseconds of processor time at each start of a hub: child_process 5, http2 4, semver 4, safe-regex2 1, generated functions 10. @type {Record<string, [string, string][]>} */
+/** Milliseconds of processor time at each start of a hub: child_process 5, http2 4, semver 4, safe-regex2 1, generated functions 10, glob 2, http-errors 2. @type {Record<string, [string, string][]>} */
 const PATCHES = {
   "commander/lib/command.js": [
     [
@@ -24,6 +24,23 @@ const PATCHES = {
   ],
   "fastify/lib/plugin-utils.js": [
     ["const semver = require('semver')", lazily("semver", "semver", ["gt", "coerce", "satisfies"])],
+    // Plugins name a major version, which needs no parser.
+    [
+      "if (meta?.fastify == null) return",
+      "if (meta?.fastify == null || meta.fastify === `${this.version.split('.')[0]}.x`) return",
+    ],
+  ],
+  "@fastify/static/index.js": [
+    [
+      "const { glob } = require('glob')",
+      "const glob = (...given) => require('glob').glob(...given)",
+    ],
+  ],
+  "@fastify/send/lib/createHttpError.js": [
+    [
+      "const createError = require('http-errors')",
+      "const createError = (...given) => require('http-errors')(...given)",
+    ],
   ],
   "find-my-way/index.js": [
     [
@@ -44,7 +61,10 @@ export const packagePatches = {
   name: "package-patches",
   setup(build) {
     build.onLoad(
-      { filter: /node_modules[/\\](?:commander|fastify|find-my-way)[/\\].*\.js$/ },
+      {
+        filter:
+          /node_modules[/\\](?:commander|fastify|@fastify[/\\](?:static|send)|find-my-way)[/\\].*\.js$/,
+      },
       ({ path: file }) => {
         const name = file.split(path.sep).join("/").split("/node_modules/").at(-1) ?? "";
         const patches = PATCHES[name];

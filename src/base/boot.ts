@@ -4,6 +4,7 @@
  * damaged, or made for another source, Node or set of flags, it is ignored and written again, and never causes a failure. Bundled
  * separately (scripts/commonjs.mjs).
  */
+import { isAscii } from "node:buffer";
 import { createHash } from "node:crypto";
 import { lstatSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -74,7 +75,7 @@ export function start(folder: string, entry: string): void {
     const checksum = crc32(source);
     const script = withStartFlags(
       () =>
-        new Script(`${wrapper}${source.toString()}\n})`, {
+        new Script(`${wrapper}${textOf(source)}\n})`, {
           filename,
           columnOffset: -wrapper.length,
           cachedData: store?.find(name, checksum),
@@ -87,6 +88,9 @@ export function start(folder: string, entry: string): void {
   }
   run(entry);
 }
+
+/** Nearly every file is ASCII, which is read faster as Latin-1: 3 ms of a hub's start. */
+const textOf = (source: Buffer): string => source.toString(isAscii(source) ? "latin1" : "utf8");
 
 let isLimited = false;
 

@@ -1,9 +1,8 @@
 /** The file `address` in a data folder: the URL of the hub that holds the folder's lock, for commands on the same machine. */
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { formatError, systemCode } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
-import { replaceFile } from "../base/state/atomic.ts";
 
 const fileIn = (dataDir: string): string => path.join(dataDir, "address");
 
@@ -20,8 +19,16 @@ export function publishAddress(dataDir: string, url: string, log: Log): { close(
       });
     }
   };
-  attempt(() => replaceFile(file, `${url}\n`));
+  attempt(() => {
+    if (readAddress(dataDir) !== url) replaceUnsynced(file, `${url}\n`);
+  });
   return { close: () => attempt(() => rmSync(file, { force: true })) };
+}
+
+/** Not synced to the disk: after a power cut no hub runs, and the next one writes the file again. */
+function replaceUnsynced(file: string, text: string): void {
+  writeFileSync(`${file}.tmp`, text, { mode: 0o600 });
+  renameSync(`${file}.tmp`, file);
 }
 
 /** Valid only while a process holds the lock: a killed hub leaves its file behind. */

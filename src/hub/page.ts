@@ -34,10 +34,12 @@ export async function servePage(app: FastifyInstance, options: PageOptions): Pro
   await app.register(fastifyStatic, { ...staticFiles(webDir), index: false });
   serveAssets(app, path.join(webDir, "assets"));
   for (const name of pageNames) {
-    const { head, tail, policy } = readTemplate(webDir, name);
     const embeddable = name === "boards" && options.embedOrigins.length > 0;
-    const ownPolicy = embeddable ? withAncestors(policy, options.embedOrigins) : policy;
+    let template: PageTemplate | undefined;
     const show = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+      // Read at the first visit: twenty templates would take 2 ms of every start.
+      const { head, tail, policy } = (template ??= readTemplate(webDir, name));
+      const ownPolicy = embeddable ? withAncestors(policy, options.embedOrigins) : policy;
       // A policy set by the operator stays unchanged.
       if (reply.getHeader(policyHeader) === guardHeaders[policyHeader]) {
         reply.header(policyHeader, ownPolicy);

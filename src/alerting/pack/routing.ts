@@ -1,7 +1,10 @@
 /**
- * The routing used without an alertmanager.yml: grouping and inhibition as in deploy/alertmanager, and no notifications. A test
- * checks that both have the same inhibition rules.
+ * The routing used without an alertmanager.yml: grouping and inhibition as in deploy/alertmanager, and no notifications. Tests
+ * check that both have the same inhibition rules, and that text and configuration are the same.
  */
+import { type LabelMatcher, trustedMatcher } from "../route/matchers.ts";
+import type { RoutingConfig } from "../route/config.ts";
+
 export const defaultRouting = `
 route:
   receiver: nobody
@@ -25,3 +28,56 @@ inhibit_rules:
     target_matchers: ['severity = warning', 'uuid != ""']
     equal: [host, uuid]
 `;
+
+/** The parsed text. As code, because every hub without a file would otherwise load YAML and every channel at its start: 20 ms. */
+export function defaultRoutingConfig(): RoutingConfig {
+  return {
+    route: {
+      key: "{}",
+      id: "{}",
+      receiver: "nobody",
+      groupBy: new Set(["alertname", "host"]),
+      matchers: [],
+      continues: false,
+      groupWaitMs: 30_000,
+      groupIntervalMs: 5 * 60_000,
+      repeatIntervalMs: 12 * 3_600_000,
+      muteTimes: [],
+      activeTimes: [],
+      labels: {},
+      routes: [],
+    },
+    inhibitRules: [
+      {
+        source: [alertname("=", "GpulseExporterDown")],
+        target: [alertname("=~", "Gpu.*|Cpu.*"), alertname("!=", "GpulseExporterDown")],
+        equal: ["job", "instance"],
+      },
+      {
+        source: [alertname("=", "GpulseSourceFailing")],
+        target: [alertname("=~", "GpuDataStale|GpuMissing")],
+        equal: ["job", "instance"],
+      },
+      {
+        source: [alertname("=~", "GpuLost|GpuMissing")],
+        target: [hasUuid, alertname("!~", "GpuLost|GpuMissing")],
+        equal: ["host", "uuid"],
+      },
+      {
+        source: [trustedMatcher("severity", "=", "critical"), hasUuid],
+        target: [trustedMatcher("severity", "=", "warning"), hasUuid],
+        equal: ["host", "uuid"],
+      },
+    ],
+    timeIntervals: new Map(),
+    resolveTimeoutMs: 5 * 60_000,
+    global: {},
+    receivers: [{ name: "nobody" }],
+    templates: [],
+    source: defaultRouting,
+  };
+}
+
+const alertname = (op: LabelMatcher["op"], value: string): LabelMatcher =>
+  trustedMatcher("alertname", op, value);
+const hasUuid = trustedMatcher("uuid", "!=", "");

@@ -13,13 +13,33 @@ export interface LabelMatcher {
 
 /** @throws GpulseError if the value is not a valid regular expression. */
 export function labelMatcher(name: string, op: MatchOp, value: string): LabelMatcher {
+  if (op === "=~" || op === "!~") {
+    const pattern = wholePattern(value);
+    return patternMatcher(name, op, value, () => pattern);
+  }
+  return trustedMatcher(name, op, value);
+}
+
+/** Like `labelMatcher`, for a pattern known to be valid: it is compiled at its first use. */
+export function trustedMatcher(name: string, op: MatchOp, value: string): LabelMatcher {
   if (op === "=") return { name, op, value, matches: (given) => given === value };
   if (op === "!=") return { name, op, value, matches: (given) => given !== value };
-  // As in Alertmanager, without the flag that lets a dot match a newline.
-  const pattern = compilePattern(`^(?:${value})$`);
-  const wanted = op === "=~";
-  return { name, op, value, matches: (given) => pattern.matcher(given).find() === wanted };
+  let pattern: RE2JS | undefined;
+  return patternMatcher(name, op, value, () => (pattern ??= wholePattern(value)));
 }
+
+function patternMatcher(
+  name: string,
+  op: "=~" | "!~",
+  value: string,
+  pattern: () => RE2JS,
+): LabelMatcher {
+  const wanted = op === "=~";
+  return { name, op, value, matches: (given) => pattern().matcher(given).find() === wanted };
+}
+
+/** As in Alertmanager, without the flag that lets a dot match a newline. */
+const wholePattern = (value: string): RE2JS => compilePattern(`^(?:${value})$`);
 
 /** @throws GpulseError with RE2's message. */
 export function compilePattern(pattern: string): RE2JS {

@@ -86,8 +86,9 @@ export class StateLog {
     this.#exclusively(() => {
       if (this.#fd === -1) this.#open();
       this.#mendTail();
-      // A file of an earlier gpulse has no mark yet, and a crash leaves the mark one record behind.
-      this.#writeMark(this.#sequence);
+      // A file of an earlier gpulse has no mark yet, and a crash leaves the mark one record behind. A mark that is right is not
+      // written again: the two syncs would delay every start.
+      if (this.#options.strict === true && !this.#isMarked()) this.#writeMark(this.#sequence);
     });
   }
 
@@ -246,6 +247,15 @@ export class StateLog {
       throw this.#refusal(
         found.records === 0 ? "it is missing or empty" : "records are missing at its end",
       );
+  }
+
+  #isMarked(): boolean {
+    const mark = readMark(this.file);
+    return (
+      typeof mark === "object" &&
+      mark.generation === this.#generation &&
+      mark.records === this.#sequence
+    );
   }
 
   #writeMark(records: number): void {

@@ -335,3 +335,21 @@ test.each([0, 40, 300_000, 2_000_000])(
     expect(read().scan.damaged).toEqual([{ at: record.length, bytes: free - 7 }]);
   },
 );
+
+test("opening a strict file leaves a mark that is right, and writes one that is missing or behind", () => {
+  const open = () => new StateLog(file, { log: silentLog, strict: true });
+  const log = open();
+  log.append({ number: 1 });
+  log.close();
+  const mark = `${file}.mark`;
+  const right = readFileSync(mark, "utf8");
+  const { ino } = statSync(mark);
+  open().close();
+  expect(statSync(mark).ino).toBe(ino);
+  writeFileSync(mark, right.replace('"records":2', '"records":1'));
+  open().close();
+  expect(readFileSync(mark, "utf8")).toBe(right);
+  rmSync(mark);
+  open().close();
+  expect(readFileSync(mark, "utf8")).toBe(right);
+});

@@ -2,16 +2,14 @@
  * Hashes label blocks to three seeded words (96 bits), by which the store finds a series without decoding its labels. A collision
  * of all three by chance is less likely than a memory error, and the secret seeds prevent deliberate ones.
  */
-import { webcrypto } from "node:crypto";
+import { randomFillSync } from "node:crypto";
 
 /** Number of words in a hash. */
 export const hashWords = 3;
 const seedWords = 6;
 
 /** The seeds of this process; worker threads get a copy, so that all threads compute the same hashes. */
-export const labelSeeds: Readonly<Uint32Array> = webcrypto.getRandomValues(
-  new Uint32Array(seedWords),
-);
+export const labelSeeds: Readonly<Uint32Array> = randomFillSync(new Uint32Array(seedWords));
 
 export class LabelHasher {
   readonly #seeds: Readonly<Uint32Array>;

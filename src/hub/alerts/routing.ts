@@ -4,13 +4,13 @@
  */
 import { readFile } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
-import { defaultRouting } from "../../alerting/pack/routing.ts";
-import { parseRouting, type RoutingConfig } from "../../alerting/route/config.ts";
+import { defaultRoutingConfig } from "../../alerting/pack/routing.ts";
+import type { RoutingConfig } from "../../alerting/route/config.ts";
 import { Router } from "../../alerting/route/router.ts";
 import { openAlertState } from "../../alerting/state.ts";
 import { GpulseError, systemCode } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
-import { openReceivers, type ReceiverSet } from "../../alerting/channels/open.ts";
+import type { ReceiverSet } from "../../alerting/channels/open.ts";
 import { testReceiver } from "../../alerting/channels/test-receiver.ts";
 import type { Clock } from "../../base/clock.ts";
 import { collectRouting } from "./self-metrics.ts";
@@ -83,10 +83,23 @@ async function load({
   log,
   clock,
 }: RoutingOptions): Promise<{ config: RoutingConfig; receivers: ReceiverSet }> {
-  const name = file ?? "default routing";
-  const config = await parseRouting(file === undefined ? defaultRouting : await read(file), name);
-  return { config, receivers: await openReceivers(config, { file: name, env, log, clock }) };
+  if (file === undefined) return { config: defaultRoutingConfig(), receivers: noChannels };
+  const [{ parseRouting }, { openReceivers }] = await Promise.all([
+    import("../../alerting/route/config.ts"),
+    import("../../alerting/channels/open.ts"),
+  ]);
+  const config = await parseRouting(await read(file), file);
+  return { config, receivers: await openReceivers(config, { file, env, log, clock }) };
 }
+
+/** The receivers of the default routing. */
+const noChannels: ReceiverSet = {
+  names: defaultRoutingConfig().receivers.map(({ name }) => name),
+  warnings: [],
+  integrations: () => [],
+  hide: (text) => text,
+  close: () => undefined,
+};
 
 async function read(file: string): Promise<string> {
   try {

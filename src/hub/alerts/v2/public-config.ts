@@ -3,8 +3,6 @@
  * 0.25 would refuse, since amtool parses it to show and test routes. A comment at the top names what is omitted for that
  * reason.
  */
-import { redactConfig } from "../../../alerting/channels/redact.ts";
-
 type Mapping = Readonly<Record<string, unknown>>;
 
 const perEntry = "send_resolved http_config";
@@ -44,11 +42,13 @@ const inhibitKeys =
 const secretAddresses = new Set(["slack_configs.api_url", "discord_configs.webhook_url"]);
 
 export async function renderPublicConfig(source: string): Promise<string> {
-  const [{ parse, stringify }, redacted] = [
-    await import("../../../config/yaml.ts"),
-    await redactConfig(source),
-  ];
-  const value = filled(parse(redacted, { schema: "failsafe", maxAliasCount: 1_000 }));
+  const [{ parse, stringify }, { redactConfig }] = await Promise.all([
+    import("../../../config/yaml.ts"),
+    import("../../../alerting/channels/redact.ts"),
+  ]);
+  const value = filled(
+    parse(await redactConfig(source), { schema: "failsafe", maxAliasCount: 1_000 }),
+  );
   const left: string[] = [];
   const shown = isMapping(value) ? readable(value, left) : {};
   const text = stringify(shown, {

@@ -107,6 +107,45 @@ test("many series leave at once as they would one by one", () => {
   expect(together.table.count).toBe(8);
 });
 
+test("an index loaded at once selects like one filled series by series", () => {
+  const [loaded, filled] = [new LabelIndex(), new LabelIndex()];
+  // Shared label objects as in a record, numbers out of order, a number reused, and labels that move to another number.
+  const [power, temp] = [["__name__", "power"] as const, ["__name__", "temp"] as const];
+  const entries = Array.from({ length: 300 }, (_, i) => ({
+    ref: (i * 7) % 250,
+    labels: [
+      i % 3 === 0 ? temp : power,
+      ["host", `node-${i % 40}`],
+      ["id", String(i % 260)],
+    ] as const,
+  }));
+  const known = new Map<readonly [string, string], number>();
+  loaded.load(() => {
+    for (const { labels, ref } of entries) loaded.assign(labels, ref, known);
+    loaded.dropAll([3, 4]);
+    loaded.drop(5);
+  });
+  for (const { labels, ref } of entries) {
+    const before = filled.find(labels);
+    if (before === ref) continue;
+    if (before !== undefined) filled.drop(before);
+    if (filled.table.isAlive(ref)) filled.drop(ref);
+    filled.add(labels, ref);
+  }
+  filled.dropAll([3, 4, 5]);
+  for (const index of [loaded, filled])
+    for (let id = 0; id < 50; id++) index.add([power, ["host", "node-1"], ["id", `new-${id}`]]);
+  for (const text of [
+    "__name__=power",
+    "__name__=temp host=node-7",
+    "id=~1.*",
+    "host=node-1",
+    "__name__=~.+",
+  ])
+    expect([...loaded.select(matchers(text))], text).toEqual([...filled.select(matchers(text))]);
+  expect(loaded.table.count).toBe(filled.table.count);
+});
+
 test("postings stay sorted whatever the order they come in", () => {
   const postings = new Postings();
   for (const value of [5, 1, 9, 3, 7, 5, 9, 0]) postings.add(0, value);
