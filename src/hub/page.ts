@@ -1,5 +1,4 @@
 /** Serves the browser app, with the data of its first view in the HTML, and the documentation site. Never lists a directory. */
-import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { Readable } from "node:stream";
@@ -8,6 +7,7 @@ import fastifyStatic, { type FastifyStaticOptions } from "@fastify/static";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { formatError } from "../base/error.ts";
 import { FIRST_LOAD_ID } from "../view/first-load.ts";
+import { parsePreferences } from "../view/preferences.ts";
 import { firstLoadJson, type FirstLoadOptions } from "./first-load.ts";
 import { guardHeaders } from "./guard.ts";
 import { serveAssets } from "./page-assets.ts";
@@ -35,11 +35,12 @@ export async function servePage(app: FastifyInstance, options: PageOptions): Pro
   serveAssets(app, path.join(webDir, "assets"));
   for (const name of pageNames) {
     const embeddable = name === "boards" && options.embedOrigins.length > 0;
+    const policy = guardHeaders[policyHeader] ?? "";
+    const ownPolicy = embeddable ? withAncestors(policy, options.embedOrigins) : policy;
     let template: PageTemplate | undefined;
     const show = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
       // Read at the first visit: twenty templates would take 2 ms of every start.
-      const { head, tail, policy } = (template ??= readTemplate(webDir, name));
-      const ownPolicy = embeddable ? withAncestors(policy, options.embedOrigins) : policy;
+      const { head, tail } = (template ??= readTemplate(webDir, name));
       // A policy set by the operator stays unchanged.
       if (reply.getHeader(policyHeader) === guardHeaders[policyHeader]) {
         reply.header(policyHeader, ownPolicy);
@@ -57,7 +58,11 @@ export async function servePage(app: FastifyInstance, options: PageOptions): Pro
         });
       return noStore(reply)
         .type("text/html; charset=utf-8")
-        .send(Readable.from(htmlParts(head, data, tail), { objectMode: false }));
+        .send(
+          Readable.from(htmlParts(withPreferences(head, request), data, tail), {
+            objectMode: false,
+          }),
+        );
     };
     // The app itself interprets the query string.
     for (const url of name === "fleet" ? ["/", "/index.html", "/fleet"] : [`/${name}`])
@@ -91,8 +96,6 @@ interface PageTemplate {
   /** The HTML before and after the data. */
   readonly head: string;
   readonly tail: string;
-  /** The content security policy, with the hash of the one inline script. */
-  readonly policy: string;
 }
 
 const policyHeader = "content-security-policy";
@@ -100,19 +103,17 @@ const policyHeader = "content-security-policy";
 const withAncestors = (policy: string, origins: readonly string[]): string =>
   policy.replace("frame-ancestors 'none'", `frame-ancestors 'self' ${origins.join(" ")}`);
 
-/** index.html with the theme script inlined and the scripts of this page preloaded. */
+/** The theme has to be known before the first paint, and the page's own script runs too late for that. */
+function withPreferences(head: string, request: FastifyRequest): string {
+  const chosen = parsePreferences(request.headers.cookie);
+  if (chosen === undefined) return head;
+  const theme = chosen.theme === "auto" ? "" : ` data-theme="${chosen.theme}"`;
+  return head.replace("<html", () => `<html${theme} data-density="${chosen.density}"`);
+}
+
+/** index.html with the scripts of this page preloaded. */
 function readTemplate(webDir: string, name: PageName): PageTemplate {
-  const theme = path.join(webDir, "theme.js");
-  const script = existsSync(theme) ? readFileSync(theme, "utf8") : "";
-  const hash = createHash("sha256").update(script).digest("base64");
-  const policy = (guardHeaders[policyHeader] ?? "").replace(
-    "script-src 'self'",
-    `script-src 'self' 'sha256-${hash}'`,
-  );
-  const html = readFileSync(path.join(webDir, "index.html"), "utf8").replace(
-    /<script\s+src="\.\/theme\.js"><\/script>/,
-    () => `<script>${script}</script>`,
-  );
+  const html = readFileSync(path.join(webDir, "index.html"), "utf8");
   const manifest = path.join(webDir, ".vite", "manifest.json");
   const chunks = existsSync(manifest)
     ? (JSON.parse(readFileSync(manifest, "utf8")) as Readonly<Record<string, ViteChunk>>)
@@ -128,7 +129,7 @@ function readTemplate(webDir: string, name: PageName): PageTemplate {
   const page = html.replace("</head>", () => `${tags.join("")}</head>`);
   const end = page.lastIndexOf("</body>");
   const at = end === -1 ? page.length : end;
-  return { head: page.slice(0, at), tail: page.slice(at), policy };
+  return { head: page.slice(0, at), tail: page.slice(at) };
 }
 
 /** The files a chunk depends on, including its own. */

@@ -9,7 +9,7 @@ import { startLive } from "./live/feed.ts";
 import { readFirstLoad } from "./query/first-load.ts";
 import { loadMe } from "./query/me.ts";
 import { page, startAddress } from "./view-state/address.ts";
-import { startPreferences } from "./view-state/preferences.ts";
+import { adoptStoredPreferences, startPreferences } from "./view-state/preferences.ts";
 import { startTime } from "./view-state/time.ts";
 
 /** After this time the frame is drawn without a page, to show progress. */
@@ -30,6 +30,7 @@ const draw = (): void => {
   isDrawn = true;
   render(<Shell />, root);
   void loadMe();
+  requestAnimationFrame(() => setTimeout(adoptStoredPreferences));
 };
 // Draws once, with the page in it; draws only the frame if the page's code is late.
 loadPage(page.peek())

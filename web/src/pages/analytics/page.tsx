@@ -15,7 +15,7 @@ import { hrefOf } from "../../view-state/address.ts";
 import { formatRange } from "../../view-state/range.ts";
 import { stepMsFor } from "../../../../src/view/step.ts";
 import { range, rangeMs, setRange, timeWindow } from "../../view-state/time.ts";
-import { price } from "../fleet/energy.ts";
+import { usePrice } from "../fleet/energy.ts";
 import { DaysTable } from "./days-table.tsx";
 import { EnergyLine } from "./energy-line.tsx";
 import { aggregateHours, hourGrid, hoursOf } from "./hours.ts";
@@ -45,6 +45,7 @@ const hourlyKeys = Object.keys(hourly) as readonly HourlyKey[];
 export function Page() {
   useKnownGpus();
   const chosen = scope.value;
+  const price = usePrice();
   const known = knownGpus.value;
   const within = inScope(known, chosen);
   // Rounded to the minute: daily figures do not change by the second.
@@ -122,8 +123,8 @@ export function Page() {
       {late && <p class="unit">Loading {some(lengthOf(grid), "hour")}…</p>}
       {byHour.curves !== undefined && (
         <>
-          <EnergyLine hours={hours} energy={hourOf("energy")} price={price()} />
-          <DaysTable hours={hours} values={hourOf} price={price()} />
+          <EnergyLine hours={hours} energy={hourOf("energy")} price={price} />
+          <DaysTable hours={hours} values={hourOf} price={price} />
           <HourPattern hours={hours} values={hourOf} />
         </>
       )}
@@ -145,7 +146,7 @@ export function Page() {
         />
       )}
       {isSettled(byHour) && isSettled(byStep) && (tooMany || isSettled(spikes)) && (
-        <LakeSections scope={chosen} fromMs={from} toMs={to} price={price()} />
+        <LakeSections scope={chosen} fromMs={from} toMs={to} price={price} />
       )}
     </>
   );

@@ -3,14 +3,14 @@ import { useState } from "preact/hooks";
 import { formatFixedPoint } from "../../format/quantity.ts";
 import { fleetGpus, momentMs } from "./moment.ts";
 import { Dialog } from "../../ui/dialog.tsx";
-import { price, setPrice, useEnergy } from "./energy.ts";
+import { setPrice, useEnergy, usePrice } from "./energy.ts";
 import { readPrice } from "./price.ts";
 import { Figure } from "./figure.tsx";
 
 export function EnergyFigure() {
   const { value: energy, loading } = useEnergy();
   const [open, setOpen] = useState(false);
-  const set = price();
+  const set = usePrice();
   const count = fleetGpus.value.length;
   const digits =
     energy === undefined || energy.kilowattHours < 10 ? 2 : energy.kilowattHours < 1_000 ? 1 : 0;
@@ -49,7 +49,7 @@ export function EnergyFigure() {
 }
 
 function PriceForm({ close }: { close: () => void }) {
-  const set = price();
+  const set = usePrice();
   const [text, setText] = useState(set === undefined ? "" : `${set.perKwh} ${set.currency}`.trim());
   const wrong = text.trim() !== "" && readPrice(text) === undefined;
   return (

@@ -1,5 +1,6 @@
 /** Energy since midnight or in a past range, and its cost at the price that the user set. */
 import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { liveness, hubTimeMs } from "../../live/feed.ts";
 import { type FetchState, useFetch } from "../../query/use-fetch.ts";
 import { queryInstant } from "../../query/client.ts";
@@ -84,11 +85,17 @@ async function countersIn(
 }
 
 const STORED = "gpulse.kwh";
-const stored = signal(readStoredText(STORED) ?? "");
+/** Undefined until it is read: the first access to localStorage waits for the browser. */
+const stored = signal<string | undefined>(undefined);
 
 /** The address overrides the stored price, so that a shared link shows the same cost. */
-export const price = (): Price | undefined =>
-  readPrice(addressQuery.value.get("kwh") ?? stored.value);
+export function usePrice(): Price | undefined {
+  // After the first drawing.
+  useEffect(() => {
+    stored.value ??= readStoredText(STORED) ?? "";
+  }, []);
+  return readPrice(addressQuery.value.get("kwh") ?? stored.value ?? "");
+}
 
 export function setPrice(text: string): void {
   stored.value = text.trim();
