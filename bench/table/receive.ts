@@ -27,7 +27,7 @@ const parsing =
 const requests =
   "an agent's push is one frame of eight GPUs, 320 samples, and remote-write has 2,000 samples a request: what a request costs counts six times. A plain Node HTTP server that answers the same requests and stores nothing takes 0.36 s a million samples. Out of a spool several frames go in one.";
 const scrapes =
-  "no floor: a plain Node program that requests and decompresses the same pages and reads nothing in them takes 0.2 s a million samples over sockets of its own, as the hub does, and 0.35 s over `node:http`. About a quarter of the hub's time is what Prometheus does not do: GPUs by their names, energy of jobs, health, curves of the page; a fifth is garbage collection.";
+  "no floor: a plain Node program that requests and decompresses the same pages and reads nothing in them takes 0.2 s a million samples. Hub and Prometheus are measured in the same seconds on the same two cores, and windows differ by up to a third. Beside what Prometheus does the hub finds GPUs by their names, books the energy of jobs and keeps health and curves of the page.";
 const heap =
   "Node's program is 41 MiB of it, and every target keeps the series of its last page, to end those that are gone.";
 

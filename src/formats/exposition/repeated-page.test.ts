@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { parsePage } from "./parse.ts";
 import { RepeatedPage } from "./repeated-page.ts";
+import { SeriesMemory } from "./series-memory.ts";
 
 const layoutOf = (page: string, samples: number) => RepeatedPage.of(Buffer.from(page), samples);
 
@@ -17,8 +19,8 @@ test.each([
     [NaN, 1e9, Infinity],
   ],
   [
-    '# HELP a Text.\n# TYPE a gauge\na{x="one two"} 0.30000000000000004\na{x="3"} 12345678901234567890\n\nb .5\n',
-    [0.30000000000000004, 12345678901234567890, 0.5],
+    '# HELP a Text.\n# TYPE a gauge\na{x="one two"} 0.30000000000000004\na{x="3"} 12345678901234567000\n\nb .5\n',
+    [0.30000000000000004, 12345678901234567000, 0.5],
   ],
 ])("a page with other values is read by position: %j", (next, values) => {
   expect(read(page, 3, next)).toEqual(values);
@@ -58,4 +60,48 @@ test("a page without samples and the end of an OpenMetrics page are compared too
   expect(read("# EOF\n", 0, "# EOF\n")).toEqual([]);
   expect(read("a 1\n# EOF\n", 1, "a 2\n# EOF\n")).toEqual([2]);
   expect(read("a 1\n# EOF\n", 1, "a 2\n")).toBeUndefined();
+});
+
+/** The series and values of a page, as the parser that knows no earlier page reads them; undefined if it refuses the page. */
+function parsed(
+  body: Buffer,
+): { series: string[]; values: number[]; isPlain: boolean } | undefined {
+  const found = { series: [] as string[], values: [] as number[], isPlain: true };
+  try {
+    parsePage<string>(body, "text", new SeriesMemory(), {
+      open: (labels) => JSON.stringify(labels),
+      sample: (series, value, timeMs) => {
+        found.series.push(series);
+        found.values.push(value);
+        found.isPlain &&= timeMs === undefined;
+      },
+    });
+  } catch {
+    return undefined;
+  }
+  return found;
+}
+
+test("whatever changes in a page: if it is read by position, the parser reads the same", () => {
+  const body = Buffer.from(page);
+  const layout = RepeatedPage.of(body, 3);
+  const replacements = Buffer.from('0x19.-+eE \n\t#{}"aN,=\\');
+  let repeated = 0;
+  for (let at = 0; at < body.length; at++)
+    for (const byte of replacements)
+      for (const kind of ["replace", "insert", "remove"] as const) {
+        const rest = body.subarray(kind === "insert" ? at : at + 1);
+        const middle = kind === "remove" ? Buffer.alloc(0) : Buffer.from([byte]);
+        const changed = Buffer.concat([body.subarray(0, at), middle, rest]);
+        const values = layout?.read(changed);
+        if (values === undefined) continue;
+        repeated++;
+        expect(parsed(changed)).toEqual({
+          series: parsed(body)?.series,
+          values: [...values.subarray(0, 3)],
+          isPlain: true,
+        });
+      }
+  // Values of every form are among them.
+  expect(repeated).toBeGreaterThan(20);
 });
