@@ -296,7 +296,7 @@ describe.skipIf("missing" in chromium)(
       await page.context().close();
     });
 
-    test("on a phone a touch reads values inside the screen, and a pinch zooms", async () => {
+    test("on a phone a touch reads values inside the screen, a held finger drags a range, and a pinch zooms", async () => {
       const { page } = await open("gpu?range=5m", {
         viewport: { width: 390, height: 844 },
         hasTouch: true,
@@ -322,41 +322,23 @@ describe.skipIf("missing" in chromium)(
         expect((shown?.x ?? 0) + (shown?.width ?? 390)).toBeLessThanOrEqual(390);
         await touch("touchEnd");
       }
-      await touch("touchStart", 0.6, 0.7);
-      await touch("touchMove", 0.5, 0.8);
-      await touch("touchMove", 0.4, 0.9);
-      await touch("touchEnd");
-      await expect.poll(() => between(page)[0]).not.toBe("");
-      const [from, to] = between(page).map((text) => Date.parse(text));
-      expect((to ?? 0) - (from ?? 0)).toBeLessThan(100_000);
       // Held before it moves, a finger drags a range.
       await touch("touchStart", 0.3);
       await setTimeout(400);
       await touch("touchMove", 0.4);
       await touch("touchMove", 0.7);
       await touch("touchEnd");
-      await expect.poll(() => between(page)[0]).not.toBe(new Date(from ?? 0).toISOString());
-      const [draggedFrom, draggedTo] = between(page).map((text) => Date.parse(text));
-      const share = ((draggedTo ?? 0) - (draggedFrom ?? 0)) / ((to ?? 0) - (from ?? 0));
-      expect(share).toBeGreaterThan(0.3);
-      expect(share).toBeLessThan(0.5);
-      expect(draggedFrom).toBeGreaterThan(from ?? 0);
-      await page.context().close();
-    });
-
-    test("eight GPUs are eight dashes in the plot and in the legend", async () => {
-      const { page } = await open("explore?expr=gpu_power_watts&range=5m");
-      await recordDrawing(page);
-      await expect
-        .poll(
-          async () =>
-            (await drawnDashes(page, "gpu_power_watts")).filter((one) => one !== "").length,
-        )
-        .toBeGreaterThanOrEqual(7);
-      const dashes = await page.evaluate<string[]>(
-        `[...document.querySelectorAll(".chart-legend .line-swatch path")].map((one) => one.getAttribute("stroke-dasharray"))`,
-      );
-      expect(new Set(dashes).size).toBe(8);
+      await expect.poll(() => between(page)[0]).not.toBe("");
+      const dragged = between(page);
+      const seconds = (Date.parse(dragged[1]) - Date.parse(dragged[0])) / 1_000;
+      expect(Math.abs(seconds - 0.4 * 300)).toBeLessThan(10);
+      await touch("touchStart", 0.6, 0.7);
+      await touch("touchMove", 0.5, 0.8);
+      await touch("touchMove", 0.4, 0.9);
+      await touch("touchEnd");
+      await expect.poll(() => between(page)[0]).not.toBe(dragged[0]);
+      const [from, to] = between(page).map((text) => Date.parse(text));
+      expect((to ?? 0) - (from ?? 0)).toBeLessThan(100_000);
       await page.context().close();
     });
 
