@@ -215,8 +215,7 @@ describe.skipIf("missing" in chromium)(
       expect(await power.innerText()).toMatch(/its 4 peers are at .+ sigmas apart/);
       for (const part of ["band", "line", "range", "ribbon"]) {
         const drawn = power.locator(`svg .${part}`).first();
-        const height = await drawn.evaluate((one) => one.getBoundingClientRect().height);
-        expect(height, part).toBeGreaterThan(1);
+        expect((await drawn.boundingBox())?.height, part).toBeGreaterThan(1);
       }
       expect(await dialog.locator("li").count()).toBe(3);
       expect(await layoutFaults(page, "what-changed")).toEqual([]);

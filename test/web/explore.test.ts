@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { layoutFaults } from "./layouts.ts";
 import { openPage } from "./browser.ts";
 import { lowestContrast } from "./contrast.ts";
+import { drawnDashes, recordDrawing } from "./drawn.ts";
 import { describeInBrowser } from "./suite.ts";
 
 /** Long, because other programs may keep the machine busy. */
@@ -93,6 +94,21 @@ describeInBrowser("Explore", {}, (suite) => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("Tab");
     expect(await page.locator(":focus").innerText()).toBe("Run");
+    await page.context().close();
+  });
+
+  test("eight GPUs are eight dashes in the plot and in the legend", async () => {
+    const { page } = await open("?expr=gpu_power_watts&range=5m");
+    await recordDrawing(page);
+    await expect
+      .poll(
+        async () => (await drawnDashes(page, "gpu_power_watts")).filter((one) => one !== "").length,
+      )
+      .toBeGreaterThanOrEqual(7);
+    const dashes = await page.evaluate<string[]>(
+      `[...document.querySelectorAll(".chart-legend .line-swatch path")].map((one) => one.getAttribute("stroke-dasharray"))`,
+    );
+    expect(new Set(dashes).size).toBe(8);
     await page.context().close();
   });
 

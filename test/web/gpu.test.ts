@@ -296,7 +296,7 @@ describe.skipIf("missing" in chromium)(
       await page.context().close();
     });
 
-    test("on a phone a touch reads values inside the screen, and a pinch zooms", async () => {
+    test("on a phone a touch reads values inside the screen, a held finger drags a range, and a pinch zooms", async () => {
       const { page } = await open("gpu?range=5m", {
         viewport: { width: 390, height: 844 },
         hasTouch: true,
@@ -322,41 +322,23 @@ describe.skipIf("missing" in chromium)(
         expect((shown?.x ?? 0) + (shown?.width ?? 390)).toBeLessThanOrEqual(390);
         await touch("touchEnd");
       }
-      await touch("touchStart", 0.6, 0.7);
-      await touch("touchMove", 0.5, 0.8);
-      await touch("touchMove", 0.4, 0.9);
-      await touch("touchEnd");
-      await expect.poll(() => between(page)[0]).not.toBe("");
-      const [from, to] = between(page).map((text) => Date.parse(text));
-      expect((to ?? 0) - (from ?? 0)).toBeLessThan(100_000);
       // Held before it moves, a finger drags a range.
       await touch("touchStart", 0.3);
       await setTimeout(400);
       await touch("touchMove", 0.4);
       await touch("touchMove", 0.7);
       await touch("touchEnd");
-      await expect.poll(() => between(page)[0]).not.toBe(new Date(from ?? 0).toISOString());
-      const [draggedFrom, draggedTo] = between(page).map((text) => Date.parse(text));
-      const share = ((draggedTo ?? 0) - (draggedFrom ?? 0)) / ((to ?? 0) - (from ?? 0));
-      expect(share).toBeGreaterThan(0.3);
-      expect(share).toBeLessThan(0.5);
-      expect(draggedFrom).toBeGreaterThan(from ?? 0);
-      await page.context().close();
-    });
-
-    test("eight GPUs are eight dashes in the plot and in the legend", async () => {
-      const { page } = await open("explore?expr=gpu_power_watts&range=5m");
-      await recordDrawing(page);
-      await expect
-        .poll(
-          async () =>
-            (await drawnDashes(page, "gpu_power_watts")).filter((one) => one !== "").length,
-        )
-        .toBeGreaterThanOrEqual(7);
-      const dashes = await page
-        .locator(".chart-legend .line-swatch path")
-        .evaluateAll((all) => all.map((one) => one.getAttribute("stroke-dasharray")));
-      expect(new Set(dashes).size).toBe(8);
+      await expect.poll(() => between(page)[0]).not.toBe("");
+      const dragged = between(page);
+      const seconds = (Date.parse(dragged[1]) - Date.parse(dragged[0])) / 1_000;
+      expect(Math.abs(seconds - 0.4 * 300)).toBeLessThan(10);
+      await touch("touchStart", 0.6, 0.7);
+      await touch("touchMove", 0.5, 0.8);
+      await touch("touchMove", 0.4, 0.9);
+      await touch("touchEnd");
+      await expect.poll(() => between(page)[0]).not.toBe(dragged[0]);
+      const [from, to] = between(page).map((text) => Date.parse(text));
+      expect((to ?? 0) - (from ?? 0)).toBeLessThan(100_000);
       await page.context().close();
     });
 
@@ -365,23 +347,18 @@ describe.skipIf("missing" in chromium)(
       const chart = page.locator(".chart", { has: page.getByRole("heading", { name: "Power" }) });
       // The GPU was found when gpulse started.
       await chart.locator(".marks li").first().waitFor();
-      const sizes: number[] = [];
-      for (const width of [1_280, 2_560]) {
+      for (const [width, sizePx] of [
+        [1_280, 11],
+        [2_560, 14],
+      ] as const) {
         await page.setViewportSize({ width, height: 1_080 });
-        await recordDrawing(page);
-        await expect
-          .poll(async () => new Set((await drawnTexts(page)).map(({ chart: title }) => title)).size)
-          .toBeGreaterThan(5);
-        const size = await page.evaluate<number>("document.body.clientWidth");
-        expect(size).toBeGreaterThan(width - 100);
         await expect
           .poll(async () => {
             await recordDrawing(page);
             await expect.poll(async () => (await drawnTexts(page)).length).toBeGreaterThan(20);
-            return [...new Set((await drawnTexts(page)).map(({ sizePx }) => sizePx))];
+            return [...new Set((await drawnTexts(page)).map((one) => one.sizePx))];
           })
-          .toHaveLength(1);
-        sizes.push((await drawnTexts(page))[0]?.sizePx ?? 0);
+          .toEqual([sizePx]);
         const [marks, over] = await Promise.all([
           chart.locator(".marks").boundingBox(),
           chart.locator(".u-over").boundingBox(),
@@ -389,7 +366,6 @@ describe.skipIf("missing" in chromium)(
         expect(Math.abs((marks?.x ?? 0) - (over?.x ?? -9))).toBeLessThanOrEqual(1);
         expect(Math.abs((marks?.width ?? 0) - (over?.width ?? -9))).toBeLessThanOrEqual(1);
       }
-      expect(sizes).toEqual([11, 14]);
       await page.context().close();
     });
 

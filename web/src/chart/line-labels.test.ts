@@ -92,6 +92,11 @@ test("a line that ended has its name where it ended, and one without readings ha
   expect(place(labelled("never", [0, undefined], [400, undefined]))).toEqual([]);
   // It ended before the left part of the plot has room for a name.
   expect(place(flat("long ago", 80, 30))).toEqual([]);
+  // A short line that began lately has its name at its end or none, not where it has no readings.
+  const short = labelled("short", [370, 75], [399, 75]);
+  const wall = labelled("wall", [380, 0], [385, 150]);
+  expect(placeLabels([short], [short.extent], area)).toMatchObject([{ left: 338 }]);
+  expect(placeLabels([short], [short.extent, wall.extent], area)).toEqual([]);
 });
 
 test("a name goes back along its line to where it is free, at most 160 pixels, and stays there", () => {

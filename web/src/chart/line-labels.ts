@@ -147,6 +147,9 @@ function tryPlace(
   if (left < 0) return undefined;
   const own = rangeOf(line.extent, left, right);
   if (own === undefined || own.bottom - own.top > MOST_SWING_PX) return undefined;
+  // Away from the end of its line, a name needs the line beside it.
+  const middle = Math.round((left + right) / 2);
+  if (slot.slidePx > 0 && Number.isNaN(line.extent.top[middle])) return undefined;
   const top = slot.isAbove ? own.top - slot.gapPx - area.rowPx : own.bottom + slot.gapPx;
   const box: Box = { left, right, top, bottom: top + area.rowPx };
   if (box.top < -ABOVE_PX || box.bottom > area.heightPx) return undefined;
@@ -159,7 +162,7 @@ function tryPlace(
   if (all.some((other) => covers(other === line.extent ? box : clear, other))) return undefined;
   const label: PlacedLabel = { key, text, left, top, slot };
   if (slot.gapPx === GAPS_PX[0]) return { label, box };
-  const x = Math.round((left + right) / 2);
+  const x = middle;
   const toY = (slot.isAbove ? line.extent.top[x] : line.extent.bottom[x]) ?? Number.NaN;
   if (Number.isNaN(toY)) return undefined;
   const fromY = slot.isAbove ? box.bottom : box.top;

@@ -123,7 +123,7 @@ export class Plot {
       width: widthPx,
       height: heightPx,
       ms: 1,
-      padding: [8, RIGHT_PX, 0, 0],
+      padding: [scaled(8), RIGHT_PX, 0, 0],
       legend: { show: false },
       cursor: {
         y: false,
