@@ -128,8 +128,8 @@ describe.skipIf("missing" in chromium)(
         [program, "agent", "--source", "sim:4", "--port", "0", "--push", url, ...spool],
         { name: "gpulse agent" },
       );
-      await waitUntil({ what: "the agent's readings", timeoutMs: 60_000 }, async () => {
-        const query = encodeURIComponent("count_over_time(gpu_up[1m]) >= 8");
+      await waitUntil({ what: "the agent's readings", timeoutMs: 180_000 }, async () => {
+        const query = encodeURIComponent("count_over_time(gpu_up[5m]) >= 8");
         const answer = await fetch(`${url}api/v1/query?query=${query}`);
         const { data } = (await answer.json()) as { data: { result: unknown[] } };
         return data.result.length > 0 ? true : undefined;
