@@ -227,13 +227,13 @@ describe.skipIf("missing" in chromium)(
         return ((await answer.json()) as { data: Record<string, string>[] }).data;
       };
       const absent = page.locator(".host-charts p", { hasText: "Not reported by this machine" });
-      for (const [title, metric, line] of [
+      for (const [title, metric, parts] of [
         ["Disk throughput", "host_disk_bytes_total", ["disk", "action"]],
         ["Disk busy", "host_disk_busy_seconds_total", ["disk"]],
         ["Disk space used", "host_filesystem_size_bytes", ["mountpoint"]],
       ] as const) {
         const lines = (await series(metric)).map((labels) =>
-          line.map((name) => labels[name]).join(" "),
+          parts.map((name) => labels[name]).join(" "),
         );
         if (lines.length === 0) expect(await absent.innerText()).toContain(title);
         else
