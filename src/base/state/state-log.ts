@@ -74,6 +74,8 @@ export class StateLog {
   #damaged = 0;
   #generation = 0;
   #isRefused = false;
+  /** True while no other process may write to the file. */
+  #isLocked = false;
   /** True if nothing follows the last good record. Only this process writes to a file that is not shared, so it stays true. */
   #isTailClean = false;
 
@@ -209,13 +211,15 @@ export class StateLog {
 
   #exclusively(work: () => void): void {
     try {
-      if (this.#options.shared !== true) return work();
+      if (this.#options.shared !== true) return this.#locked(work);
       makeFolderSync(path.dirname(this.file), { mode: 0o700 });
-      withFolderLock(path.dirname(this.file), () => {
-        this.#refresh();
-        if (this.#fd === -1) this.#open();
-        work();
-      });
+      withFolderLock(path.dirname(this.file), () =>
+        this.#locked(() => {
+          this.#refresh();
+          if (this.#fd === -1) this.#open();
+          work();
+        }),
+      );
     } catch (thrown) {
       if (thrown instanceof GpulseError) throw thrown;
       throw new GpulseError(
@@ -223,6 +227,15 @@ export class StateLog {
         `Cannot write ${this.file}: ${formatError(thrown)}. Check the disk and that this user may write there.`,
         { cause: thrown },
       );
+    }
+  }
+
+  #locked(work: () => void): void {
+    this.#isLocked = true;
+    try {
+      work();
+    } finally {
+      this.#isLocked = false;
     }
   }
 
@@ -235,8 +248,23 @@ export class StateLog {
     this.#inode = ino;
     this.#start();
     this.#read();
-    if (this.#options.strict === true) this.#checkComplete(mark, size);
-    if (this.#end === 0 && size === 0) this.#writeHeader();
+    if (this.#isTornAtCreation(mark, size)) ftruncateSync(this.#fd, 0);
+    else if (this.#options.strict === true) this.#checkComplete(mark, size);
+    if (this.#end === 0 && fstatSync(this.#fd).size === 0) this.#writeHeader();
+  }
+
+  /**
+   * True if a crash cut the header while the file was made: no record was ever in it. Only under the lock, since another process
+   * may be writing the header right now.
+   */
+  #isTornAtCreation(mark: StateFileMark | "damaged" | undefined, size: number): boolean {
+    return (
+      this.#options.strict === true &&
+      this.#isLocked &&
+      mark === undefined &&
+      size > 0 &&
+      size < framed(header(0), 0).length
+    );
   }
 
   #checkComplete(mark: StateFileMark | "damaged" | undefined, size: number): void {

@@ -353,3 +353,22 @@ test("opening a strict file leaves a mark that is right, and writes one that is 
   open().close();
   expect(readFileSync(mark, "utf8")).toBe(right);
 });
+
+test("a strict file whose header a crash cut is new, and one that lost its header is refused", () => {
+  const open = () => new StateLog(file, { log: silentLog, strict: true, shared: true });
+  const log = open();
+  const headerBytes = log.sizeBytes;
+  log.append({ number: 1 });
+  log.close();
+  const whole = readFileSync(file);
+  truncateSync(file, headerBytes - 20);
+  // The mark says that there were records.
+  expect(open).toThrow(/damaged/);
+  rmSync(`${file}.mark`);
+  const made = open();
+  expect(made.sizeBytes).toBe(headerBytes);
+  made.close();
+  rmSync(`${file}.mark`);
+  writeFileSync(file, whole.fill(1, 0, 8));
+  expect(open).toThrow(/damaged/);
+});
