@@ -99,7 +99,7 @@ export function Events() {
               </button>
               <span class="word">{event.state ?? event.kind}</span>
               <div>
-                <strong>{event.title}</strong>
+                <strong>{event.title}</strong>{" "}
                 {event.text !== undefined && <p class="unit">{event.text}</p>}
                 <SubjectLink event={event} />
                 <Labels labels={event.labels} without={["severity", "uuid", "job", "instance"]} />
