@@ -1,6 +1,6 @@
 /**
- * Checks of every page: the keyboard alone reaches everything, nothing is wider than the window at any width in either theme, and a
- * screenshot of each is saved in `screenshots/` for review.
+ * Checks of every page: the keyboard alone reaches everything, and nothing is wider than the window at any width in either theme. With
+ * `GPULSE_SCREENSHOTS=1` a screenshot of each is saved in `screenshots/` for review.
  */
 import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
