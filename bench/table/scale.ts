@@ -22,7 +22,7 @@ const why: Readonly<Record<Kind, string>> = {
   cpu: "few samples of many series: V8 still compiles the hub's code.",
   bytes: "few samples of many series: the label sets are most of it.",
   query:
-    "few runs for code that is compiled as it runs: with 2,560 series the hundredth instant query takes 1.1 ms (VictoriaMetrics 1.15, Prometheus 1.07), the hundredth range query 1.8 (1.0, 1.6).",
+    "few runs for code that is compiled as it runs: with 2,560 series the hundredth instant query takes 1.1 ms (VictoriaMetrics 1.15, Prometheus 1.07), the hundredth range query 1.8 (1.0, 1.6), measured before parsed queries were remembered. On a warm hub they now take 0.43 and 0.54 ms of processor time (0.76 and 0.82 before), of which a plain Node HTTP server that returns the same bytes takes 0.2.",
 };
 
 export const scale: Area = {

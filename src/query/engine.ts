@@ -12,7 +12,7 @@ import { gridOf, timeAt } from "./eval/grid.ts";
 import { prepare, type QueryTimes } from "./eval/prepare.ts";
 import { QueryRun, type QueryRunOptions } from "./eval/run.ts";
 import { selectAll } from "./eval/select.ts";
-import { parse } from "./parse/parse.ts";
+import { RecentQueries } from "./parse/recent.ts";
 import { bytesOfPoints, QueryMemory, type Reservation } from "./memory.ts";
 import { type ResponseFormat, responseParts } from "./response.ts";
 import type { QueryData, QueryResult } from "./result.ts";
@@ -114,6 +114,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
     options.memory ??
     new QueryMemory({ totalBytes: 1.8e9, perClientBytes: 1.8e9, perQueryBytes: 0.9e9 });
   const mostMs = options.timeoutMs ?? 2 * minute;
+  const queries = new RecentQueries();
   const admission = new QueryAdmission({
     maxConcurrent: options.maxConcurrent ?? 20,
     maxSamplesTogether: options.maxSamplesTogether ?? 2 * maxSamples,
@@ -138,7 +139,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
   });
   const begin = (request: QueryRequest, queryable: Queryable, own: QueryOptions): BegunQuery => {
     const { query, startMs, endMs, stepMs } = request;
-    const parsed = parse(query);
+    const parsed = queries.parse(query);
     if (stepMs !== 0) requireRangeType(parsed);
     const expr = prepare(parsed, request);
     const steps = stepMs === 0 ? 1 : gridOf(startMs, endMs, stepMs).count;

@@ -38,6 +38,11 @@ export function metricName(labels: LabelSet): string {
 
 /** Returns a key function: two keys are equal if and only if the labels relevant for the matching or grouping are equal. */
 export function signature(names: readonly string[], on: boolean): (labels: LabelSet) => string {
+  const [only, ...more] = names;
+  // Label values are never empty, and their texts, which series share, are hashed already.
+  if (on && only === undefined) return () => "";
+  if (on && only !== undefined && more.length === 0)
+    return (labels) => labelValue(labels, only) ?? "";
   const set = new Set(names);
   if (!on) set.add("__name__");
   return (labels) => {

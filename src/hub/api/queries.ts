@@ -86,8 +86,10 @@ async function answer(
   times: QueryTimes,
 ): Promise<FastifyReply> {
   const abort = new AbortController();
-  // Cancels the query when the client disconnects.
-  reply.raw.once("close", () => abort.abort());
+  // Cancels the query when the client disconnects. Aborting for nothing would make an exception for every response.
+  reply.raw.once("close", () => {
+    if (!reply.raw.writableFinished) abort.abort();
+  });
   const timeoutMs = params.durationMs("timeout");
   const lookbackMs = params.durationMs("lookback_delta");
   const stats = params.text("stats") ?? "";

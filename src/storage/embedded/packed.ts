@@ -56,6 +56,7 @@ export class PackedColumns {
   #where = new Uint32Array(256);
   #used = 0;
   #open = new Float64Array(64);
+  #openWords = new Uint32Array(this.#open.buffer);
   #openUsed = 0;
   readonly #openHistograms: Histogram[] = [];
   #large: DecodeBuffer | undefined;
@@ -148,13 +149,16 @@ export class PackedColumns {
       const larger = new Float64Array(length);
       larger.set(this.#open);
       this.#open = larger;
+      this.#openWords = new Uint32Array(larger.buffer);
     }
-    const words = new Uint32Array(this.#open.buffer);
+    const words = this.#openWords;
     const list = this.#openHistograms;
     const listed = list.length;
     pieces.sources[i]?.decode(pieces.addresses[i] as number, count, this.#open, words, at, list);
-    if (list.length > listed) checkHints(words, at, count, list);
-    this.#budget?.hold(bytesOfHistograms(list.slice(listed)));
+    if (list.length > listed) {
+      checkHints(words, at, count, list);
+      this.#budget?.hold(bytesOfHistograms(list.slice(listed)));
+    }
     this.#openUsed = at + count;
     return at;
   }

@@ -10,15 +10,18 @@ import { Pairs } from "./pairs.ts";
 import { SeriesTable } from "./series.ts";
 import { Symbols } from "./symbols.ts";
 
-/** Number of cached label pairs; more than a few ten thousand would prolong garbage collections. */
-const keptLabels = 50_000;
+/** Number of cached label pairs, a power of two; more than a few ten thousand would prolong garbage collections. */
+const maxCachedLabels = 65_536;
 
 export class LabelIndex {
   readonly symbols = new Symbols();
   readonly pairs = new Pairs();
   readonly table = new SeriesTable();
   readonly #matching = new MatcherCache(this.symbols);
-  readonly #labels = new Map<number, Label>();
+  /** By the lowest bits of the pair. */
+  #labels: (Label | undefined)[] = [];
+  /** The pair of each cached label, plus one. */
+  #labelPairs = new Uint32Array(256);
   #scratch = new Uint32Array(64);
   #isLoading = false;
 
@@ -119,15 +122,28 @@ export class LabelIndex {
 
   /** Cached, because series share their pairs and most results consist of the same few. */
   #label(pair: number): Label {
-    const known = this.#labels.get(pair);
-    if (known !== undefined) return known;
+    const slot = pair & (this.#labelPairs.length - 1);
+    const known = this.#labels[slot];
+    if (known !== undefined && this.#labelPairs[slot] === pair + 1) return known;
     const label: Label = [
       this.symbols.text(this.pairs.name(pair)),
       this.symbols.text(this.pairs.value(pair)),
     ];
-    if (this.#labels.size >= keptLabels) this.#labels.clear();
-    this.#labels.set(pair, label);
+    this.#cacheLabel(pair, label);
     return label;
+  }
+
+  #cacheLabel(pair: number, label: Label): void {
+    const slots = this.#labelPairs.length;
+    if (this.#labels.length === 0 || (this.pairs.count > slots && slots < maxCachedLabels)) {
+      let larger = slots;
+      while (larger < this.pairs.count && larger < maxCachedLabels) larger *= 2;
+      this.#labelPairs = new Uint32Array(larger);
+      this.#labels = Array.from<Label | undefined>({ length: larger });
+    }
+    const slot = pair & (this.#labelPairs.length - 1);
+    this.#labels[slot] = label;
+    this.#labelPairs[slot] = pair + 1;
   }
 
   /** Number of series with this pair. */
