@@ -56,7 +56,11 @@ export async function servePage(app: FastifyInstance, options: PageOptions): Pro
         });
       return noStore(reply)
         .type("text/html; charset=utf-8")
-        .send(Readable.from(htmlParts(withPreferences(head, request), data, tail), { objectMode: false }));
+        .send(
+          Readable.from(htmlParts(withPreferences(head, request), data, tail), {
+            objectMode: false,
+          }),
+        );
     };
     // The app itself interprets the query string.
     for (const url of name === "fleet" ? ["/", "/index.html", "/fleet"] : [`/${name}`])
