@@ -29,7 +29,11 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             { name: "app", priority: 2, test: (id) => shared.test(id) && !apart.test(id) },
-            { name: "chart", priority: 1, test: /\/node_modules\/uplot\/|\/web\/src\/chart\/|\/src\/view\/board\// },
+            {
+              name: "chart",
+              priority: 1,
+              test: /\/node_modules\/uplot\/|\/web\/src\/chart\/|\/src\/view\/board\//,
+            },
           ],
         },
       },

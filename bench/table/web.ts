@@ -10,7 +10,7 @@ const peer = "ECharts";
 const trips =
   "the data comes with the HTML, but the hub makes that while it reads and stores the fleet, and the page draws its frame, figures and tables with the chart; the peer is one chart from a server that has nothing else to do.";
 const dom =
-  "the page has a table, buttons and figures for each GPU, which are laid out and painted as HTML; the peer paints two canvases.";
+  "the page has a table, buttons and figures for each GPU, which are laid out and painted as HTML; the peer paints two canvases. In a trace of 8 GPUs 3 ms of each update were style and layout, and 4 ms painting and layers.";
 
 export const web: Area = {
   name: "web",

@@ -253,6 +253,7 @@ describe.skipIf("missing" in chromium)(
 
     test("a chart is enlarged, drawn on a logarithmic scale, and shows one line alone", async () => {
       const { page, complaints } = await open("gpu?range=5m");
+      await page.waitForSelector(".readings");
       const order = await page.evaluate<number>(
         `document.querySelector(".chart-grid").compareDocumentPosition(document.querySelector(".readings"))`,
       );

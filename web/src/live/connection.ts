@@ -10,11 +10,7 @@ import {
   type WireFleetColumns,
   type WireFrameColumns,
 } from "../../../src/view/live/fleet-columns.ts";
-import type {
-  LiveFrame,
-  WireChanges,
-  WireClosed,
-} from "../../../src/view/live/protocol.ts";
+import type { LiveFrame, WireChanges, WireClosed } from "../../../src/view/live/protocol.ts";
 import { retryDelayMs } from "./backoff.ts";
 
 /** The hub sends at least every 1.3 s; after this silence the connection is dead even if it was not closed. */

@@ -1,6 +1,6 @@
 /**
  * User preferences: theme and density, stored in the browser and never in a link. The hub reads them from a cookie and writes them
- * into the HTML, because the first access to localStorage waits for the browser's other processes, 60 ms on a busy machine.
+ * into the HTML, because the first access to localStorage waits for the browser's other processes, up to 60 ms on a busy machine.
  */
 import { effect, signal } from "@preact/signals";
 import {

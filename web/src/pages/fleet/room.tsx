@@ -2,7 +2,9 @@
 import { useLaterCode } from "../../ui/use-later-code.ts";
 
 export function Room() {
-  const { Loaded, isMissing } = useLaterCode(async () => (await import("./room-charts.tsx")).RoomCharts);
+  const { Loaded, isMissing } = useLaterCode(
+    async () => (await import("./room-charts.tsx")).RoomCharts,
+  );
   return (
     <section class="room" aria-label="The room over time">
       {Loaded !== undefined && <Loaded />}
