@@ -63,6 +63,7 @@ import { readRecord, seriesBound, writeSeries } from "../../../src/storage/embed
 import { isLoadgenDetail, parseLoadgenDetail } from "../../../src/runs/results/loadgen.ts";
 import { parseServingResult } from "../../../src/runs/results/serving.ts";
 import { parseSnapshot } from "../../../src/runs/snapshot/parse.ts";
+import { parsePreferences } from "../../../src/view/preferences.ts";
 import type { FuzzTarget } from "../contract.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "gpulse-fuzz-"));
@@ -479,10 +480,12 @@ export const targets: readonly FuzzTarget[] = [
       "application/openmetrics-text; version=1.0.0; charset=utf-8;q=0.5,*/*;q=0.1",
       "gzip, deflate;q=0",
       "u=a&p=b",
+      "a=1; gpulse_look=dark.compact",
     ],
     parse: (bytes) => {
       const text = bytes.toString("latin1");
       return [
+        parsePreferences(text),
         credentialsOf(text),
         influxCredentials(new URLSearchParams(text)),
         sessionOf(text, true),
