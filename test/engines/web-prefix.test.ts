@@ -1,5 +1,4 @@
 /** The page behind a real nginx under a path prefix, a common setup: everything works, and no request leaves the prefix. */
-import { createHash } from "node:crypto";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -93,20 +92,15 @@ describe.skipIf(missing.length > 0)(
       await page.context().close();
     });
 
-    test("the policy allows no script but the hub's own files and the inlined one by its hash, and the browser holds to it", async () => {
+    test("the policy allows no script but the hub's own files, and the browser holds to it", async () => {
       const { page } = await open();
       const answer = await page.request.get(base);
       const policy = answer.headers()["content-security-policy"] ?? "";
       const scripts = policy.split(";").find((part) => part.trim().startsWith("script-src"));
       const html = await answer.text();
-      const inlined = [...html.matchAll(/<script>([^<]*)<\/script>/g)].map(([, text = ""]) =>
-        createHash("sha256").update(text).digest("base64"),
-      );
-      expect(inlined).toHaveLength(1);
-      expect(scripts?.trim()).toBe(`script-src 'self' 'sha256-${inlined[0]}'`);
+      expect(scripts?.trim()).toBe("script-src 'self'");
       expect(policy).not.toContain("unsafe");
-      const others = html.replaceAll(/<script>[^<]*<\/script>/g, "");
-      expect(others).not.toMatch(
+      expect(html).not.toMatch(
         /<script(?![^>]*\s(?:src=|type="application\/json"))|\son[a-z]+=|style="/,
       );
       const refused = (what: string) =>

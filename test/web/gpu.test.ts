@@ -302,18 +302,24 @@ describe.skipIf("missing" in chromium)(
         viewport: { width: 390, height: 844 },
         hasTouch: true,
       });
+      const fiveMinutes = page.url();
       const over = page.locator(plots).first();
-      await over.scrollIntoViewIfNeeded();
       await page.waitForSelector(".chart-legend td");
-      const box = await over.boundingBox();
-      if (box === null) throw new Error("the chart has no box");
-      const y = box.y + box.height / 2;
       const session = await page.context().newCDPSession(page);
-      const touch = (type: "touchStart" | "touchMove" | "touchEnd", ...shares: readonly number[]) =>
-        session.send("Input.dispatchTouchEvent", {
+      const touch = async (
+        type: "touchStart" | "touchMove" | "touchEnd",
+        ...shares: readonly number[]
+      ) => {
+        // What stands above the chart changes with the range.
+        if (type === "touchStart") await over.scrollIntoViewIfNeeded();
+        const box = await over.boundingBox();
+        if (box === null) throw new Error("the chart has no box");
+        const y = box.y + box.height / 2;
+        await session.send("Input.dispatchTouchEvent", {
           type,
           touchPoints: shares.map((share, id) => ({ x: box.x + box.width * share, y, id })),
         });
+      };
       for (const share of [0.97, 0.8]) {
         await touch("touchStart", share);
         const tip = page.locator(".plot-tip").first();
@@ -333,11 +339,14 @@ describe.skipIf("missing" in chromium)(
       const dragged = between(page);
       const seconds = (Date.parse(dragged[1]) - Date.parse(dragged[0])) / 1_000;
       expect(Math.abs(seconds - 0.4 * 300)).toBeLessThan(10);
+      // The dragged range may lie before the first sample; then there is no chart to pinch.
+      await page.goto(fiveMinutes);
+      await page.waitForSelector(".chart-legend td");
       await touch("touchStart", 0.6, 0.7);
       await touch("touchMove", 0.5, 0.8);
       await touch("touchMove", 0.4, 0.9);
       await touch("touchEnd");
-      await expect.poll(() => between(page)[0]).not.toBe(dragged[0]);
+      await expect.poll(() => between(page)[0]).not.toBe("");
       const [from, to] = between(page).map((text) => Date.parse(text));
       expect((to ?? 0) - (from ?? 0)).toBeLessThan(100_000);
       await page.context().close();
