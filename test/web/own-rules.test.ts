@@ -86,7 +86,7 @@ describeInBrowser(
 
       const yaml = async () => (await fetch(`${suite.up.url}api/rules/own.yaml`)).text();
       expect(await yaml()).toContain("expr: gpu_power_watts > 1\n");
-      await page.getByRole("link", { name: /alerts? fires?$/ }).waitFor({ timeout: 60_000 });
+      await page.getByRole("link", { name: /alerts? firing$/ }).waitFor({ timeout: 60_000 });
       await expect.poll(() => page.title()).toMatch(/^\(\d+\) PowerNow · gpulse$/);
       await expect
         .poll(() => webhook.requests.map(({ text }) => text).join("\n"))
@@ -113,7 +113,7 @@ describeInBrowser(
       const { page, complaints } = await openPage(suite.browser, suite.up.url);
       for (const name of pageNames) {
         await page.goto(`${suite.up.url}${name}`);
-        const badge = page.getByRole("link", { name: /^\d+ alerts? fires?$/ });
+        const badge = page.getByRole("link", { name: /^\d+ alerts? firing$/ });
         await badge.waitFor();
         expect(Number(await badge.innerText()), name).toBeGreaterThan(0);
         await expect.poll(() => page.title()).toMatch(/^\([1-9]\d*\) .+ · gpulse$/);
