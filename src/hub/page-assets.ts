@@ -36,8 +36,8 @@ export function serveAssets(app: FastifyInstance, assetsDir: string): void {
     if (type === undefined) continue;
     const variants = encodings.filter(({ suffix }) => present.has(`${file}${suffix}`));
     app.get(`/assets/${file}`, async (request, reply) => {
-      const accepted = request.headers["accept-encoding"];
-      const variant = variants.find(({ name }) => acceptsEncoding(String(accepted ?? ""), name));
+      const accepted = request.headers["accept-encoding"] ?? "";
+      const variant = variants.find(({ name }) => acceptsEncoding(accepted, name));
       if (variant !== undefined) reply.header("content-encoding", variant.name);
       return reply
         .type(type)
