@@ -10,7 +10,7 @@ import {
   parseColour,
   readableColour,
 } from "./contrast.ts";
-import type { ColourFamily } from "./model.ts";
+import { colourFamilies } from "./model.ts";
 
 const themes = ["light", "dark"] as const;
 type Theme = (typeof themes)[number];
@@ -47,19 +47,10 @@ function splitOutside(text: string): string[] {
 }
 
 const written = (colour: Oklab): string => `oklab(${colour.join(" ")})`;
-const families: readonly ColourFamily[] = [
-  "utilization",
-  "memory",
-  "temperature",
-  "power",
-  "clock",
-  "fan",
-  "count",
-];
 const drawn = [
   "var(--muted)",
   "var(--edge)",
-  ...families.flatMap((family) => Array.from({ length: 9 }, (_, at) => shade(family, at))),
+  ...colourFamilies.flatMap((family) => Array.from({ length: 9 }, (_, at) => shade(family, at))),
   ...Array.from({ length: 24 }, (_, at) => gpuColour(at)),
   ...Array.from({ length: 4 }, (_, at) => variant(gpuColour(1), at)),
 ];

@@ -76,7 +76,7 @@ export interface ChartExemplar {
   readonly href?: string;
 }
 
-const colourFamilies = [
+export const colourFamilies = [
   "utilization",
   "memory",
   "temperature",
